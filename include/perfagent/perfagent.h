@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libperfagent: profile processes on this machine and write what was seen.
+ *
+ * One session is one capture: create it from options, start it, stop it (or wait until it ends by
+ * itself), read its summary, free it. The library prints nothing, installs no signal handler, has
+ * no global state and never exits; several sessions may live in one process.
+ *
+ * Functions return 0 on success and a negative errno value on failure. Where a struct pa_error is
+ * taken, it then holds one sentence that names the cause and the cure. It may be NULL.
+ *
+ * Structures that begin with `size_t sz` grow at their end: set sz to sizeof the structure, zero
+ * the rest, and a library of another version understands it. Enumerators are never renumbered.
+ */
+#ifndef PERFAGENT_PERFAGENT_H
+#define PERFAGENT_PERFAGENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PA_API __attribute__((visibility("default")))
+
+#define PA_ERROR_TEXT_MAX 512
+
+struct pa_error {
+	int code;                     /* the errno value, positive; 0 when nothing failed */
+	char text[PA_ERROR_TEXT_MAX]; /* one sentence without a newline */
+};
+
+enum pa_log_level {
+	PA_LOG_ERROR = 0,
+	PA_LOG_WARN = 1,
+	PA_LOG_INFO = 2,
+	PA_LOG_DEBUG = 3,
+};
+
+/* Called from the session's own thread. text has no newline and is valid during the call only. */
+typedef void (*pa_log_fn)(void *ctx, enum pa_log_level level, const char *text);
+
+enum pa_event {
+	PA_EVENT_CPU_CLOCK = 0, /* a timer on every CPU; works everywhere */
+	PA_EVENT_CYCLES = 1,    /* the hardware's cycle counter */
+};
+
+struct pa_options {
+	size_t sz;
+
+	/* What to profile: either pids or the whole machine. PIDs are those of the caller's own
+	 * PID namespace. */
+	const pid_t *pids;
+	size_t nr_pids;
+	bool all;
+	bool no_follow_children; /* leave out what the targets fork */
+	bool start_on_exec;      /* a target counts from its next execve() on */
+
+	enum pa_event event;
+	unsigned int sample_rate_hz; /* 0: 99 */
+	bool kernel_stacks;
+
+	/* The capture ends by itself after this time; 0: only by pa_session_stop() or when the
+	 * last target has exited. */
+	uint64_t duration_ns;
+
+	/* Where the profile goes: a path, "-" for stdout, or NULL for a name of its own in the
+	 * current directory that never replaces a file. no_pprof: none is written. */
+	const char *pprof_path;
+	bool no_pprof;
+	const char *folded_path; /* NULL: no folded stacks */
+	const char *auto_name;   /* the first part of an automatic name; NULL: the target's own */
+
+	const char *const *tags; /* "key=value", recorded in the profile */
+	size_t nr_tags;
+
+	/* Files that are written belong to this user. Only root may set them; -1 leaves as is. */
+	bool set_owner;
+	uid_t owner_uid;
+	gid_t owner_gid;
+
+	pa_log_fn log;
+	void *log_ctx;
+
+	/* For tests and for machines with unusual needs; 0 picks a fitting value. */
+	size_t ring_bytes;              /* size of the sample ring, a power of two of pages */
+	unsigned int drain_interval_ms; /* how often the ring is emptied */
+};
+
+struct pa_session;
+
+/* Checks the options and everything that can be known before anything is attached: privileges,
+ * kernel features, targets, output paths. Nothing is sampled yet. */
+PA_API int pa_session_new(const struct pa_options *opts, struct pa_session **ret_session,
+			  struct pa_error *err);
+
+/* Starts sampling; when it returns 0, every tick from now on is accounted for. -EALREADY when
+ * already started. */
+PA_API int pa_session_start(struct pa_session *s, struct pa_error *err);
+
+/* Becomes readable (poll it, never read it) once the capture has ended and everything is written. */
+PA_API int pa_session_event_fd(const struct pa_session *s);
+
+/* Asks the capture to end and returns at once. Safe from any thread. -EINVAL before start. */
+PA_API int pa_session_request_stop(struct pa_session *s);
+
+/* Gives up on naming and writing as well; what is not yet complete is removed. Any thread. */
+PA_API int pa_session_cancel(struct pa_session *s);
+
+/* Ends the capture, names, writes, and waits for that. The result is that of the whole capture. */
+PA_API int pa_session_stop(struct pa_session *s, struct pa_error *err);
+
+/* Accepts NULL. Cancels a capture that still runs. */
+PA_API void pa_session_free(struct pa_session *s);
+
+enum pa_phase {
+	PA_PHASE_NEW = 0,
+	PA_PHASE_SAMPLING = 1,
+	PA_PHASE_NAMING = 2,
+	PA_PHASE_WRITING = 3,
+	PA_PHASE_DONE = 4,
+};
+
+/* What a progress line shows; cheap, at any time, from any thread. */
+struct pa_progress {
+	size_t sz;
+	enum pa_phase phase;
+	uint64_t elapsed_ns;  /* since sampling began; stops with it */
+	uint64_t duration_ns; /* as asked for; 0: open end */
+	uint64_t nr_samples;  /* in the profile so far */
+	uint64_t nr_stacks;   /* different ones among them */
+	uint64_t nr_lost;
+	uint64_t agent_cpu_ns; /* the whole process, user and system */
+};
+PA_API void pa_session_progress(const struct pa_session *s, struct pa_progress *ret_progress);
+
+struct pa_count {
+	const char *name; /* machine-readable: lower case, underscores */
+	const char *text; /* for people */
+	uint64_t count;
+};
+
+struct pa_function_stat {
+	const char *name;
+	const char *file;  /* of the code: path of the mapped binary, "[kernel]", "[jit]" */
+	uint64_t nr_self;  /* samples in which it ran itself */
+	uint64_t nr_total; /* samples in which it was somewhere on the stack */
+};
+
+struct pa_unnamed_stat {
+	const char *file;
+	uint64_t nr_samples; /* samples whose running function has no name */
+	const char *why;
+	const char *cure;
+};
+
+struct pa_output_stat {
+	const char *kind; /* "pprof", "folded" */
+	const char *path; /* as really used */
+	uint64_t size_bytes;
+};
+
+/*
+ * What the capture saw, complete after the end. Ticks add up exactly:
+ *   ticks_due = ticks_idle + ticks_other + ticks_outside + samples + the sum of losses[]
+ */
+struct pa_summary {
+	size_t sz;
+	const char *version;
+	const char *event; /* "cpu-clock", "cycles" */
+	uint64_t period;   /* ns (cpu-clock), or 0: every sample has its own */
+	unsigned int sample_rate_hz;
+	uint64_t start_time_ns; /* CLOCK_REALTIME */
+	uint64_t duration_ns;
+	unsigned int nr_cpus; /* that were sampled */
+
+	uint64_t ticks_due;
+	uint64_t ticks_idle;
+	uint64_t ticks_other;   /* tasks that are not targets */
+	uint64_t ticks_outside; /* tasks that have no PID in the agent's namespace */
+	uint64_t samples;       /* in the profile */
+
+	const struct pa_count *losses; /* of ticks; every reason, also those with 0 */
+	size_t nr_losses;
+	uint64_t ticks_lost;    /* their sum */
+	uint64_t sideband_lost; /* records about processes and mappings */
+
+	uint64_t nr_stacks;
+	uint64_t nr_processes;        /* that have samples */
+	uint64_t stacks_complete;     /* samples whose stack reaches its outermost frame */
+	const struct pa_count *stops; /* how walks ended, by reason; only those that occurred */
+	size_t nr_stops;
+
+	uint64_t nr_locations;
+	uint64_t nr_locations_named;
+	const char *kernel_symbols; /* the source used, or why there is none */
+
+	const struct pa_function_stat *functions; /* by self, then total; at most 100 */
+	size_t nr_functions;
+	const struct pa_unnamed_stat *unnamed; /* most samples first; at most 10 */
+	size_t nr_unnamed;
+	const struct pa_output_stat *outputs;
+	size_t nr_outputs;
+
+	uint64_t agent_cpu_ns;
+	uint64_t agent_peak_rss_bytes;
+	bool targets_exited; /* the capture ended because the last target had */
+};
+
+/* Borrowed until pa_session_free(). NULL before the end. */
+PA_API const struct pa_summary *pa_session_summary(const struct pa_session *s);
+
+enum pa_check_state {
+	PA_CHECK_OK = 0,
+	PA_CHECK_LIMITED = 1, /* works, with less */
+	PA_CHECK_FAILED = 2,  /* a capture cannot work */
+};
+
+struct pa_check {
+	enum pa_check_state state;
+	const char *subject; /* "kernel BTF" */
+	const char *finding; /* what was found */
+	const char *fix;     /* what to do, or NULL */
+};
+typedef void (*pa_check_fn)(void *ctx, const struct pa_check *check);
+
+/* Tries what this kernel, these privileges and (when opts names one) this target allow. Returns
+ * the number of failed checks, or a negative errno. */
+PA_API int pa_doctor(const struct pa_options *opts, pa_check_fn fn, void *ctx);
+
+/* The highest --sample-rate the kernel accepts now, or a negative errno. */
+PA_API long pa_max_sample_rate(void);
+
+PA_API const char *pa_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Clean-up by scope: a local that owns something names its destructor where it is declared. */
+#ifndef BASE_CLEANUP_H
+#define BASE_CLEANUP_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define _cleanup_(f) __attribute__((cleanup(f)))
+
+/* Hands ownership on: the value, and NULL left behind so that the clean-up has nothing to do. */
+#define TAKE(p)                                                                                    \
+	({                                                                                         \
+		__typeof__(p) taken_ = (p);                                                        \
+		(p) = NULL;                                                                        \
+		taken_;                                                                            \
+	})
+
+/* The same for file descriptors. */
+#define TAKE_FD(fd)                                                                                \
+	({                                                                                         \
+		int taken_ = (fd);                                                                 \
+		(fd) = -1;                                                                         \
+		taken_;                                                                            \
+	})
+
+/* Defines thing_freep() for use with _cleanup_() from a destructor thing_free(thing *). */
+#define DEFINE_CLEANUP(type, destroy)                                                              \
+	static inline void destroy##p(type *p)                                                     \
+	{                                                                                          \
+		if (*p)                                                                            \
+			(void)destroy(*p);                                                         \
+	}
+
+static inline void freep(void *p)
+{
+	free(*(void **)p);
+}
+
+static inline void closep(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+static inline void fclosep(FILE **f)
+{
+	if (*f)
+		fclose(*f);
+}
+
+#endif

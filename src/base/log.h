@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where messages go: the callback of the session, never a stream of our own. */
+#ifndef BASE_LOG_H
+#define BASE_LOG_H
+
+#include <perfagent/perfagent.h>
+
+struct log {
+	pa_log_fn fn; /* NULL: silence */
+	void *ctx;    /* borrowed from the caller of the session */
+};
+
+/* "subsystem: 'object': what happened, what follows". log may be NULL. */
+void log_write(const struct log *log, enum pa_log_level level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#define log_warn(log, ...) log_write(log, PA_LOG_WARN, __VA_ARGS__)
+#define log_info(log, ...) log_write(log, PA_LOG_INFO, __VA_ARGS__)
+#define log_debug(log, ...) log_write(log, PA_LOG_DEBUG, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An ELF file as bytes that nobody promised anything about: headers, segments, sections, build-id.
+ * Reads with pread(), never maps: a file that is cut while it is read gives an error, not a SIGBUS.
+ * Little-endian ELF64 only. Not for DWARF, not for unwinding.
+ */
+#ifndef ELF_ELF_IMAGE_H
+#define ELF_ELF_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/build_id.h"
+#include "base/cleanup.h"
+
+#define ELF_MAX_PHDRS 4096
+#define ELF_MAX_SECTIONS 65536
+#define ELF_MAX_SECTION_BYTES (2ull << 30)
+
+struct elf_image;
+
+struct elf_segment {
+	uint64_t vaddr, offset, filesz, memsz;
+	uint32_t flags; /* PF_X … */
+};
+
+struct elf_section {
+	const char *name; /* borrowed from the image */
+	uint64_t addr, offset, size, entsize;
+	uint32_t type, flags, link;
+};
+
+/* fd is borrowed during the image's life and its position is not used. -ENOEXEC: no ELF64 of this
+ * byte order; -EBADMSG: damaged beyond use. Damage in the section headers alone leaves an image
+ * without sections. */
+int elf_image_open_fd(int fd, struct elf_image **ret_image);
+
+/* bytes are borrowed (the vDSO, tests, fuzzers). */
+int elf_image_open_mem(const void *bytes, size_t size, struct elf_image **ret_image);
+
+struct elf_image *elf_image_free(struct elf_image *img);
+DEFINE_CLEANUP(struct elf_image *, elf_image_free)
+
+uint16_t elf_image_machine(const struct elf_image *img); /* EM_X86_64 … */
+uint64_t elf_image_entry(const struct elf_image *img);
+uint64_t elf_image_size(const struct elf_image *img);
+
+/* PT_LOAD segments in file order. */
+const struct elf_segment *elf_image_loads(const struct elf_image *img, size_t *ret_nr);
+
+/* The link-time address of a file offset, by the PT_LOAD that holds it (executable ones first,
+ * since segments may overlap in the file). The only place where the two are converted. -ENOENT. */
+int elf_image_vaddr_of(const struct elf_image *img, uint64_t offset, uint64_t *ret_vaddr);
+
+/* From PT_NOTE, else from SHT_NOTE sections. len 0: none. */
+const struct build_id *elf_image_build_id(const struct elf_image *img);
+
+size_t elf_image_nr_sections(const struct elf_image *img);
+const struct elf_section *elf_image_section_at(const struct elf_image *img, size_t i);
+const struct elf_section *elf_image_section(const struct elf_image *img,
+					    const char *name); /* NULL */
+
+/* Appends the section's bytes. SHT_NOBITS gives none. -E2BIG past the buffer's maximum, -EBADMSG
+ * when the section lies outside the file, -EOPNOTSUPP when it is compressed. */
+int elf_image_read_section(const struct elf_image *img, const struct elf_section *s,
+			   struct buf *to);
+
+/* n bytes at a file offset; short is -EBADMSG. */
+int elf_image_read(const struct elf_image *img, uint64_t offset, void *to, size_t n);
+
+#endif

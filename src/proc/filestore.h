@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The files that targets have mapped. Each is opened once, on first sight, and kept open (up to a
+ * limit), so that it can be read after the process is gone or the file is unlinked or replaced.
+ *
+ * Identity: an open file is known by (device, inode, mtime, size) of fstat(). The kernel's own key
+ * (major, minor, inode) leads to it without opening again: as long as we hold the file open its
+ * inode cannot be reused. A file that could not be opened is known by its kernel key with the
+ * inode's generation, and its build-id if the kernel told it.
+ */
+#ifndef PROC_FILESTORE_H
+#define PROC_FILESTORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/build_id.h"
+#include "base/cleanup.h"
+
+struct procfs;
+struct filestore;
+
+struct file_key {
+	uint32_t major, minor;
+	uint64_t inode;
+	uint64_t generation; /* of the inode */
+	bool has_generation; /* /proc/<pid>/maps does not tell it */
+};
+
+struct file {
+	uint32_t id;      /* index in the store; files are never removed */
+	const char *path; /* owned by the store; as the target sees it, without " (deleted)" */
+	bool is_deleted;
+	int fd;         /* owned by the store; -1: could not be opened, or closed over the limit */
+	int open_error; /* errno of the attempt, 0 when open */
+	uint64_t dev, ino, mtime_ns, size; /* of fstat(); 0 when never opened */
+	struct build_id build_id;          /* as the kernel told; len 0: not told */
+};
+
+struct filestore_stats {
+	uint64_t nr_opened, nr_unopened, nr_closed_over_limit;
+};
+
+/* procfs is borrowed until filestore_free(). At most max_fds are kept open. */
+int filestore_new(const struct procfs *procfs, unsigned int max_fds, struct filestore **ret_store);
+struct filestore *filestore_free(struct filestore *s);
+DEFINE_CLEANUP(struct filestore *, filestore_free)
+
+/* How to reach the file: the process that has it mapped and where, and (0: none) its parent, whose
+ * root is tried when the process is gone. */
+struct file_hint {
+	pid_t pid, ppid;
+	uint64_t start, end;
+};
+
+/*
+ * Finds or adds the file, opening it if need be: through map_files; else, when the process is gone,
+ * by path in the parent's root, then in our own, and then only if it is proven to be the same file:
+ * by device and inode, or by build_id through `verify` (below). Never fails for want of the file:
+ * it is then recorded without one. -ENOMEM.
+ */
+int filestore_add(struct filestore *s, const struct file_key *key, const char *path,
+		  const struct build_id *build_id, const struct file_hint *hint, uint32_t *ret_id);
+
+/* Says what build-id the file behind fd really has (this module cannot read ELF). Set once. */
+typedef int (*file_build_id_fn)(void *ctx, int fd, struct build_id *ret_id);
+void filestore_set_verifier(struct filestore *s, file_build_id_fn fn, void *ctx);
+
+/* The kernel told the build-id after the file was added: noted; if the file is not open, opening is
+ * tried again, now that it can be verified. */
+int filestore_tell_build_id(struct filestore *s, uint32_t id, const struct build_id *build_id,
+			    const struct file_hint *hint);
+
+const struct file *filestore_get(const struct filestore *s, uint32_t id);
+uint32_t filestore_nr(const struct filestore *s);
+struct filestore_stats filestore_stats(const struct filestore *s);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading /proc. The root is a parameter, so that tests bring their own tree. Everything read here
+ * is written by the kernel but shaped by the target (names, paths): it is parsed as untrusted.
+ */
+#ifndef PROC_PROCFS_H
+#define PROC_PROCFS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+
+#define PROC_MAX_MAPS_BYTES (256u << 20)
+#define PROC_COMM_SIZE 16
+
+struct procfs {
+	int fd; /* directory; owned */
+};
+
+int procfs_open(const char *root, struct procfs *ret_procfs); /* "/proc" */
+void procfs_close(struct procfs *p);
+
+/* One line of /proc/<pid>/maps. */
+struct maps_entry {
+	uint64_t start, end, offset;
+	bool is_exec;
+	uint32_t major, minor;
+	uint64_t inode;
+	const char
+		*path; /* valid during the call; "" when there is none; \012 is a newline again */
+};
+
+typedef int (*maps_entry_fn)(void *ctx, const struct maps_entry *e);
+
+/* Pure: text in, entries out, in the order of the text. Lines that do not parse are skipped and
+ * counted. text is modified. Ends early with fn's result when that is not 0. */
+int maps_parse(char *text, size_t len, maps_entry_fn fn, void *ctx, uint64_t *ret_nr_bad);
+
+/* -ESRCH: no such process; -EACCES / -EPERM. An empty file (a kernel thread) is no entry. */
+int procfs_maps(const struct procfs *p, pid_t pid, maps_entry_fn fn, void *ctx);
+
+/* The name of a process, as /proc/<pid>/comm has it. */
+int procfs_comm(const struct procfs *p, pid_t pid, char ret_comm[PROC_COMM_SIZE]);
+
+/* Every process (not thread) there is; ends early with fn's result when that is not 0. */
+typedef int (*proc_pid_fn)(void *ctx, pid_t pid);
+int procfs_each_pid(const struct procfs *p, proc_pid_fn fn, void *ctx);
+
+/* Field 4 of /proc/<pid>/stat, read behind the last ')' since a name may hold anything. */
+int procfs_parent(const struct procfs *p, pid_t pid, pid_t *ret_ppid);
+
+/* Whether a process is a kernel thread or has no memory of its own (maps is empty). */
+
+/* The process's file behind [start, end), through map_files. -ESRCH, -ENOENT, -EPERM. */
+int procfs_open_mapped(const struct procfs *p, pid_t pid, uint64_t start, uint64_t end);
+
+/* Opens path inside the root of process pid, or (pid 0) in our own. Symbolic links are resolved
+ * inside that root and never lead out of it (openat2 with RESOLVE_IN_ROOT). Regular files only,
+ * never blocks. */
+int procfs_open_in_root(const struct procfs *p, pid_t pid, const char *path);
+
+#endif

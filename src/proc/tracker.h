@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who was running and what was mapped where, at any moment of the capture. Fed with events in time
+ * order (the side-band) and with /proc on first sight; asked with the time of a sample.
+ *
+ * A PID that is reused is another process. exec replaces all mappings. There is no event for
+ * munmap: a range ends when another takes it. Mappings of a forked child are the parent's until
+ * one of the two changes them (shared, copied on the first change).
+ */
+#ifndef PROC_TRACKER_H
+#define PROC_TRACKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/build_id.h"
+#include "base/cleanup.h"
+#include "proc/filestore.h"
+
+struct procfs;
+struct tracker;
+
+#define TRACKER_MAX_PROCESSES (1u << 22)
+#define TRACKER_MAX_MAPPINGS (1u << 20) /* of one process */
+
+enum mapping_kind {
+	MAPPING_FILE,
+	MAPPING_ANON, /* code made at run time: //anon, heap, stack, /dev/zero, huge pages, SysV */
+	MAPPING_VDSO,
+	MAPPING_OTHER, /* [vsyscall], [uprobes] … */
+};
+
+struct mapping {
+	uint64_t start, end; /* run-time addresses */
+	uint64_t offset;     /* in the file */
+	uint64_t since_ns;   /* mapped at that time or before */
+	uint64_t until_ns;   /* UINT64_MAX: still there */
+	enum mapping_kind kind;
+	uint32_t file; /* number in the filestore; meaningful for MAPPING_FILE */
+};
+
+/* Only executable mappings, in every call. */
+struct mmap_event {
+	uint64_t time_ns;
+	pid_t pid;
+	uint64_t start, end, offset;
+	struct file_key key;
+	const char *path; /* as the kernel gave it */
+};
+
+/* Both are borrowed until tracker_free(). */
+int tracker_new(const struct procfs *procfs, struct filestore *files, struct tracker **ret_tracker);
+struct tracker *tracker_free(struct tracker *t);
+DEFINE_CLEANUP(struct tracker *, tracker_free)
+
+/* Events. Times never go back by more than the order of arrival allows; an event older than the
+ * newest is applied as if it had come at the newest time. */
+int tracker_fork(struct tracker *t, uint64_t time_ns, pid_t pid, pid_t ppid);
+int tracker_exec(struct tracker *t, uint64_t time_ns, pid_t pid);
+int tracker_exit(struct tracker *t, uint64_t time_ns, pid_t pid);
+int tracker_mmap(struct tracker *t, const struct mmap_event *e);
+
+/* The build-id of what process pid has mapped at start right now. -ENOENT is normal. */
+int tracker_build_id(struct tracker *t, pid_t pid, uint64_t start, const struct build_id *id);
+
+/* Replaces what is known of pid's mappings by /proc/<pid>/maps, as of time_ns. An unknown process
+ * is added (its mappings then hold from the beginning of time). -ESRCH: gone. */
+int tracker_scan(struct tracker *t, uint64_t time_ns, pid_t pid);
+
+struct process;
+
+/* The process that had this PID at that time, or NULL. Borrowed until the next event or forget. */
+const struct process *tracker_find(const struct tracker *t, pid_t pid, uint64_t time_ns);
+
+/* A number that no other process of this tracker has, also under a reused PID. A process keeps it
+ * over exec; process_image() tells images apart. */
+uint64_t process_id(const struct process *p);
+uint64_t process_image(const struct process *p, uint64_t time_ns);
+pid_t process_parent(const struct process *p); /* 0: not known */
+
+/* What the process had mapped at that address at that time, or NULL. */
+const struct mapping *process_mapping(const struct process *p, uint64_t addr, uint64_t time_ns);
+
+/* Drops processes that exited before time_ns and past mappings that ended before it: no sample
+ * older than that will be asked about. */
+void tracker_forget(struct tracker *t, uint64_t time_ns);
+
+uint32_t tracker_nr_processes(const struct tracker *t);
+
+#endif

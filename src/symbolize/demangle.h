@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* C++ and Rust names as people write them. Hostile names cost bounded time and memory. */
+#ifndef SYMBOLIZE_DEMANGLE_H
+#define SYMBOLIZE_DEMANGLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define DEMANGLE_MAX_IN 4096
+#define DEMANGLE_MAX_OUT 16384
+
+/* Writes the readable form of a mangled symbol to `to` (NUL-terminated, at most size bytes with
+ * the NUL). False: the name carries no mangling prefix, does not parse, or is too long either way;
+ * `to` is then unspecified and the name is to be shown as it is. */
+bool demangle(const char *symbol, char *to, size_t size);
+
+#endif

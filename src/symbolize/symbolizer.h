@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Addresses in, names out. One symbolizer names the code of one file (or of the kernel); it knows
+ * neither processes nor the model. All strings it gives are its own until it is freed.
+ */
+#ifndef SYMBOLIZE_SYMBOLIZER_H
+#define SYMBOLIZE_SYMBOLIZER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+/* One function at an address; an inline chain is several, innermost first. */
+struct symbol_frame {
+	const char *name;        /* demangled where it was mangled */
+	const char *system_name; /* as the symbol table has it */
+	const char *filename;    /* NULL: not known */
+	uint32_t line;           /* 0: not known */
+	uint32_t start_line;     /* 0: not known */
+};
+
+struct symbol_result {
+	const struct symbol_frame *frames; /* at least one */
+	uint32_t nr_frames;
+	/* The name came from a symbol. Otherwise it is "<file>+0x<start of the FDE>" or "0x…". */
+	bool is_named;
+};
+
+struct symbolizer;
+
+/* Behind every source of names. */
+struct symbolizer_ops {
+	/* addr is what the source's own addresses are: a link-time address for files, the run-time
+	 * address for the kernel. Always gives a result; -ENOMEM is the only failure. The result is
+	 * valid until the next call. */
+	int (*resolve)(struct symbolizer *s, uint64_t addr, struct symbol_result *ret_result);
+	void (*free)(struct symbolizer *s);
+};
+
+struct symbolizer {
+	const struct symbolizer_ops *ops;
+	/* Why names are missing and what to do about it, for the report; static strings or NULL. */
+	const char *missing_why;
+	const char *missing_cure;
+};
+
+static inline struct symbolizer *symbolizer_free(struct symbolizer *s)
+{
+	if (s)
+		s->ops->free(s);
+	return NULL;
+}
+DEFINE_CLEANUP(struct symbolizer *, symbolizer_free)
+
+struct elf_image;
+
+/* Names from .symtab, .dynsym and the FDEs of an image. label is what stands before "+0x…" (the
+ * file's base name); copied. The image is borrowed until the symbolizer is freed. */
+int symbolizer_new_elf(const struct elf_image *img, const char *label,
+		       struct symbolizer **ret_symbolizer);
+
+/* Only "0x…" names: for code nothing is known about. why and cure are static strings. */
+int symbolizer_new_raw(const char *why, const char *cure, struct symbolizer **ret_symbolizer);
+
+/* The kernel and its modules from a kallsyms file ("/proc/kallsyms"). Never fails for want of the
+ * file or of its addresses: it then gives raw names, and *ret_source says why. *ret_source is a
+ * static string for the report. A module's functions are named "name [module]". */
+int symbolizer_new_kernel(const char *kallsyms_path, struct symbolizer **ret_symbolizer,
+			  const char **ret_source);
+
+#endif
