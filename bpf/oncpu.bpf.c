@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The on-CPU trigger: one run per tick of a CPU's clock (or cycle counter). */
+#include "maps.bpf.h"
+
+#include <bpf/bpf_core_read.h>
+
+#include "compat.bpf.h"
+#include "task.bpf.h"
+#include "walk.bpf.h"
+#if defined(__TARGET_ARCH_x86)
+#include "regs_x86.bpf.h"
+#else
+#include "regs_arm64.bpf.h"
+#endif
+
+const volatile struct pa_config cfg = {};
+
+static __always_inline bool is_kernel_task(struct task_struct *task)
+{
+	return (BPF_CORE_READ(task, flags) & cfg.kernel_task_flags) != 0;
+}
+
+/* The registers of user mode, wherever the sample hit. */
+static __always_inline int user_regs(struct bpf_perf_event_data *ctx, struct task_struct *task,
+				     struct pa_user_regs *to)
+{
+	if (ctx_in_user_mode(ctx)) {
+		ctx_user_regs(ctx, to);
+		return 0;
+	}
+	return entry_user_regs(entry_frame(task, entry_frame_bytes()), to);
+}
+
+static __always_inline void add_user_stack(struct bpf_perf_event_data *ctx, struct pa_scratch *s,
+					   struct task_struct *task)
+{
+	struct pa_user_regs regs = {};
+
+	s->sample.nr_user = 0;
+	if (s->sample.flags & PA_SAMPLE_KERNEL_TASK)
+		s->sample.stop = PA_STOP_KERNEL;
+	else if (!BPF_CORE_READ(task, mm))
+		s->sample.stop = PA_STOP_NO_MM;
+	else if (user_regs(ctx, task, &regs))
+		s->sample.stop = PA_STOP_STACK_FAULT;
+	else if (regs.is_compat)
+		s->sample.stop = PA_STOP_COMPAT;
+	else
+		pa_walk(s, &regs);
+}
+
+/* Where in the kernel: the stack if asked for; else the one address of a task that has no user
+ * stack to show. */
+static __always_inline void add_kernel_stack(struct bpf_perf_event_data *ctx, struct pa_scratch *s,
+					     bool has_user_stack)
+{
+	struct pa_sample *rec = &s->sample;
+	long n;
+
+	rec->nr_kernel = 0;
+	if (!(rec->flags & PA_SAMPLE_IN_KERNEL))
+		return;
+	if (cfg.kernel_stacks) {
+		n = bpf_get_stack(ctx, rec->pcs, PA_MAX_KERNEL_FRAMES * sizeof(u64), 0);
+		if (n > 0)
+			rec->nr_kernel = (u32)n / sizeof(u64);
+	}
+	if (!rec->nr_kernel && (cfg.kernel_stacks || !has_user_stack)) {
+		rec->pcs[0] = ctx_pc(ctx);
+		rec->nr_kernel = 1;
+	}
+}
+
+static __always_inline void fill_header(struct bpf_perf_event_data *ctx, struct pa_sample *rec,
+					struct task_struct *task, u32 pid)
+{
+	rec->head.type = PA_RECORD_SAMPLE;
+	rec->head.pid = pid;
+	rec->head.time_ns = bpf_ktime_get_ns();
+	rec->weight = ctx->sample_period;
+	rec->tid = task_tid(task);
+	rec->cpu = bpf_get_smp_processor_id();
+	rec->flags = ctx_in_user_mode(ctx) ? 0 : PA_SAMPLE_IN_KERNEL;
+	if (is_kernel_task(task))
+		rec->flags |= PA_SAMPLE_KERNEL_TASK;
+	BPF_CORE_READ_INTO(&rec->comm, task, group_leader, comm);
+	bpf_get_current_comm(rec->thread, sizeof(rec->thread));
+}
+
+static __always_inline long submit(struct pa_sample *rec)
+{
+	u32 nr = (u32)rec->nr_kernel + rec->nr_user;
+
+	if (nr > PA_MAX_KERNEL_FRAMES + PA_MAX_USER_FRAMES)
+		nr = PA_MAX_KERNEL_FRAMES + PA_MAX_USER_FRAMES;
+	return bpf_ringbuf_output(&ring, rec, sizeof(*rec) + nr * sizeof(u64), BPF_RB_NO_WAKEUP);
+}
+
+static __always_inline void sample(struct bpf_perf_event_data *ctx, struct pa_tick_stats *st,
+				   struct task_struct *task, u32 pid)
+{
+	u32 zero = 0;
+	struct pa_scratch *s = bpf_map_lookup_elem(&scratch, &zero);
+
+	if (!s)
+		return; /* cannot be: an array's element 0 exists */
+	fill_header(ctx, &s->sample, task, pid);
+	add_kernel_stack(ctx, s,
+			 !(s->sample.flags & PA_SAMPLE_KERNEL_TASK) && BPF_CORE_READ(task, mm));
+	add_user_stack(ctx, s, task);
+	if (submit(&s->sample))
+		st->ring_full++;
+	else
+		st->submitted++;
+}
+
+SEC("perf_event")
+int pa_oncpu(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	u32 zero = 0, pid;
+	struct pa_tick_stats *st = bpf_map_lookup_elem(&tick_stats, &zero);
+
+	if (!st)
+		return 0; /* cannot be: an array's element 0 exists */
+	st->ticks++;
+	st->weight += ctx->sample_period;
+	if ((u32)bpf_get_current_pid_tgid() == 0) {
+		st->idle++;
+		return 0;
+	}
+	pid = task_pid(task);
+	if (!pid)
+		st->outside++;
+	else if (!is_target(pid))
+		st->other++;
+	else
+		sample(ctx, st, task, pid);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

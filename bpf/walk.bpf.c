@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The walker in the kernel. */
+#include "walk.bpf.h"
+#include "maps.bpf.h"
+#include "walk.h"
+
+static inline __attribute__((always_inline)) int pa_walk_read(struct pa_walk *w, void *to,
+							      __u32 size, __u64 addr)
+{
+	return bpf_probe_read_user(to, size, (const void *)addr);
+}
+
+/*
+ * One frame. A global function of default visibility is verified once, by itself, whatever calls it:
+ * 512 frames then cost a few thousand verified instructions instead of hundreds of thousands. Its
+ * state lives in the scratch map because older kernels pass such a function nothing but numbers.
+ * Returns 1 while there is a caller.
+ */
+__attribute__((noinline)) int pa_walk_step(u32 unused)
+{
+	u32 zero = 0;
+	struct pa_scratch *s = bpf_map_lookup_elem(&scratch, &zero);
+	u32 at;
+
+	if (!s)
+		return 0;
+	if (!pa_walk_frame(&s->walk))
+		return 0;
+	at = s->sample.nr_kernel + s->walk.nr - 1;
+	s->sample.pcs[at & (PA_PCS_SLOTS - 1)] = s->walk.pc;
+	return 1;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
