@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/events.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+struct cpu_event {
+	int fd;         /* owned; -1: none now */
+	int link_fd;    /* owned; -1: attached by ioctl */
+	uint64_t count; /* of the events this CPU had before */
+	uint64_t seen;  /* count of the present event when it was last looked at */
+	bool was_used;
+};
+
+struct events {
+	struct perf_event_attr attr;
+	uint64_t period_ns; /* 0 for cycles */
+	int prog_fd;        /* borrowed */
+	bool is_enabled;
+	unsigned int nr_cpus;
+	struct cpu_event cpus[]; /* by number */
+};
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static uint64_t read_count(const struct cpu_event *c)
+{
+	uint64_t count = 0;
+
+	if (c->fd < 0 || read(c->fd, &count, sizeof(count)) != sizeof(count))
+		return 0;
+	return count;
+}
+
+static void close_cpu(struct cpu_event *c)
+{
+	c->count += read_count(c);
+	c->seen = 0;
+	close_fd(&c->link_fd);
+	close_fd(&c->fd);
+}
+
+struct events *events_free(struct events *e)
+{
+	if (!e)
+		return NULL;
+	for (unsigned int i = 0; i < e->nr_cpus; i++)
+		close_cpu(&e->cpus[i]);
+	free(e);
+	return NULL;
+}
+
+static void fill_attr(struct events *e, enum pa_event event, unsigned int rate_hz)
+{
+	struct perf_event_attr *a = &e->attr;
+
+	a->size = sizeof(*a);
+	a->disabled = 1;
+	if (event == PA_EVENT_CYCLES) {
+		a->type = PERF_TYPE_HARDWARE;
+		a->config = PERF_COUNT_HW_CPU_CYCLES;
+		a->freq = 1;
+		a->sample_freq = rate_hz;
+		return;
+	}
+	a->type = PERF_TYPE_SOFTWARE;
+	a->config = PERF_COUNT_SW_CPU_CLOCK;
+	e->period_ns = NS_PER_S / rate_hz;
+	a->sample_period = e->period_ns;
+}
+
+/* libbpf's own way of attaching enables the event at once; here nothing may run before all do. Links
+ * came with 5.15. */
+static int attach(struct cpu_event *c, int prog_fd)
+{
+	c->link_fd = bpf_link_create(prog_fd, c->fd, BPF_PERF_EVENT, NULL);
+	if (c->link_fd >= 0)
+		return 0;
+	c->link_fd = -1;
+	return ioctl(c->fd, PERF_EVENT_IOC_SET_BPF, prog_fd) < 0 ? -errno : 0;
+}
+
+static int open_cpu(struct events *e, unsigned int cpu)
+{
+	struct cpu_event *c = &e->cpus[cpu];
+	int r;
+
+	c->fd = (int)syscall(SYS_perf_event_open, &e->attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (c->fd < 0) {
+		c->fd = -1;
+		return -errno;
+	}
+	r = attach(c, e->prog_fd);
+	if (r == 0 && e->is_enabled && ioctl(c->fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+		r = -errno;
+	if (r < 0)
+		close_cpu(c);
+	else
+		c->was_used = true;
+	return r;
+}
+
+static int open_failed(int r, const struct events *e, unsigned int cpu, struct pa_error *err)
+{
+	if (e->attr.type == PERF_TYPE_HARDWARE &&
+	    (r == -ENOENT || r == -EOPNOTSUPP || r == -ENODEV))
+		return error_set(err, -r,
+				 "--event cycles: this machine has no hardware cycle counter; use "
+				 "--event cpu-clock");
+	if (r == -EACCES || r == -EPERM)
+		return error_set(err, -r,
+				 "not allowed to sample CPU %u: CAP_PERFMON (on some kernels "
+				 "CAP_SYS_ADMIN) is missing, see kernel.perf_event_paranoid",
+				 cpu);
+	return error_set(err, -r, "cannot sample CPU %u: %s", cpu, strerror(-r));
+}
+
+int events_open(enum pa_event event, unsigned int rate_hz, int prog_fd, const struct cpus *online,
+		struct events **ret_events, struct pa_error *err)
+{
+	_cleanup_(events_freep) struct events *e = NULL;
+	unsigned int nr_cpus = cpus_possible();
+
+	e = calloc(1, sizeof(*e) + nr_cpus * sizeof(e->cpus[0]));
+	if (!e)
+		return -ENOMEM;
+	e->nr_cpus = nr_cpus;
+	for (unsigned int i = 0; i < e->nr_cpus; i++)
+		e->cpus[i] = (struct cpu_event){ .fd = -1, .link_fd = -1 };
+	e->prog_fd = prog_fd;
+	fill_attr(e, event, rate_hz);
+	for (unsigned int cpu = 0; cpu < e->nr_cpus; cpu++) {
+		int r = cpus_has(online, cpu) ? open_cpu(e, cpu) : 0;
+
+		if (r < 0 && r != -ENODEV) /* ENODEV: went offline just now */
+			return open_failed(r, e, cpu, err);
+		if (r == -ENODEV && event == PA_EVENT_CYCLES)
+			return open_failed(r, e, cpu, err);
+	}
+	if (!events_nr_cpus(e))
+		return error_set(err, ENODEV, "no CPU could be sampled");
+	*ret_events = TAKE(e);
+	return 0;
+}
+
+int events_enable(struct events *e)
+{
+	e->is_enabled = true;
+	for (unsigned int i = 0; i < e->nr_cpus; i++)
+		if (e->cpus[i].fd >= 0 && ioctl(e->cpus[i].fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
+			return -errno;
+	return 0;
+}
+
+/* The clock of an event whose CPU went away stands still for good, also when the CPU is back. */
+static bool is_dead(const struct events *e, struct cpu_event *c)
+{
+	uint64_t count = read_count(c);
+	bool stood_still = e->period_ns && count == c->seen;
+
+	c->seen = count;
+	return stood_still;
+}
+
+int events_follow(struct events *e, const struct cpus *online)
+{
+	int result = 0;
+
+	for (unsigned int i = 0; i < e->nr_cpus; i++) {
+		struct cpu_event *c = &e->cpus[i];
+		bool is_online = cpus_has(online, i);
+		int r = 0;
+
+		if (c->fd >= 0 && (!is_online || is_dead(e, c)))
+			close_cpu(c);
+		if (c->fd < 0 && is_online)
+			r = open_cpu(e, i);
+		if (r < 0)
+			result = r;
+	}
+	return result;
+}
+
+void events_disable(struct events *e)
+{
+	for (unsigned int i = 0; i < e->nr_cpus; i++)
+		if (e->cpus[i].fd >= 0)
+			(void)ioctl(e->cpus[i].fd, PERF_EVENT_IOC_DISABLE, 0); /* cannot fail */
+	e->is_enabled = false;
+}
+
+static uint64_t cpu_due(const struct events *e, const struct cpu_event *c,
+			const struct pa_tick_stats *st)
+{
+	uint64_t count = c->count + read_count(c);
+	uint64_t mean = st->ticks ? st->weight / st->ticks : 0;
+
+	if (e->period_ns)
+		return count / e->period_ns > st->ticks ? count / e->period_ns : st->ticks;
+	return st->ticks + (mean && count > st->weight ? (count - st->weight) / mean : 0);
+}
+
+uint64_t events_ticks_due(const struct events *e, const struct pa_tick_stats *per_cpu,
+			  unsigned int nr_cpus)
+{
+	uint64_t due = 0;
+
+	for (unsigned int i = 0; i < nr_cpus && i < e->nr_cpus; i++)
+		if (e->cpus[i].was_used)
+			due += cpu_due(e, &e->cpus[i], &per_cpu[i]);
+	return due;
+}
+
+uint64_t events_period(const struct events *e)
+{
+	return e->period_ns;
+}
+
+unsigned int events_nr_cpus(const struct events *e)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < e->nr_cpus; i++)
+		n += e->cpus[i].was_used;
+	return n;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The clocks that sample: one perf event per online CPU, opened disabled, the program attached, then
+ * all enabled together. CPUs that come and go during the capture are followed.
+ */
+#ifndef COLLECT_EVENTS_H
+#define COLLECT_EVENTS_H
+
+#include <perfagent/perfagent.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "bpf/abi.h"
+#include "collect/cpus.h"
+
+struct events;
+
+/* Opens and attaches on every CPU of `online`; nothing runs yet. prog_fd is borrowed. */
+int events_open(enum pa_event event, unsigned int rate_hz, int prog_fd, const struct cpus *online,
+		struct events **ret_events, struct pa_error *err);
+struct events *events_free(struct events *e);
+DEFINE_CLEANUP(struct events *, events_free)
+
+int events_enable(struct events *e);
+
+/* Opens on CPUs that are new in `online`, closes on those that left (their counts are kept: an
+ * event of a CPU that went offline stays dead when the CPU returns). */
+int events_follow(struct events *e, const struct cpus *online);
+
+/* Stops all; when it returns no program runs any more. */
+void events_disable(struct events *e);
+
+/*
+ * How many ticks were due on each CPU: the event's own count divided by the period, and never less
+ * than were delivered there (the counting and the firing clock can differ by a tick at the edges).
+ * Where every sample has its own period: delivered, plus what is missing of the count, in units of
+ * that CPU's mean period. per_cpu has nr_cpus elements, by CPU number. Call after events_disable().
+ */
+uint64_t events_ticks_due(const struct events *e, const struct pa_tick_stats *per_cpu,
+			  unsigned int nr_cpus);
+
+uint64_t events_period(const struct events *e);      /* ns; 0: every sample has its own */
+unsigned int events_nr_cpus(const struct events *e); /* that were sampled at any time */
+
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/programs.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "collect/features.h"
+#include "perfagent.skel.h"
+
+/* include/linux/sched.h: PF_KTHREAD; io workers are threads of their process since 5.12, other
+ * workers (vhost) since 6.4, each with a flag that meant something else before. */
+#define PF_KTHREAD 0x00200000u
+#define PF_IO_WORKER 0x00000010u
+#define PF_USER_WORKER 0x00004000u
+
+#define PIDNS_INIT_INUM 0xEFFFFFFCu /* include/linux/proc_ns.h: PROC_PID_INIT_INO */
+#define KERNEL_STACK_BYTES 16384u   /* THREAD_SIZE with 4 KiB pages, both architectures */
+
+struct programs {
+	struct perfagent_bpf *skel; /* owned */
+	struct ring_buffer *ring;   /* owned */
+	ring_record_fn fn;          /* borrowed during programs_drain() */
+	void *ctx;
+};
+
+struct programs *programs_free(struct programs *p)
+{
+	if (!p)
+		return NULL;
+	ring_buffer__free(p->ring);
+	perfagent_bpf__destroy(p->skel);
+	free(p);
+	return NULL;
+}
+
+/* libbpf prints to stderr unless it is given a function, and that function is one for the process.
+ * A failed load is reported by its errno; the details come with LIBBPF_LOG_LEVEL. */
+static int drop_message(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	return 0;
+}
+
+static unsigned int kernel_task_flags(void)
+{
+	unsigned int version = features_kernel_version(), flags = PF_KTHREAD;
+
+	if (version >= KERNEL_VERSION_OF(5, 12))
+		flags |= PF_IO_WORKER;
+	if (version >= KERNEL_VERSION_OF(6, 4))
+		flags |= PF_USER_WORKER;
+	return flags;
+}
+
+static int fill_config(struct pa_config *to, const struct programs_config *cfg,
+		       struct pa_error *err)
+{
+	struct stat st;
+
+	if (stat("/proc/self/ns/pid", &st) < 0)
+		return error_set(err, errno, "cannot read /proc/self/ns/pid: %s; is /proc mounted?",
+				 strerror(errno));
+	to->pidns_inum = (__u32)st.st_ino;
+	to->pidns_is_initial = st.st_ino == PIDNS_INIT_INUM;
+	to->all = cfg->all;
+	to->follow_children = cfg->follow_children;
+	to->kernel_stacks = cfg->kernel_stacks;
+	to->thread_size = KERNEL_STACK_BYTES;
+	to->kernel_task_flags = kernel_task_flags();
+	return 0;
+}
+
+static size_t ring_size(size_t want)
+{
+	size_t size = (size_t)sysconf(_SC_PAGESIZE);
+
+	while (size < want && size < (1u << 30))
+		size *= 2;
+	return size;
+}
+
+static int configure(struct programs *p, const struct programs_config *cfg, struct pa_error *err)
+{
+	int r = fill_config(&p->skel->rodata->cfg, cfg, err);
+
+	if (r < 0)
+		return r;
+	r = bpf_map__set_max_entries(p->skel->maps.ring, (__u32)ring_size(cfg->ring_bytes));
+	if (r == 0 && cfg->all)
+		r = bpf_map__set_max_entries(p->skel->maps.targets, 1);
+	/* Attached to one event per CPU by collect/events.c, not by the skeleton. */
+	bpf_program__set_autoattach(p->skel->progs.pa_oncpu, false);
+	return r;
+}
+
+static int load(struct programs *p, struct pa_error *err)
+{
+	int r = perfagent_bpf__load(p->skel);
+
+	if (r < 0)
+		return error_set(err, -r,
+				 "cannot load the BPF programs: %s; 'perf-agent doctor' tells more",
+				 strerror(-r));
+	r = perfagent_bpf__attach(p->skel);
+	if (r < 0)
+		return error_set(err, -r, "cannot attach to the kernel's process events: %s",
+				 strerror(-r));
+	return 0;
+}
+
+static int on_record(void *ctx, void *data, size_t size)
+{
+	struct programs *p = ctx;
+
+	return p->fn(p->ctx, data, size);
+}
+
+int programs_load(const struct programs_config *cfg, const struct log *log,
+		  struct programs **ret_programs, struct pa_error *err)
+{
+	_cleanup_(programs_freep) struct programs *p = calloc(1, sizeof(*p));
+	libbpf_print_fn_t before = libbpf_set_print(drop_message);
+	int r;
+
+	if (!p)
+		return -ENOMEM;
+	p->skel = perfagent_bpf__open();
+	r = p->skel ? configure(p, cfg, err) : -errno;
+	if (r == 0)
+		r = load(p, err);
+	libbpf_set_print(before);
+	if (r < 0)
+		return error_set(err, -r, "cannot prepare the BPF programs: %s", strerror(-r));
+	p->ring = ring_buffer__new(bpf_map__fd(p->skel->maps.ring), on_record, p, NULL);
+	if (!p->ring)
+		return error_set(err, errno, "cannot map the sample ring: %s", strerror(errno));
+	log_debug(log, "collect: programs loaded, ring of %u bytes",
+		  bpf_map__max_entries(p->skel->maps.ring));
+	*ret_programs = TAKE(p);
+	return 0;
+}
+
+int programs_sampler_fd(const struct programs *p)
+{
+	return bpf_program__fd(p->skel->progs.pa_oncpu);
+}
+
+int programs_add_target(struct programs *p, pid_t pid, enum pa_target_state state)
+{
+	__u32 key = (__u32)pid, value = state;
+	int r = bpf_map_update_elem(bpf_map__fd(p->skel->maps.targets), &key, &value, BPF_NOEXIST);
+
+	if (r == 0)
+		__atomic_add_fetch(&p->skel->bss->proc_stats.nr_targets, 1, __ATOMIC_RELAXED);
+	return r == -EEXIST ? 0 : r;
+}
+
+int programs_remove_target(struct programs *p, pid_t pid)
+{
+	__u32 key = (__u32)pid;
+	int r = bpf_map_delete_elem(bpf_map__fd(p->skel->maps.targets), &key);
+
+	if (r == 0)
+		__atomic_sub_fetch(&p->skel->bss->proc_stats.nr_targets, 1, __ATOMIC_RELAXED);
+	return r;
+}
+
+uint64_t programs_nr_targets(const struct programs *p)
+{
+	return __atomic_load_n(&p->skel->bss->proc_stats.nr_targets, __ATOMIC_RELAXED);
+}
+
+struct pa_proc_stats programs_proc_stats(const struct programs *p)
+{
+	return p->skel->bss->proc_stats;
+}
+
+int programs_tick_stats(const struct programs *p, struct pa_tick_stats **ret_per_cpu,
+			unsigned int *ret_nr_cpus)
+{
+	int nr = libbpf_num_possible_cpus();
+	_cleanup_(freep) struct pa_tick_stats *all = NULL;
+	__u32 zero = 0;
+	int r;
+
+	if (nr < 0)
+		return nr;
+	all = calloc((size_t)nr, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	r = bpf_map_lookup_elem(bpf_map__fd(p->skel->maps.tick_stats), &zero, all);
+	if (r < 0)
+		return r;
+	*ret_per_cpu = TAKE(all);
+	*ret_nr_cpus = (unsigned int)nr;
+	return 0;
+}
+
+int programs_ring_fd(const struct programs *p)
+{
+	return ring_buffer__epoll_fd(p->ring);
+}
+
+int programs_drain(struct programs *p, ring_record_fn fn, void *ctx)
+{
+	int r;
+
+	p->fn = fn;
+	p->ctx = ctx;
+	r = ring_buffer__consume(p->ring);
+	return r < 0 ? r : 0;
+}

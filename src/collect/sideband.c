@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/sideband.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/buf.h"
+#include "collect/perf_ring.h"
+
+#define RING_MAX_PAGES 128 /* what the usual memory-lock limit gives every CPU without privileges */
+#define MERGE_MAX_EVENTS (1u << 24)
+#define MERGE_MAX_PATH_BYTES (1u << 30)
+
+struct cpu_ring {
+	int fd;               /* owned: inodes, forks, execs, exits; -1: none now */
+	int build_id_fd;      /* owned: build-ids, written into the same ring */
+	uint64_t build_id_id; /* the kernel's number for that event; 0: none */
+	struct perf_ring ring;
+	bool is_offline; /* drain once more, then close */
+};
+
+/* An event on its way to being sorted: its path is an offset into `paths`, which still grows. */
+struct pending {
+	struct sideband_event event;
+	size_t path_at;
+	uint32_t order; /* of arrival, for equal times */
+};
+
+struct sideband {
+	const struct log *log; /* borrowed */
+	int epoll_fd;          /* owned */
+	bool has_build_ids;
+	struct pending *pending; /* owned */
+	uint32_t nr_pending, cap_pending;
+	struct buf paths;
+	uint64_t nr_bad;
+	unsigned int nr_cpus;
+	struct cpu_ring cpus[]; /* by number */
+};
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static void close_cpu(struct cpu_ring *c)
+{
+	perf_ring_close(&c->ring);
+	close_fd(&c->build_id_fd);
+	close_fd(&c->fd); /* leaves the epoll set with it */
+	c->is_offline = false;
+	c->build_id_id = 0;
+}
+
+struct sideband *sideband_free(struct sideband *s)
+{
+	if (!s)
+		return NULL;
+	for (unsigned int i = 0; i < s->nr_cpus; i++)
+		close_cpu(&s->cpus[i]);
+	close_fd(&s->epoll_fd);
+	free(s->pending);
+	buf_done(&s->paths);
+	free(s);
+	return NULL;
+}
+
+static struct perf_event_attr base_attr(void)
+{
+	return (struct perf_event_attr){
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(struct perf_event_attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_IDENTIFIER,
+		.sample_id_all = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.mmap = 1,
+		.mmap2 = 1,
+		.watermark = 1,
+		.wakeup_watermark = RING_MAX_PAGES / 2 * 4096,
+	};
+}
+
+static int open_event(struct perf_event_attr *attr, unsigned int cpu)
+{
+	int fd = (int)syscall(SYS_perf_event_open, attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* Build-ids replace the inode in a record, and both are needed: hence a second event. */
+static void open_build_ids(struct sideband *s, struct cpu_ring *c, unsigned int cpu)
+{
+	struct perf_event_attr attr = base_attr();
+
+	attr.build_id = 1;
+	c->build_id_fd = open_event(&attr, cpu);
+	if (c->build_id_fd >= 0 && ioctl(c->build_id_fd, PERF_EVENT_IOC_SET_OUTPUT, c->fd) == 0 &&
+	    ioctl(c->build_id_fd, PERF_EVENT_IOC_ID, &c->build_id_id) == 0) {
+		s->has_build_ids = true;
+		return;
+	}
+	close_fd(&c->build_id_fd);
+	c->build_id_id = 0;
+}
+
+static int open_cpu(struct sideband *s, unsigned int cpu)
+{
+	struct cpu_ring *c = &s->cpus[cpu];
+	struct perf_event_attr attr = base_attr();
+	struct epoll_event ev = { .events = EPOLLIN, .data.u32 = cpu };
+	int r;
+
+	attr.comm = 1;
+	attr.comm_exec = 1;
+	attr.task = 1;
+	c->fd = open_event(&attr, cpu);
+	if (c->fd < 0) {
+		r = c->fd;
+		c->fd = -1;
+		return r;
+	}
+	r = perf_ring_open(&c->ring, c->fd, RING_MAX_PAGES);
+	if (r == 0 && epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, c->fd, &ev) < 0)
+		r = -errno;
+	if (r < 0)
+		close_cpu(c);
+	else
+		open_build_ids(s, c, cpu);
+	return r;
+}
+
+int sideband_open(const struct cpus *online, const struct log *log, struct sideband **ret_sideband,
+		  struct pa_error *err)
+{
+	_cleanup_(sideband_freep) struct sideband *s = NULL;
+	unsigned int nr_cpus = cpus_possible();
+	int r;
+
+	s = calloc(1, sizeof(*s) + nr_cpus * sizeof(s->cpus[0]));
+	if (!s)
+		return -ENOMEM;
+	s->nr_cpus = nr_cpus;
+	s->epoll_fd = -1;
+	s->log = log;
+	s->paths = BUF_INIT(MERGE_MAX_PATH_BYTES);
+	for (unsigned int i = 0; i < s->nr_cpus; i++)
+		s->cpus[i] = (struct cpu_ring){ .fd = -1, .build_id_fd = -1 };
+	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (s->epoll_fd < 0)
+		return -errno;
+	r = sideband_follow(s, online);
+	if (r < 0)
+		return error_set(err, -r, "cannot follow process events: %s", strerror(-r));
+	*ret_sideband = TAKE(s);
+	return 0;
+}
+
+bool sideband_has_build_ids(const struct sideband *s)
+{
+	return s->has_build_ids;
+}
+
+int sideband_follow(struct sideband *s, const struct cpus *online)
+{
+	int result = 0;
+
+	for (unsigned int i = 0; i < s->nr_cpus; i++) {
+		struct cpu_ring *c = &s->cpus[i];
+		int r = 0;
+
+		if (c->fd >= 0 && !cpus_has(online, i))
+			c->is_offline = true;
+		else if (c->fd < 0 && cpus_has(online, i))
+			r = open_cpu(s, i);
+		if (r < 0 && r != -ENODEV) /* ENODEV: went offline just now */
+			result = r;
+	}
+	return result;
+}
+
+int sideband_fd(const struct sideband *s)
+{
+	return s->epoll_fd;
+}
+
+struct drain {
+	struct sideband *s;
+	uint64_t build_id_id;
+};
+
+static int keep(struct sideband *s, const struct sideband_event *e)
+{
+	struct pending *p;
+	int r = ARRAY_RESERVE(s->pending, s->cap_pending, s->nr_pending + 1, MERGE_MAX_EVENTS);
+
+	if (r < 0)
+		return r;
+	p = &s->pending[s->nr_pending];
+	*p = (struct pending){ .event = *e, .path_at = s->paths.len, .order = s->nr_pending };
+	if (e->path) {
+		r = buf_append(&s->paths, e->path, strlen(e->path) + 1);
+		if (r < 0)
+			return r;
+	}
+	s->nr_pending++;
+	return 0;
+}
+
+static int on_record(void *ctx, const void *bytes, size_t size)
+{
+	struct drain *d = ctx;
+	struct sideband_event e;
+	int r = sideband_decode(bytes, size, d->build_id_id, &e);
+
+	if (r < 0)
+		d->s->nr_bad++;
+	return r > 0 ? keep(d->s, &e) : 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct pending *x = a, *y = b;
+
+	if (x->event.time_ns != y->event.time_ns)
+		return x->event.time_ns < y->event.time_ns ? -1 : 1;
+	return x->order < y->order ? -1 : 1;
+}
+
+static int read_rings(struct sideband *s)
+{
+	for (unsigned int i = 0; i < s->nr_cpus; i++) {
+		struct cpu_ring *c = &s->cpus[i];
+		struct drain d = { s, c->build_id_id };
+		int r;
+
+		if (c->fd < 0)
+			continue;
+		r = perf_ring_drain(&c->ring, on_record, &d);
+		if (r < 0 && r != -EBADMSG)
+			return r;
+		if (c->is_offline)
+			close_cpu(c);
+	}
+	return 0;
+}
+
+int sideband_drain(struct sideband *s, sideband_fn fn, void *ctx)
+{
+	int r;
+
+	s->nr_pending = 0;
+	buf_clear(&s->paths);
+	r = read_rings(s);
+	if (r < 0)
+		return r;
+	if (s->nr_pending)
+		qsort(s->pending, s->nr_pending, sizeof(*s->pending), by_time);
+	for (uint32_t i = 0; i < s->nr_pending && r >= 0; i++) {
+		struct sideband_event *e = &s->pending[i].event;
+
+		if (e->path)
+			e->path = s->paths.data + s->pending[i].path_at;
+		r = fn(ctx, e);
+	}
+	return r < 0 ? r : 0;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* perf records as bytes (include/uapi/linux/perf_event.h, enum perf_event_type) into events. */
+#include <errno.h>
+#include <linux/perf_event.h>
+
+#include "base/cursor.h"
+#include "collect/sideband.h"
+
+/* sample_id_all with TID | TIME | IDENTIFIER: what ends every record. */
+struct trailer {
+	uint32_t pid, tid;
+	uint64_t time_ns;
+	uint64_t id;
+};
+
+static bool take_trailer(struct cursor *c, struct trailer *ret_trailer)
+{
+	size_t n = sizeof(*ret_trailer);
+
+	if (cursor_left(c) < n)
+		return false;
+	c->end -= n;
+	memcpy(ret_trailer, c->end, n);
+	return true;
+}
+
+static int decode_fork(struct cursor *c, bool is_exit, struct sideband_event *e)
+{
+	uint32_t pid = cursor_u32(c), ppid = cursor_u32(c), tid = cursor_u32(c);
+
+	if (c->bad)
+		return -EBADMSG;
+	e->type = is_exit ? SIDEBAND_EXIT : SIDEBAND_FORK;
+	e->pid = (pid_t)pid;
+	e->ppid = (pid_t)ppid;
+	return pid == tid; /* a thread comes and goes without a trace */
+}
+
+static int decode_comm(struct cursor *c, uint16_t misc, struct sideband_event *e)
+{
+	e->type = SIDEBAND_EXEC;
+	e->pid = (pid_t)cursor_u32(c);
+	if (c->bad)
+		return -EBADMSG;
+	return (misc & PERF_RECORD_MISC_COMM_EXEC) != 0; /* else only a new name */
+}
+
+static void decode_build_id(struct cursor *c, struct sideband_event *e)
+{
+	uint8_t len = cursor_u8(c);
+	const uint8_t *bytes;
+
+	cursor_take(c, 3); /* reserved */
+	bytes = cursor_take(c, sizeof(e->build_id.bytes));
+	e->type = SIDEBAND_BUILD_ID;
+	if (!bytes)
+		return;
+	e->build_id.len = len < sizeof(e->build_id.bytes) ? len : sizeof(e->build_id.bytes);
+	memcpy(e->build_id.bytes, bytes, e->build_id.len);
+}
+
+static void decode_inode(struct cursor *c, struct sideband_event *e)
+{
+	e->type = SIDEBAND_MMAP;
+	e->major = cursor_u32(c);
+	e->minor = cursor_u32(c);
+	e->inode = cursor_u64(c);
+	e->generation = cursor_u64(c);
+}
+
+static int decode_mmap2(struct cursor *c, uint16_t misc, bool wants_build_id,
+			struct sideband_event *e)
+{
+	bool has_build_id = misc & PERF_RECORD_MISC_MMAP_BUILD_ID;
+	uint64_t len;
+
+	e->pid = (pid_t)cursor_u32(c);
+	(void)cursor_u32(c); /* tid */
+	e->start = cursor_u64(c);
+	len = cursor_u64(c);
+	e->end = e->start + len;
+	e->offset = cursor_u64(c);
+	if (has_build_id)
+		decode_build_id(c, e);
+	else
+		decode_inode(c, e);
+	cursor_take(c, 8); /* prot, flags */
+	e->path = cursor_str(c);
+	if (c->bad || e->end < e->start)
+		return -EBADMSG;
+	/* Two events tell of each mapping, one its inode, the other its build-id where it has one. */
+	return wants_build_id == has_build_id;
+}
+
+static int decode_lost(struct cursor *c, struct sideband_event *e)
+{
+	e->type = SIDEBAND_LOST;
+	(void)cursor_u64(c); /* id */
+	e->nr_lost = cursor_u64(c);
+	return c->bad ? -EBADMSG : 1;
+}
+
+int sideband_decode(const void *bytes, size_t size, uint64_t build_id_event,
+		    struct sideband_event *ret_event)
+{
+	struct cursor c = cursor_of(bytes, size);
+	struct sideband_event e = { 0 };
+	struct perf_event_header h;
+	struct trailer t;
+	int r = 0;
+
+	cursor_copy(&c, &h, sizeof(h));
+	if (c.bad || !take_trailer(&c, &t))
+		return -EBADMSG;
+	e.time_ns = t.time_ns;
+	if (h.type == PERF_RECORD_LOST)
+		r = decode_lost(&c, &e);
+	else if (h.type == PERF_RECORD_FORK || h.type == PERF_RECORD_EXIT)
+		r = decode_fork(&c, h.type == PERF_RECORD_EXIT, &e);
+	else if (h.type == PERF_RECORD_COMM)
+		r = decode_comm(&c, h.misc, &e);
+	else if (h.type == PERF_RECORD_MMAP2)
+		r = decode_mmap2(&c, h.misc, build_id_event && t.id == build_id_event, &e);
+	if (r <= 0)
+		return r;
+	if (e.type != SIDEBAND_LOST && e.pid <= 0)
+		return 0;
+	*ret_event = e;
+	return 1;
+}
