@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One capture, from raw records to a named model. It is fed with bytes and events, whoever brings
+ * them: the session from the kernel, tests from a recording. It knows nothing of BPF, perf events
+ * or threads.
+ */
+#ifndef AGENT_CAPTURE_H
+#define AGENT_CAPTURE_H
+
+#include <perfagent/perfagent.h>
+#include <stdatomic.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "bpf/abi.h"
+#include "collect/sideband.h"
+#include "proc/procfs.h"
+#include "proc/tracker.h"
+#include "profile/profile.h"
+
+#define CAPTURE_NR_STOPS 16 /* more than stop_reasons.def has */
+
+struct capture_config {
+	const char *proc_root; /* "/proc" */
+	const char *kallsyms_path;
+	bool all; /* every process matters, not only those scanned and their children */
+	enum pa_event event;
+	uint64_t period_ns; /* of cpu-clock */
+	const char *const *tags;
+	size_t nr_tags;
+	unsigned int max_fds; /* for files that are kept open */
+};
+
+/* What became of the samples that came out of the ring. */
+struct capture_stats {
+	uint64_t nr_records;    /* samples, of which … */
+	uint64_t nr_kept;       /* are in the model */
+	uint64_t nr_bad;        /* could not be understood */
+	uint64_t nr_model_full; /* met a limit of the model */
+	uint64_t nr_no_memory;
+	uint64_t sideband_lost;
+	uint64_t nr_processes;            /* with samples */
+	uint64_t stops[CAPTURE_NR_STOPS]; /* of those kept, by enum pa_stop */
+};
+
+/* What is known of a file beyond the store. */
+struct file_info {
+	bool is_probed;
+	bool is_elf;
+	uint32_t path, build_id; /* strings of the model */
+};
+
+/* Why a mapping's code has no names; static strings, by mapping number. */
+struct naming_note {
+	const char *why;
+	const char *cure;
+};
+
+struct capture {
+	struct capture_config cfg;
+	const struct log *log; /* borrowed */
+	struct procfs procfs;
+	struct filestore *files; /* owned */
+	struct tracker *tracker; /* owned */
+	struct profile *profile; /* owned */
+	struct buf queue;        /* samples that wait for the events that came before them */
+	bool needs_rescan;       /* events were lost */
+	bool saw_last_exit;
+	struct capture_stats stats;
+
+	struct file_info *file_infos; /* owned; by file number */
+	uint32_t cap_file_infos, nr_file_infos;
+	uint32_t label_pid, label_tid, label_comm, label_thread, label_truncated; /* strings */
+	struct idtable process_ids; /* processes with samples */
+	uint64_t *seen_processes;   /* owned */
+	uint32_t nr_seen_processes, cap_seen_processes;
+
+	struct naming_note *notes; /* owned; after capture_name(): by mapping number */
+	const char *kernel_source; /* static; NULL: no kernel address was seen */
+};
+
+int capture_new(const struct capture_config *cfg, const struct log *log,
+		struct capture **ret_capture);
+struct capture *capture_free(struct capture *c);
+DEFINE_CLEANUP(struct capture *, capture_free)
+
+/* Learns what a process has mapped now; -ESRCH: it is gone. */
+int capture_scan(struct capture *c, pid_t pid);
+
+/* The same for every process there is. */
+int capture_scan_all(struct capture *c);
+
+/* A record out of the ring: queued. ctx is the capture (see ring_record_fn). */
+int capture_record(void *ctx, const void *bytes, size_t size);
+
+/* A side-band event: applied at once. ctx is the capture (see sideband_fn). */
+int capture_event(void *ctx, const struct sideband_event *e);
+
+/* Turns queued samples into the model; every event older than them must have been given. */
+int capture_settle(struct capture *c);
+
+/* Names every location, once, at the end. -ECANCELED when *cancel turns true. */
+int capture_name(struct capture *c, const atomic_bool *cancel);
+
+/* resolve.c: one sample into the model. */
+int capture_resolve(struct capture *c, const struct pa_sample *s);
+
+#endif

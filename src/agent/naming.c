@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gives every location of the model its name: one file after the other, each address once. */
+#include <elf.h>
+#include <errno.h>
+#include <sys/auxv.h>
+
+#include "agent/capture.h"
+#include "elf/elf_image.h"
+#include "symbolize/symbolizer.h"
+
+/* Locations in the order of their mapping; mapping i's are [first[i], first[i + 1]). Those without
+ * a mapping come last. */
+struct grouping {
+	uint32_t *first;     /* owned; nr_mappings + 2 elements */
+	uint32_t *locations; /* owned */
+};
+
+/* A source of names and what turns the model's addresses into its own. */
+struct source {
+	struct symbolizer *symbolizer; /* owned */
+	struct elf_image *image;       /* owned; NULL: addresses are as they are */
+};
+
+static void grouping_done(struct grouping *g)
+{
+	free(g->first);
+	free(g->locations);
+}
+
+static void source_done(struct source *s)
+{
+	s->symbolizer = symbolizer_free(s->symbolizer);
+	s->image = elf_image_free(s->image);
+}
+
+static uint32_t group_of(const struct profile *p, uint32_t location)
+{
+	uint32_t m = p->locations[location].mapping;
+
+	return m == PROFILE_NONE ? p->nr_mappings : m;
+}
+
+/* Counting sort by mapping. */
+static int group_locations(const struct profile *p, struct grouping *g)
+{
+	g->first = calloc((size_t)p->nr_mappings + 2, sizeof(*g->first));
+	g->locations = calloc((size_t)p->nr_locations + 1, sizeof(*g->locations));
+	if (!g->first || !g->locations)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->nr_locations; i++)
+		g->first[group_of(p, i) + 1]++;
+	for (uint32_t i = 0; i <= p->nr_mappings; i++)
+		g->first[i + 1] += g->first[i];
+	for (uint32_t i = p->nr_locations; i-- > 0;) {
+		uint32_t end = group_of(p, i) + 1;
+
+		g->locations[--g->first[end]] = i;
+	}
+	/* Each end has moved down to the beginning of its own group: shift them back. */
+	for (uint32_t i = 0; i <= p->nr_mappings; i++)
+		g->first[i] = g->first[i + 1];
+	g->first[p->nr_mappings + 1] = p->nr_locations;
+	return 0;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static int open_raw(struct source *s, const char *why, const char *cure)
+{
+	return symbolizer_new_raw(why, cure, &s->symbolizer);
+}
+
+static int open_file(struct capture *c, const struct profile_mapping *m, struct source *s)
+{
+	const struct file *f = filestore_get(c->files, (uint32_t)m->owner);
+	int r;
+
+	if (f->fd < 0)
+		return open_raw(s, "the file was gone before it could be opened",
+				"keep it in place, or profile for longer");
+	r = elf_image_open_fd(f->fd, &s->image);
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
+		return open_raw(s, "it is not an ELF file of this machine", "none");
+	return symbolizer_new_elf(s->image, base_name(f->path), &s->symbolizer);
+}
+
+/* How long the image at base is: its section headers stand last. It is the kernel's: trusted. */
+static size_t vdso_bytes(const Elf64_Ehdr *base)
+{
+	return base->e_shoff + (size_t)base->e_shnum * base->e_shentsize;
+}
+
+/* The kernel maps the same vDSO into every 64-bit process: our own is the image of all. */
+static int open_vdso(struct source *s)
+{
+	const void *base = (const void *)getauxval(AT_SYSINFO_EHDR);
+	int r = base ? elf_image_open_mem(base, vdso_bytes(base), &s->image) : -ENOENT;
+
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
+		return open_raw(s, "this process has no vDSO to read", "none");
+	return symbolizer_new_elf(s->image, "[vdso]", &s->symbolizer);
+}
+
+static int open_source(struct capture *c, const struct profile_mapping *m, struct source *s)
+{
+	if (!m)
+		return open_raw(s, "the address was in no known mapping", "none");
+	switch (m->kind) {
+	case PROFILE_MAPPING_FILE:
+		return open_file(c, m, s);
+	case PROFILE_MAPPING_KERNEL:
+		return symbolizer_new_kernel(c->cfg.kallsyms_path, &s->symbolizer,
+					     &c->kernel_source);
+	case PROFILE_MAPPING_VDSO:
+		return open_vdso(s);
+	case PROFILE_MAPPING_JIT:
+		break;
+	}
+	return open_raw(s, "machine code made at run time, which no file describes", "none");
+}
+
+/* The source's address for a location's: link-time for files, as it is otherwise. */
+static uint64_t source_address(const struct source *s, const struct profile_mapping *m,
+			       uint64_t address)
+{
+	uint64_t vaddr;
+
+	if (s->image &&
+	    elf_image_vaddr_of(s->image, address - m->start + m->file_offset, &vaddr) == 0)
+		return vaddr;
+	return address;
+}
+
+static int add_function(struct profile *p, uint32_t mapping, const struct symbol_frame *f,
+			uint32_t *ret_id)
+{
+	struct profile_function fn = { .mapping = mapping, .start_line = f->start_line };
+	int r = profile_string(p, f->name, &fn.name);
+
+	if (r == 0)
+		r = profile_string(p, f->system_name, &fn.system_name);
+	if (r == 0 && f->filename)
+		r = profile_string(p, f->filename, &fn.filename);
+	return r < 0 ? r : profile_function(p, &fn, ret_id);
+}
+
+static int name_location(struct profile *p, const struct source *s, uint32_t location)
+{
+	const struct profile_location *l = &p->locations[location];
+	const struct profile_mapping *m = l->mapping == PROFILE_NONE ? NULL
+								     : &p->mappings[l->mapping];
+	struct profile_line lines[PROFILE_MAX_LINES];
+	struct symbol_result res;
+	uint64_t addr = m ? source_address(s, m, l->address) : l->address;
+	uint32_t nr;
+	int r = s->symbolizer->ops->resolve(s->symbolizer, addr, &res);
+
+	if (r < 0)
+		return r;
+	nr = res.nr_frames < PROFILE_MAX_LINES ? res.nr_frames : PROFILE_MAX_LINES;
+	for (uint32_t i = 0; i < nr && r == 0; i++) {
+		lines[i].line = res.frames[i].line;
+		r = add_function(p, l->mapping, &res.frames[i], &lines[i].function);
+	}
+	return r < 0 ? r : profile_set_lines(p, location, lines, nr, res.is_named);
+}
+
+static int name_group(struct capture *c, const struct grouping *g, const struct source *s,
+		      uint32_t group, const atomic_bool *cancel)
+{
+	int r = 0;
+
+	c->notes[group].why = s->symbolizer->missing_why;
+	c->notes[group].cure = s->symbolizer->missing_cure;
+	for (uint32_t i = g->first[group]; i < g->first[group + 1] && r == 0; i++) {
+		if (cancel && atomic_load_explicit(cancel, memory_order_relaxed))
+			return -ECANCELED;
+		r = name_location(c->profile, s, g->locations[i]);
+	}
+	return r;
+}
+
+/* Mappings whose names come from one source, side by side. */
+static int by_source(const void *a, const void *b, void *ctx)
+{
+	const struct profile_mapping *all = ctx;
+	const struct profile_mapping *x = &all[*(const uint32_t *)a],
+				     *y = &all[*(const uint32_t *)b];
+
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	if (x->owner != y->owner)
+		return x->owner < y->owner ? -1 : 1;
+	return 0;
+}
+
+static bool shares_source(const struct profile_mapping *a, const struct profile_mapping *b)
+{
+	return a && a->kind == b->kind && a->owner == b->owner;
+}
+
+/* The mappings in `order`, then (number nr_mappings) what has none. */
+static int name_groups(struct capture *c, const struct grouping *g, const uint32_t *order,
+		       const atomic_bool *cancel)
+{
+	struct source s = { 0 };
+	const struct profile_mapping *last = NULL;
+	uint32_t nr = c->profile->nr_mappings;
+	int r = 0;
+
+	for (uint32_t i = 0; i <= nr && r == 0; i++) {
+		uint32_t group = i < nr ? order[i] : nr;
+		const struct profile_mapping *m = i < nr ? &c->profile->mappings[group] : NULL;
+
+		if (g->first[group] == g->first[group + 1])
+			continue;
+		if (!m || !shares_source(last, m)) {
+			source_done(&s);
+			r = open_source(c, m, &s);
+		}
+		last = m;
+		if (r == 0)
+			r = name_group(c, g, &s, group, cancel);
+	}
+	source_done(&s);
+	return r;
+}
+
+int capture_name(struct capture *c, const atomic_bool *cancel)
+{
+	_cleanup_(grouping_done) struct grouping g = { 0 };
+	_cleanup_(freep) uint32_t *order = NULL;
+	struct profile *p = c->profile;
+	int r = group_locations(p, &g);
+
+	if (r < 0)
+		return r;
+	order = calloc((size_t)p->nr_mappings + 1, sizeof(*order));
+	c->notes = calloc((size_t)p->nr_mappings + 1, sizeof(*c->notes));
+	if (!order || !c->notes)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->nr_mappings; i++)
+		order[i] = i;
+	qsort_r(order, p->nr_mappings, sizeof(*order), by_source, p->mappings);
+	return name_groups(c, &g, order, cancel);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A sample's addresses against what was mapped when it was taken: raw record in, model out. */
+#include <errno.h>
+
+#include "agent/capture.h"
+#include "base/array.h"
+#include "base/hash.h"
+#include "elf/elf_image.h"
+
+#define KERNEL_START 0x8000000000000000ull /* the upper half, modules and BPF programs included */
+#define MAX_FRAMES (PA_MAX_KERNEL_FRAMES + PA_MAX_USER_FRAMES)
+#define MAX_PROCESSES (1u << 24)
+
+static const char *const stop_names[] = {
+#define X(name, value, machine, text) [value] = machine,
+#include "bpf/stop_reasons.def"
+#undef X
+};
+
+/* What is sampled is a task's, what it runs is an image's; names and ids of both. */
+struct resolve {
+	struct capture *c;
+	const struct process *process; /* NULL: a kernel task, or nothing is known */
+	uint64_t time_ns;
+	uint32_t locations[MAX_FRAMES];
+	uint32_t nr;
+};
+
+static int probe_file(struct capture *c, const struct file *f, struct file_info *info)
+{
+	_cleanup_(elf_image_freep) struct elf_image *img = NULL;
+	struct build_id id = f->build_id;
+	char hex[BUILD_ID_HEX_SIZE];
+	int r;
+
+	if (f->fd >= 0) {
+		r = elf_image_open_fd(f->fd, &img);
+		if (r == -ENOMEM)
+			return r;
+		info->is_elf = r == 0;
+		if (r == 0 && !id.len)
+			id = *elf_image_build_id(img);
+	}
+	r = profile_string(c->profile, f->path, &info->path);
+	if (r == 0)
+		r = profile_string(c->profile, build_id_hex(&id, hex), &info->build_id);
+	info->is_probed = r == 0;
+	return r;
+}
+
+static int file_info(struct capture *c, uint32_t file, struct file_info **ret_info)
+{
+	int r = ARRAY_RESERVE(c->file_infos, c->cap_file_infos, file + 1, UINT32_MAX);
+
+	if (r < 0)
+		return r;
+	while (c->nr_file_infos <= file)
+		c->file_infos[c->nr_file_infos++] = (struct file_info){ 0 };
+	*ret_info = &c->file_infos[file];
+	if ((*ret_info)->is_probed)
+		return 0;
+	return probe_file(c, filestore_get(c->files, file), *ret_info);
+}
+
+static int add_file_mapping(struct capture *c, const struct mapping *m, struct profile_mapping *to)
+{
+	struct file_info *info;
+	int r = file_info(c, m->file, &info);
+
+	if (r < 0)
+		return r;
+	to->kind = PROFILE_MAPPING_FILE;
+	to->owner = m->file;
+	to->path = info->path;
+	to->build_id = info->build_id;
+	return 0;
+}
+
+/* The model's mapping for a process's. */
+static int model_mapping(struct resolve *rs, const struct mapping *m, uint32_t *ret_id)
+{
+	struct profile *p = rs->c->profile;
+	struct profile_mapping to = { .start = m->start,
+				      .limit = m->end,
+				      .file_offset = m->offset };
+	int r;
+
+	if (m->kind == MAPPING_FILE) {
+		r = add_file_mapping(rs->c, m, &to);
+	} else if (m->kind == MAPPING_VDSO) {
+		to.kind = PROFILE_MAPPING_VDSO;
+		r = profile_string(p, "[vdso]", &to.path);
+	} else {
+		/* Code without a file: another process's bytes at that address are other code. */
+		to.kind = PROFILE_MAPPING_JIT;
+		to.owner = process_id(rs->process);
+		to.file_offset = m->start;
+		r = profile_string(p, "[jit]", &to.path);
+	}
+	return r < 0 ? r : profile_mapping(p, &to, ret_id);
+}
+
+static int add_location(struct resolve *rs, uint32_t mapping, uint64_t address)
+{
+	return profile_location(rs->c->profile, mapping, address, &rs->locations[rs->nr++]);
+}
+
+static int add_kernel_frame(struct resolve *rs, uint64_t pc, bool is_exact)
+{
+	struct profile *p = rs->c->profile;
+	struct profile_mapping m = { .kind = PROFILE_MAPPING_KERNEL,
+				     .start = KERNEL_START,
+				     .limit = UINT64_MAX };
+	uint32_t id;
+	int r = profile_string(p, "[kernel]", &m.path);
+
+	if (r == 0)
+		r = profile_mapping(p, &m, &id);
+	return r < 0 ? r : add_location(rs, id, is_exact ? pc : pc - 1);
+}
+
+/* 1: the frame stands; 0: it is in no mapped code, and a caller cannot be. */
+static int add_user_frame(struct resolve *rs, uint64_t pc, bool is_leaf)
+{
+	uint64_t addr = pc & PA_PC_EXACT ? pc & ~PA_PC_EXACT : pc - 1;
+	const struct mapping *m = NULL;
+	uint32_t id;
+	int r;
+
+	if (rs->process)
+		m = process_mapping(rs->process, addr, rs->time_ns);
+	if (!m && rs->process && !is_leaf)
+		return 0;
+	if (!m) {
+		r = add_location(rs, PROFILE_NONE, addr);
+		return r < 0 ? r : 1;
+	}
+	r = model_mapping(rs, m, &id);
+	if (r == 0)
+		r = add_location(rs, id, rs->c->profile->mappings[id].start + (addr - m->start));
+	return r < 0 ? r : 1;
+}
+
+/* Sets the stop reason when a frame shows that the walk had gone astray. */
+static int add_frames(struct resolve *rs, const struct pa_sample *s, uint8_t *stop)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < s->nr_kernel && r >= 0; i++)
+		r = add_kernel_frame(rs, s->pcs[i], i == 0);
+	for (uint32_t i = 0; i < s->nr_user && r >= 0; i++) {
+		r = add_user_frame(rs, s->pcs[s->nr_kernel + i], i == 0);
+		if (r == 0) {
+			*stop = PA_STOP_NO_MAPPING;
+			break;
+		}
+	}
+	return r < 0 ? r : 0;
+}
+
+static int add_string_label(struct capture *c, struct profile_label *l, uint32_t key,
+			    const char *text, size_t max)
+{
+	*l = (struct profile_label){ .key = key };
+	return strtab_intern_n(&c->profile->strings, text, max, &l->str);
+}
+
+static int label_set(struct capture *c, const struct pa_sample *s, uint8_t stop, uint32_t *ret_id)
+{
+	struct profile_label l[5];
+	uint32_t nr = 4;
+	int r;
+
+	l[0] = (struct profile_label){ .key = c->label_pid, .num = s->head.pid };
+	l[1] = (struct profile_label){ .key = c->label_tid, .num = s->tid };
+	r = add_string_label(c, &l[2], c->label_comm, s->comm, sizeof(s->comm));
+	if (r == 0)
+		r = add_string_label(c, &l[3], c->label_thread, s->thread, sizeof(s->thread));
+	if (r == 0 && stop != PA_STOP_END && stop != PA_STOP_KERNEL)
+		r = add_string_label(c, &l[nr++], c->label_truncated, stop_names[stop], SIZE_MAX);
+	return r < 0 ? r : profile_label_set(c->profile, l, nr, ret_id);
+}
+
+static bool process_eq(const void *owner, uint32_t id, const void *key)
+{
+	const struct capture *c = owner;
+
+	return c->seen_processes[id] == *(const uint64_t *)key;
+}
+
+/* Counts processes that have samples. */
+static int note_process(struct capture *c, uint64_t id)
+{
+	uint64_t h = hash_mix(0, id);
+	uint32_t at;
+	int r;
+
+	if (idtable_find(&c->process_ids, h, process_eq, c, &id, &at))
+		return 0;
+	r = ARRAY_RESERVE(c->seen_processes, c->cap_seen_processes, c->nr_seen_processes + 1,
+			  MAX_PROCESSES);
+	if (r == 0)
+		r = idtable_reserve(&c->process_ids);
+	if (r < 0)
+		return r;
+	c->seen_processes[c->nr_seen_processes] = id;
+	idtable_insert(&c->process_ids, h, c->nr_seen_processes++);
+	c->stats.nr_processes++;
+	return 0;
+}
+
+/* The process of a sample; on first sight /proc is asked. NULL is an answer. */
+static const struct process *find_process(struct capture *c, const struct pa_sample *s)
+{
+	pid_t pid = (pid_t)s->head.pid;
+	const struct process *p;
+
+	if (s->flags & PA_SAMPLE_KERNEL_TASK)
+		return NULL;
+	p = tracker_find(c->tracker, pid, s->head.time_ns);
+	if (p)
+		return p;
+	(void)tracker_scan(c->tracker, s->head.time_ns, pid); /* gone: the addresses stay raw */
+	return tracker_find(c->tracker, pid, s->head.time_ns);
+}
+
+int capture_resolve(struct capture *c, const struct pa_sample *s)
+{
+	struct resolve rs = { .c = c, .time_ns = s->head.time_ns };
+	int64_t values[] = { 1, (int64_t)s->weight };
+	uint32_t stack, labels;
+	uint8_t stop = s->stop;
+	int r;
+
+	if (s->nr_kernel > PA_MAX_KERNEL_FRAMES || s->nr_user > PA_MAX_USER_FRAMES ||
+	    stop >= sizeof(stop_names) / sizeof(stop_names[0]))
+		return -EBADMSG;
+	rs.process = find_process(c, s);
+	r = add_frames(&rs, s, &stop);
+	if (r == 0)
+		r = profile_stack(c->profile, rs.locations, rs.nr, &stack);
+	if (r == 0)
+		r = label_set(c, s, stop, &labels);
+	if (r == 0)
+		r = note_process(c, rs.process ? process_id(rs.process) : ~(uint64_t)s->head.pid);
+	if (r == 0)
+		r = profile_add(c->profile, stack, labels, values);
+	if (r == 0)
+		c->stats.stops[stop]++;
+	return r;
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/session.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "agent/summary.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "collect/features.h"
+
+#define AUTO_NAME_MAX 256
+#define RING_MIN_BYTES (256u << 10)
+#define RING_MAX_BYTES (64u << 20)
+#define RECORD_USUAL_BYTES 1024 /* 119 frames */
+#define RING_RESERVE 4          /* drains that may be missed */
+
+/* /proc must show the PIDs of our own namespace, since that is whose PIDs are used throughout. */
+static int check_proc(struct pa_error *err)
+{
+	char self[32];
+	ssize_t n = readlink("/proc/self", self, sizeof(self) - 1);
+
+	if (n < 0)
+		return error_set(err, errno,
+				 "/proc is not mounted: mount it (mount -t proc proc /proc)");
+	self[n] = '\0';
+	if (strtol(self, NULL, 10) != getpid())
+		return error_set(
+			err, EINVAL,
+			"/proc belongs to another PID namespace: mount one of this namespace "
+			"(mount -t proc proc /proc)");
+	return 0;
+}
+
+/* The part of an automatic name that says whose profile it is. */
+static void target_name(const struct pa_session *s, char *to, size_t size)
+{
+	const struct pa_options *o = &s->settings.o;
+	char comm[PROC_COMM_SIZE] = "";
+
+	to[0] = '\0';
+	if (o->auto_name)
+		(void)snprintf(to, size, "%s-", o->auto_name);
+	else if (!o->all && procfs_comm(&s->capture->procfs, o->pids[0], comm) == 0)
+		(void)snprintf(to, size, "%s-", comm);
+	else if (!o->all)
+		(void)snprintf(to, size, "pid%d-", o->pids[0]);
+	for (char *c = to; *c; c++)
+		if (*c == '/' || (unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '_';
+}
+
+/* <comm>-YYYYMMDDHHMM-on-cpu.pb.gz, in local time. A leading '.' would hide it. */
+static void auto_name(const struct pa_session *s, char *to, size_t size)
+{
+	char name[AUTO_NAME_MAX / 2], when[32] = "";
+	time_t now = time(NULL);
+	struct tm tm;
+
+	target_name(s, name, sizeof(name));
+	if (name[0] == '.')
+		name[0] = '_';
+	if (localtime_r(&now, &tm))
+		(void)strftime(when, sizeof(when), "%Y%m%d%H%M", &tm);
+	(void)snprintf(to, size, "%s%s-on-cpu.pb.gz", name, when);
+}
+
+static int add_output(struct pa_session *s, const struct writer *w, const char *path, bool unique,
+		      struct pa_error *err)
+{
+	const struct pa_options *o = &s->settings.o;
+	struct outfile_options oo = { .unique = unique,
+				      .set_owner = o->set_owner,
+				      .uid = o->owner_uid,
+				      .gid = o->owner_gid };
+	struct output *out = &s->outputs[s->nr_outputs];
+	int r = outfile_open(path, &oo, &out->file, err);
+
+	if (r < 0)
+		return r;
+	out->writer = w;
+	s->nr_outputs++;
+	return 0;
+}
+
+static int open_outputs(struct pa_session *s, struct pa_error *err)
+{
+	const struct pa_options *o = &s->settings.o;
+	char name[AUTO_NAME_MAX];
+	int r = 0;
+
+	if (!o->no_pprof && o->pprof_path) {
+		r = add_output(s, &writer_pprof, o->pprof_path, false, err);
+	} else if (!o->no_pprof) {
+		auto_name(s, name, sizeof(name));
+		r = add_output(s, &writer_pprof, name, true, err);
+	}
+	if (r == 0 && o->folded_path)
+		r = add_output(s, &writer_folded, o->folded_path, false, err);
+	return r;
+}
+
+/* Half of the descriptors this process may have are for files of targets. */
+static unsigned int max_kept_files(void)
+{
+	struct rlimit lim;
+
+	if (getrlimit(RLIMIT_NOFILE, &lim) < 0)
+		return 256;
+	return lim.rlim_cur > 65536 ? 32768 : (unsigned int)lim.rlim_cur / 2;
+}
+
+static int new_capture(struct pa_session *s)
+{
+	const struct pa_options *o = &s->settings.o;
+	struct capture_config cfg = {
+		.proc_root = "/proc",
+		.kallsyms_path = "/proc/kallsyms",
+		.all = o->all,
+		.event = o->event,
+		.period_ns = o->event == PA_EVENT_CPU_CLOCK ? NS_PER_S / o->sample_rate_hz : 0,
+		.tags = o->tags,
+		.nr_tags = o->nr_tags,
+		.max_fds = max_kept_files(),
+	};
+
+	return capture_new(&cfg, &s->log, &s->capture);
+}
+
+static int prepare(struct pa_session *s, const struct pa_options *opts, struct pa_error *err)
+{
+	int r = settings_init(&s->settings, opts, err);
+
+	if (r < 0)
+		return r;
+	s->log = (struct log){ s->settings.o.log, s->settings.o.log_ctx };
+	r = check_proc(err);
+	if (r == 0)
+		r = features_check(&s->log, err);
+	if (r == 0)
+		r = new_capture(s);
+	if (r == 0)
+		r = open_outputs(s, err);
+	if (r == 0) {
+		s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		s->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		r = s->wake_fd < 0 || s->done_fd < 0 ? -errno : 0;
+	}
+	return r;
+}
+
+int pa_session_new(const struct pa_options *opts, struct pa_session **ret_session,
+		   struct pa_error *err)
+{
+	struct pa_session *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (err)
+		*err = (struct pa_error){ 0 };
+	if (!s)
+		return error_set(err, ENOMEM, "out of memory");
+	s->wake_fd = s->done_fd = -1;
+	pthread_mutex_init(&s->lock, NULL);
+	r = prepare(s, opts, err);
+	if (r < 0) {
+		pa_session_free(s);
+		return error_set(err, -r, "cannot prepare the capture: %s", strerror(-r));
+	}
+	*ret_session = s;
+	return 0;
+}
+
+static size_t ring_bytes(const struct pa_options *o, unsigned int nr_cpus)
+{
+	uint64_t want = (uint64_t)o->sample_rate_hz * nr_cpus * RECORD_USUAL_BYTES * RING_RESERVE *
+			o->drain_interval_ms / 1000;
+
+	if (o->ring_bytes)
+		return o->ring_bytes;
+	if (want < RING_MIN_BYTES)
+		return RING_MIN_BYTES;
+	return want > RING_MAX_BYTES ? RING_MAX_BYTES : (size_t)want;
+}
+
+static int attach(struct pa_session *s, struct pa_error *err)
+{
+	const struct pa_options *o = &s->settings.o;
+	struct cpus online;
+	int r = cpus_read(CPUS_ONLINE_PATH, &online);
+	struct programs_config pc = { .all = o->all,
+				      .follow_children = !o->no_follow_children,
+				      .kernel_stacks = o->kernel_stacks };
+
+	if (r < 0)
+		return error_set(err, -r, "cannot read %s: %s", CPUS_ONLINE_PATH, strerror(-r));
+	pc.ring_bytes = ring_bytes(o, cpus_count(&online));
+	r = programs_load(&pc, &s->log, &s->programs, err);
+	if (r == 0)
+		r = sideband_open(&online, &s->log, &s->sideband, err);
+	if (r == 0)
+		r = session_add_targets(s, err);
+	if (r == 0)
+		r = events_open(o->event, o->sample_rate_hz, programs_sampler_fd(s->programs),
+				&online, &s->events, err);
+	return r;
+}
+
+static int start_thread(struct pa_session *s)
+{
+	sigset_t all, before;
+	int r;
+
+	/* Signals are the caller's business: none is ever handled on our thread. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = pthread_create(&s->thread, NULL, session_thread, s);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	s->has_thread = r == 0;
+	return -r;
+}
+
+static void detach(struct pa_session *s)
+{
+	s->events = events_free(s->events);
+	s->sideband = sideband_free(s->sideband);
+	s->programs = programs_free(s->programs);
+}
+
+int pa_session_start(struct pa_session *s, struct pa_error *err)
+{
+	int r;
+
+	if (err)
+		*err = (struct pa_error){ 0 };
+	if (atomic_load(&s->phase) != PA_PHASE_NEW || s->has_thread)
+		return error_set(err, EALREADY, "the session has already been started");
+	r = attach(s, err);
+	if (r == 0) {
+		s->start_real_ns = clock_ns(CLOCK_REALTIME);
+		s->start_ns = clock_mono_ns();
+		r = events_enable(s->events);
+	}
+	if (r == 0) {
+		atomic_store(&s->phase, PA_PHASE_SAMPLING);
+		r = start_thread(s);
+	}
+	if (r < 0) {
+		detach(s);
+		atomic_store(&s->phase, PA_PHASE_NEW);
+		return error_set(err, -r, "cannot start sampling: %s", strerror(-r));
+	}
+	return 0;
+}
+
+int pa_session_event_fd(const struct pa_session *s)
+{
+	return s->done_fd;
+}
+
+static void wake(struct pa_session *s)
+{
+	uint64_t one = 1;
+
+	(void)!write(s->wake_fd, &one, sizeof(one)); /* full means that it is awake already */
+}
+
+int pa_session_request_stop(struct pa_session *s)
+{
+	if (atomic_load(&s->phase) == PA_PHASE_NEW)
+		return -EINVAL;
+	atomic_store(&s->stop, true);
+	wake(s);
+	return 0;
+}
+
+int pa_session_cancel(struct pa_session *s)
+{
+	atomic_store(&s->cancel, true);
+	return pa_session_request_stop(s);
+}
+
+int pa_session_stop(struct pa_session *s, struct pa_error *err)
+{
+	int r = pa_session_request_stop(s);
+
+	if (err)
+		*err = (struct pa_error){ 0 };
+	if (r < 0)
+		return error_set(err, -r, "the session has not been started");
+	if (s->has_thread) {
+		pthread_join(s->thread, NULL);
+		s->has_thread = false;
+	}
+	if (err)
+		*err = s->error;
+	return s->result;
+}
+
+void pa_session_free(struct pa_session *s)
+{
+	if (!s)
+		return;
+	if (s->has_thread) {
+		(void)pa_session_cancel(s); /* cannot fail: it runs */
+		pthread_join(s->thread, NULL);
+	}
+	detach(s);
+	for (unsigned int i = 0; i < s->nr_outputs; i++)
+		outfile_free(s->outputs[i].file);
+	summary_free(s->summary);
+	capture_free(s->capture);
+	if (s->wake_fd >= 0)
+		close(s->wake_fd);
+	if (s->done_fd >= 0)
+		close(s->done_fd);
+	settings_done(&s->settings);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
+void pa_session_progress(const struct pa_session *s, struct pa_progress *ret_progress)
+{
+	struct pa_session *unlocked = (struct pa_session *)(uintptr_t)s;
+	size_t sz = ret_progress->sz;
+	struct pa_progress p;
+
+	pthread_mutex_lock(&unlocked->lock);
+	p = s->progress;
+	pthread_mutex_unlock(&unlocked->lock);
+	p.sz = sz;
+	p.phase = (enum pa_phase)atomic_load(&unlocked->phase);
+	p.duration_ns = s->settings.o.duration_ns;
+	if (p.phase == PA_PHASE_SAMPLING)
+		p.elapsed_ns = clock_mono_ns() - s->start_ns;
+	p.agent_cpu_ns = summary_cpu_ns();
+	memcpy(ret_progress, &p, sz < sizeof(p) ? sz : sizeof(p));
+}
+
+const struct pa_summary *pa_session_summary(const struct pa_session *s)
+{
+	return s->summary ? summary_get(s->summary) : NULL;
+}
+
+long pa_max_sample_rate(void)
+{
+	return features_max_sample_rate();
+}
+
+const char *pa_version(void)
+{
+	return PERFAGENT_VERSION;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The session: the only place that joins the modules. pa_session_new() checks and prepares,
+ * pa_session_start() attaches, then a thread of the session's own turns the crank until the capture
+ * ends, names what was seen and writes it.
+ */
+#ifndef AGENT_SESSION_H
+#define AGENT_SESSION_H
+
+#include <perfagent/perfagent.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "agent/capture.h"
+#include "agent/settings.h"
+#include "base/log.h"
+#include "collect/events.h"
+#include "collect/programs.h"
+#include "collect/sideband.h"
+#include "write/writer.h"
+
+#define SESSION_MAX_OUTPUTS 2
+
+struct output {
+	const struct writer *writer;
+	struct outfile *file; /* owned */
+};
+
+struct summary; /* agent/summary.h */
+
+struct pa_session {
+	struct settings settings;
+	struct log log;
+
+	/* Of whoever calls new, start and free until the thread runs; then of the thread. */
+	struct capture *capture;
+	struct programs *programs;
+	struct sideband *sideband;
+	struct events *events;
+	struct output outputs[SESSION_MAX_OUTPUTS];
+	unsigned int nr_outputs;
+	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
+	uint64_t start_real_ns;
+	bool targets_exited;
+
+	pthread_t thread;
+	bool has_thread; /* of the caller */
+	int wake_fd;     /* the thread sleeps on it; owned */
+	int done_fd;     /* readable when everything is written; owned */
+	atomic_bool stop, cancel;
+	atomic_int phase;
+
+	/* Set by the thread before done_fd becomes readable, read afterwards. */
+	int result;
+	struct pa_error error;
+	struct summary *summary; /* owned */
+
+	pthread_mutex_t lock; /* of progress */
+	struct pa_progress progress;
+};
+
+/* loop.c: the thread's life. */
+void *session_thread(void *session);
+
+/* targets.c: makes the targets targets, and learns what they have mapped. */
+int session_add_targets(struct pa_session *s, struct pa_error *err);
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/summary.h"
+
+#include <errno.h>
+#include <sys/resource.h>
+
+#include "agent/session.h"
+#include "base/clock.h"
+#include "profile/top.h"
+
+#define MAX_FUNCTIONS 100
+#define MAX_UNNAMED 10
+
+enum loss {
+	LOSS_NOT_DELIVERED,
+	LOSS_RING_FULL,
+	LOSS_LEFT_IN_RING,
+	LOSS_BAD_RECORD,
+	LOSS_MODEL_FULL,
+	LOSS_NO_MEMORY,
+	NR_LOSSES,
+};
+
+static const struct pa_count stop_counts[] = {
+#define X(stop, value, machine, people) [value] = { .name = machine, .text = people },
+#include "bpf/stop_reasons.def"
+#undef X
+};
+#define NR_STOPS (sizeof(stop_counts) / sizeof(stop_counts[0]))
+
+struct summary {
+	struct pa_summary pub;
+	struct pa_count losses[NR_LOSSES];
+	struct pa_count stops[NR_STOPS];
+	struct pa_function_stat functions[MAX_FUNCTIONS];
+	struct pa_unnamed_stat unnamed[MAX_UNNAMED];
+	struct pa_output_stat outputs[SESSION_MAX_OUTPUTS];
+};
+
+uint64_t summary_cpu_ns(void)
+{
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+struct summary *summary_free(struct summary *s)
+{
+	free(s);
+	return NULL;
+}
+
+const struct pa_summary *summary_get(const struct summary *s)
+{
+	return &s->pub;
+}
+
+static struct pa_tick_stats sum_ticks(const struct pa_tick_stats *per_cpu, unsigned int nr)
+{
+	struct pa_tick_stats t = { 0 };
+
+	for (unsigned int i = 0; i < nr; i++) {
+		t.ticks += per_cpu[i].ticks;
+		t.idle += per_cpu[i].idle;
+		t.other += per_cpu[i].other;
+		t.outside += per_cpu[i].outside;
+		t.submitted += per_cpu[i].submitted;
+		t.ring_full += per_cpu[i].ring_full;
+	}
+	return t;
+}
+
+static void add_losses(struct summary *to, uint64_t due, const struct pa_tick_stats *t,
+		       const struct capture_stats *c)
+{
+	struct pa_count l[NR_LOSSES] = {
+		[LOSS_NOT_DELIVERED] = { "not_delivered", "not delivered by the kernel",
+					 due - t->ticks },
+		[LOSS_RING_FULL] = { "ring_full", "the sample ring was full", t->ring_full },
+		[LOSS_LEFT_IN_RING] = { "left_in_ring", "never came out of the ring",
+					t->submitted - c->nr_records },
+		[LOSS_BAD_RECORD] = { "bad_record", "the record could not be understood",
+				      c->nr_bad },
+		[LOSS_MODEL_FULL] = { "model_full", "the profile is at its size limit",
+				      c->nr_model_full },
+		[LOSS_NO_MEMORY] = { "no_memory", "the agent ran out of memory", c->nr_no_memory },
+	};
+
+	for (unsigned int i = 0; i < NR_LOSSES; i++) {
+		to->losses[i] = l[i];
+		to->pub.ticks_lost += l[i].count;
+	}
+	to->pub.losses = to->losses;
+	to->pub.nr_losses = NR_LOSSES;
+}
+
+static int add_ticks(const struct pa_session *s, struct summary *to)
+{
+	_cleanup_(freep) struct pa_tick_stats *per_cpu = NULL;
+	struct pa_tick_stats t;
+	unsigned int nr;
+	int r = programs_tick_stats(s->programs, &per_cpu, &nr);
+
+	if (r < 0)
+		return r;
+	t = sum_ticks(per_cpu, nr);
+	to->pub.ticks_due = events_ticks_due(s->events, per_cpu, nr);
+	to->pub.ticks_idle = t.idle;
+	to->pub.ticks_other = t.other;
+	to->pub.ticks_outside = t.outside;
+	to->pub.samples = s->capture->stats.nr_kept;
+	add_losses(to, to->pub.ticks_due, &t, &s->capture->stats);
+	to->pub.sideband_lost =
+		s->capture->stats.sideband_lost + programs_proc_stats(s->programs).targets_lost;
+	return 0;
+}
+
+static void add_stops(const struct capture_stats *c, struct summary *to)
+{
+	for (size_t i = 0; i < NR_STOPS; i++) {
+		if (!c->stops[i])
+			continue;
+		to->stops[to->pub.nr_stops] = stop_counts[i];
+		to->stops[to->pub.nr_stops++].count = c->stops[i];
+	}
+	to->pub.stops = to->stops;
+	to->pub.stacks_complete = c->stops[PA_STOP_END] + c->stops[PA_STOP_KERNEL];
+}
+
+static const char *mapping_path(const struct profile *p, uint32_t mapping)
+{
+	return mapping == PROFILE_NONE ? "[unknown]" : profile_str(p, p->mappings[mapping].path);
+}
+
+static int add_functions(const struct profile *p, struct summary *to)
+{
+	_cleanup_(freep) struct top_function *top = NULL;
+	uint32_t nr;
+	int r = profile_top(p, &top, &nr);
+
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < nr && i < MAX_FUNCTIONS; i++) {
+		const struct profile_function *f = &p->functions[top[i].function];
+
+		to->functions[i] = (struct pa_function_stat){
+			.name = profile_str(p, f->name),
+			.file = mapping_path(p, f->mapping),
+			.nr_self = (uint64_t)top[i].self,
+			.nr_total = (uint64_t)top[i].total,
+		};
+		to->pub.nr_functions++;
+	}
+	to->pub.functions = to->functions;
+	return 0;
+}
+
+/* Samples whose running function has no name, by mapping; the one past the end: without one. */
+static int count_unnamed(const struct profile *p, uint64_t **ret_counts)
+{
+	uint64_t *counts = calloc((size_t)p->nr_mappings + 1, sizeof(*counts));
+
+	if (!counts)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->nr_samples; i++) {
+		const struct profile_span *st = &p->stacks[p->samples[i].stack];
+		const struct profile_location *l = &p->locations[p->frames[st->first]];
+		uint32_t m = l->mapping == PROFILE_NONE ? p->nr_mappings : l->mapping;
+
+		if (st->nr && !l->is_named)
+			counts[m] += (uint64_t)p->samples[i].values[0];
+	}
+	*ret_counts = counts;
+	return 0;
+}
+
+static uint32_t largest(const uint64_t *counts, uint32_t nr)
+{
+	uint32_t at = 0;
+
+	for (uint32_t i = 1; i < nr; i++)
+		if (counts[i] > counts[at])
+			at = i;
+	return at;
+}
+
+static int add_unnamed(const struct capture *c, struct summary *to)
+{
+	const struct profile *p = c->profile;
+	_cleanup_(freep) uint64_t *counts = NULL;
+	int r = count_unnamed(p, &counts);
+
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < MAX_UNNAMED; i++) {
+		uint32_t m = largest(counts, p->nr_mappings + 1);
+
+		if (!counts[m])
+			break;
+		to->unnamed[to->pub.nr_unnamed++] = (struct pa_unnamed_stat){
+			.file = mapping_path(p, m == p->nr_mappings ? PROFILE_NONE : m),
+			.nr_samples = counts[m],
+			.why = c->notes[m].why,
+			.cure = c->notes[m].cure,
+		};
+		counts[m] = 0;
+	}
+	to->pub.unnamed = to->unnamed;
+	return 0;
+}
+
+static void add_names(const struct capture *c, struct summary *to)
+{
+	const struct profile *p = c->profile;
+
+	to->pub.nr_locations = p->nr_locations;
+	for (uint32_t i = 0; i < p->nr_locations; i++)
+		to->pub.nr_locations_named += p->locations[i].is_named;
+	to->pub.kernel_symbols = c->kernel_source;
+}
+
+static void add_outputs(const struct pa_session *s, struct summary *to)
+{
+	for (unsigned int i = 0; i < s->nr_outputs; i++)
+		to->outputs[i] = (struct pa_output_stat){
+			.kind = s->outputs[i].writer->name,
+			.path = outfile_path(s->outputs[i].file),
+			.size_bytes = outfile_size(s->outputs[i].file),
+		};
+	to->pub.outputs = to->outputs;
+	to->pub.nr_outputs = s->nr_outputs;
+}
+
+static void add_frame(const struct pa_session *s, struct summary *to)
+{
+	const struct pa_options *o = &s->settings.o;
+	struct rusage ru = { 0 };
+
+	getrusage(RUSAGE_SELF, &ru);
+	to->pub.sz = sizeof(to->pub);
+	to->pub.version = PERFAGENT_VERSION;
+	to->pub.event = o->event == PA_EVENT_CYCLES ? "cycles" : "cpu-clock";
+	to->pub.period = events_period(s->events);
+	to->pub.sample_rate_hz = o->sample_rate_hz;
+	to->pub.start_time_ns = s->start_real_ns;
+	to->pub.duration_ns = s->end_ns - s->start_ns;
+	to->pub.nr_cpus = events_nr_cpus(s->events);
+	to->pub.nr_stacks = s->capture->profile->nr_stacks;
+	to->pub.nr_processes = s->capture->stats.nr_processes;
+	to->pub.targets_exited = s->targets_exited;
+	to->pub.agent_cpu_ns = summary_cpu_ns();
+	to->pub.agent_peak_rss_bytes = (uint64_t)ru.ru_maxrss * 1024;
+}
+
+int summary_new(const struct pa_session *s, struct summary **ret_summary)
+{
+	struct summary *to = calloc(1, sizeof(*to));
+	int r;
+
+	if (!to)
+		return -ENOMEM;
+	add_frame(s, to);
+	add_stops(&s->capture->stats, to);
+	add_names(s->capture, to);
+	add_outputs(s, to);
+	r = add_ticks(s, to);
+	if (r == 0)
+		r = add_functions(s->capture->profile, to);
+	if (r == 0)
+		r = add_unnamed(s->capture, to);
+	if (r < 0)
+		to = summary_free(to);
+	*ret_summary = to;
+	return r;
+}
