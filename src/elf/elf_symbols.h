@@ -23,6 +23,7 @@ typedef int (*elf_symbol_fn)(void *ctx, const struct elf_symbol *sym);
  * Calls fn for every defined code symbol of .symtab and then of .dynsym; a symbol that stands in
  * both is seen twice. Mapping symbols of AArch64 ($x, $d) are left out. Entries with a broken name
  * are skipped. Ends early with fn's result when that is not 0. -ENOENT: neither table is there.
+ * -EBADMSG, after every symbol that could be read: a table is damaged, compressed or too large.
  */
 int elf_symbols_each(const struct elf_image *img, elf_symbol_fn fn, void *ctx);
 

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "elf/elf_image.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "elf/elf_internal.h"
+
+/* The header's counts after extended numbering: section 0 holds what does not fit (gABI, ELF
+ * header: e_shnum, e_shstrndx, PN_XNUM). */
+struct counts {
+	uint64_t nr_phdrs;
+	uint64_t nr_sections;
+	uint64_t names_at;
+};
+
+static int pread_all(int fd, void *to, size_t n, uint64_t offset)
+{
+	uint8_t *at = to;
+
+	while (n) {
+		ssize_t got = pread(fd, at, n, (off_t)offset);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			return -EBADMSG; /* cut since it was opened */
+		at += got;
+		offset += (uint64_t)got;
+		n -= (size_t)got;
+	}
+	return 0;
+}
+
+int elf_image_read(const struct elf_image *img, uint64_t offset, void *to, size_t n)
+{
+	if (offset > img->size || n > img->size - offset)
+		return -EBADMSG;
+	if (!n)
+		return 0;
+	if (!img->mem)
+		return pread_all(img->fd, to, n, offset);
+	memcpy(to, img->mem + offset, n);
+	return 0;
+}
+
+static int read_header(const struct elf_image *img, Elf64_Ehdr *ret_header)
+{
+	Elf64_Ehdr h;
+	int r;
+
+	if (img->size < sizeof(h))
+		return -ENOEXEC;
+	r = elf_image_read(img, 0, &h, sizeof(h));
+	if (r < 0)
+		return r;
+	if (memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    h.e_ident[EI_DATA] != ELFDATA2LSB)
+		return -ENOEXEC;
+	*ret_header = h;
+	return 0;
+}
+
+static struct counts read_counts(const struct elf_image *img, const Elf64_Ehdr *h)
+{
+	struct counts c = { h->e_phnum, h->e_shnum, h->e_shstrndx };
+	Elf64_Shdr first;
+
+	if (h->e_shoff == 0 || h->e_shentsize != sizeof(first) ||
+	    elf_image_read(img, h->e_shoff, &first, sizeof(first)) < 0) {
+		c.nr_sections = 0;
+		return c;
+	}
+	if (h->e_phnum == PN_XNUM)
+		c.nr_phdrs = first.sh_info;
+	if (h->e_shnum == 0)
+		c.nr_sections = first.sh_size;
+	if (h->e_shstrndx == SHN_XINDEX)
+		c.names_at = first.sh_link;
+	return c;
+}
+
+static int take_segment(struct elf_image *img, const Elf64_Phdr *p, uint64_t *note_budget_bytes)
+{
+	struct elf_segment s = {
+		.vaddr = p->p_vaddr,
+		.offset = p->p_offset,
+		.filesz = p->p_filesz,
+		.memsz = p->p_memsz,
+		.flags = p->p_flags,
+	};
+
+	if (p->p_type == PT_LOAD)
+		img->loads[img->nr_loads++] = s;
+	else if (p->p_type == PT_GNU_EH_FRAME && !img->eh_frame_hdr.filesz)
+		img->eh_frame_hdr = s;
+	else if (p->p_type == PT_NOTE)
+		return elf_notes_scan(img, s.offset, s.filesz, p->p_align, note_budget_bytes);
+	return 0;
+}
+
+static int load_segments(struct elf_image *img, const Elf64_Ehdr *h, uint64_t nr,
+			 uint64_t *note_budget_bytes)
+{
+	_cleanup_(freep) Elf64_Phdr *phdrs = NULL;
+	int r = 0;
+
+	if (nr == 0)
+		return 0;
+	if (h->e_phentsize != sizeof(*phdrs) || nr > ELF_MAX_PHDRS)
+		return -EBADMSG;
+	phdrs = calloc(nr, sizeof(*phdrs));
+	img->loads = calloc(nr, sizeof(*img->loads));
+	if (!phdrs || !img->loads)
+		return -ENOMEM;
+	r = elf_image_read(img, h->e_phoff, phdrs, nr * sizeof(*phdrs));
+	for (uint64_t i = 0; r == 0 && i < nr; i++)
+		r = take_segment(img, &phdrs[i], note_budget_bytes);
+	return r;
+}
+
+static int load_build_id_of_sections(struct elf_image *img, uint64_t *note_budget_bytes)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && !img->build_id.len && i < img->nr_sections; i++) {
+		const struct elf_section *s = &img->sections[i];
+
+		if (s->type == SHT_NOTE && !(s->flags & SHF_COMPRESSED))
+			r = elf_notes_scan(img, s->offset, s->size, 4, note_budget_bytes);
+	}
+	return r;
+}
+
+static int load(struct elf_image *img)
+{
+	uint64_t note_budget_bytes = ELF_MAX_NOTE_BYTES;
+	struct counts c;
+	Elf64_Ehdr h;
+	int r;
+
+	r = read_header(img, &h);
+	if (r < 0)
+		return r;
+	img->machine = h.e_machine;
+	img->entry = h.e_entry;
+	c = read_counts(img, &h);
+	r = load_segments(img, &h, c.nr_phdrs, &note_budget_bytes);
+	if (r < 0)
+		return r;
+	r = elf_sections_load(img, h.e_shoff, c.nr_sections, c.names_at);
+	if (r < 0)
+		return r;
+	return load_build_id_of_sections(img, &note_budget_bytes);
+}
+
+static int open_image(int fd, const void *mem, uint64_t size, struct elf_image **ret_image)
+{
+	_cleanup_(elf_image_freep) struct elf_image *img = NULL;
+	int r;
+
+	img = calloc(1, sizeof(*img));
+	if (!img)
+		return -ENOMEM;
+	img->fd = fd;
+	img->mem = mem;
+	img->size = size;
+	r = load(img);
+	if (r < 0)
+		return r;
+	*ret_image = TAKE(img);
+	return 0;
+}
+
+int elf_image_open_fd(int fd, struct elf_image **ret_image)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	/* A pipe, a device or a directory has no bytes at an offset. */
+	if (!S_ISREG(st.st_mode))
+		return -ENOEXEC;
+	return open_image(fd, NULL, (uint64_t)st.st_size, ret_image);
+}
+
+int elf_image_open_mem(const void *bytes, size_t size, struct elf_image **ret_image)
+{
+	if (!bytes)
+		return -ENOEXEC;
+	return open_image(-1, bytes, size, ret_image);
+}
+
+struct elf_image *elf_image_free(struct elf_image *img)
+{
+	if (img) {
+		free(img->loads);
+		free(img->sections);
+		free(img->section_names);
+		free(img);
+	}
+	return NULL;
+}
+
+uint16_t elf_image_machine(const struct elf_image *img)
+{
+	return img->machine;
+}
+
+uint64_t elf_image_entry(const struct elf_image *img)
+{
+	return img->entry;
+}
+
+uint64_t elf_image_size(const struct elf_image *img)
+{
+	return img->size;
+}
+
+const struct elf_segment *elf_image_loads(const struct elf_image *img, size_t *ret_nr)
+{
+	*ret_nr = img->nr_loads;
+	return img->loads;
+}
+
+const struct build_id *elf_image_build_id(const struct elf_image *img)
+{
+	return &img->build_id;
+}
+
+static const struct elf_segment *load_at_offset(const struct elf_image *img, uint64_t offset,
+						bool executable)
+{
+	for (size_t i = 0; i < img->nr_loads; i++) {
+		const struct elf_segment *s = &img->loads[i];
+
+		if (!!(s->flags & PF_X) == executable && offset >= s->offset &&
+		    offset - s->offset < s->filesz)
+			return s;
+	}
+	return NULL;
+}
+
+int elf_image_vaddr_of(const struct elf_image *img, uint64_t offset, uint64_t *ret_vaddr)
+{
+	const struct elf_segment *s = load_at_offset(img, offset, true);
+
+	if (!s)
+		s = load_at_offset(img, offset, false);
+	if (!s)
+		return -ENOENT;
+	*ret_vaddr = s->vaddr + (offset - s->offset);
+	return 0;
+}
+
+int elf_image_offset_of(const struct elf_image *img, uint64_t vaddr, uint64_t *ret_offset)
+{
+	for (size_t i = 0; i < img->nr_loads; i++) {
+		const struct elf_segment *s = &img->loads[i];
+
+		if (vaddr >= s->vaddr && vaddr - s->vaddr < s->filesz) {
+			*ret_offset = s->offset + (vaddr - s->vaddr);
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+bool elf_image_is_code(const struct elf_image *img, uint64_t vaddr)
+{
+	for (size_t i = 0; i < img->nr_loads; i++) {
+		const struct elf_segment *s = &img->loads[i];
+
+		if ((s->flags & PF_X) && vaddr >= s->vaddr && vaddr - s->vaddr < s->memsz)
+			return true;
+	}
+	return false;
+}

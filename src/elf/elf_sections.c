@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The section table: a help for tools that the loader never looks at, so often cut or broken. */
+#include <elf.h>
+#include <errno.h>
+
+#include "elf/elf_internal.h"
+
+#define SECTION_NAMES_MAX_BYTES (16u << 20)
+#define CHUNK_SECTIONS 256
+
+static void take_section(struct elf_section *to, const Elf64_Shdr *s)
+{
+	*to = (struct elf_section){
+		.name = "",
+		.addr = s->sh_addr,
+		.offset = s->sh_offset,
+		.size = s->sh_size,
+		.entsize = s->sh_entsize,
+		.type = s->sh_type,
+		.flags = (uint32_t)s->sh_flags,
+		.link = s->sh_link,
+	};
+}
+
+/* name_offsets: sh_name of each section, for when the names are read. */
+static int read_table(struct elf_image *img, uint64_t offset, uint64_t nr, uint32_t *name_offsets)
+{
+	Elf64_Shdr chunk[CHUNK_SECTIONS];
+
+	for (uint64_t i = 0; i < nr; i += CHUNK_SECTIONS) {
+		uint64_t n = nr - i < CHUNK_SECTIONS ? nr - i : CHUNK_SECTIONS;
+		int r = elf_image_read(img, offset + i * sizeof(*chunk), chunk, n * sizeof(*chunk));
+
+		if (r < 0)
+			return r;
+		for (uint64_t k = 0; k < n; k++) {
+			take_section(&img->sections[i + k], &chunk[k]);
+			name_offsets[i + k] = chunk[k].sh_name;
+		}
+	}
+	return 0;
+}
+
+/* Sections whose name cannot be read keep the empty one: they are found by type all the same. */
+static int read_names(struct elf_image *img, const struct elf_section *table,
+		      const uint32_t *name_offsets)
+{
+	if (table->type != SHT_STRTAB || (table->flags & SHF_COMPRESSED) ||
+	    table->size > SECTION_NAMES_MAX_BYTES || table->offset > img->size ||
+	    table->size > img->size - table->offset)
+		return 0;
+	img->section_names = malloc(table->size + 1);
+	if (!img->section_names)
+		return -ENOMEM;
+	if (elf_image_read(img, table->offset, img->section_names, table->size) < 0)
+		return 0;
+	img->section_names[table->size] = '\0';
+	for (size_t i = 0; i < img->nr_sections; i++)
+		if (name_offsets[i] < table->size)
+			img->sections[i].name = img->section_names + name_offsets[i];
+	return 0;
+}
+
+int elf_sections_load(struct elf_image *img, uint64_t table_offset, uint64_t nr, uint64_t names_at)
+{
+	_cleanup_(freep) uint32_t *name_offsets = NULL;
+
+	if (nr == 0 || nr > ELF_MAX_SECTIONS || table_offset > img->size ||
+	    nr * sizeof(Elf64_Shdr) > img->size - table_offset)
+		return 0;
+	name_offsets = calloc(nr, sizeof(*name_offsets));
+	img->sections = calloc(nr, sizeof(*img->sections));
+	if (!name_offsets || !img->sections)
+		return -ENOMEM;
+	if (read_table(img, table_offset, nr, name_offsets) < 0)
+		return 0;
+	img->nr_sections = nr;
+	return names_at < nr ? read_names(img, &img->sections[names_at], name_offsets) : 0;
+}
+
+size_t elf_image_nr_sections(const struct elf_image *img)
+{
+	return img->nr_sections;
+}
+
+const struct elf_section *elf_image_section_at(const struct elf_image *img, size_t i)
+{
+	return &img->sections[i];
+}
+
+const struct elf_section *elf_image_section(const struct elf_image *img, const char *name)
+{
+	for (size_t i = 0; i < img->nr_sections; i++)
+		if (strcmp(img->sections[i].name, name) == 0)
+			return &img->sections[i];
+	return NULL;
+}
+
+int elf_image_read_section(const struct elf_image *img, const struct elf_section *s, struct buf *to)
+{
+	int r;
+
+	if (s->type == SHT_NOBITS)
+		return 0;
+	if (s->flags & SHF_COMPRESSED)
+		return -EOPNOTSUPP;
+	if (s->offset > img->size || s->size > img->size - s->offset)
+		return -EBADMSG;
+	if (s->size > ELF_MAX_SECTION_BYTES)
+		return -E2BIG;
+	r = buf_reserve(to, s->size);
+	if (r < 0)
+		return r;
+	if (s->size == 0)
+		return 0;
+	r = elf_image_read(img, s->offset, to->data + to->len, s->size);
+	if (r < 0)
+		return r;
+	to->len += s->size;
+	return 0;
+}

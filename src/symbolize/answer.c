@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "symbolize/demangle.h"
+#include "symbolize/symbolize_internal.h"
+
+#define RAW_NAME_MAX_BYTES 320 /* a file name of 255 bytes, "+0x" and 16 digits */
+
+int answer_init(struct answer *a)
+{
+	a->frame = (struct symbol_frame){ 0 };
+	return strtab_init(&a->strings);
+}
+
+void answer_done(struct answer *a)
+{
+	strtab_done(&a->strings);
+}
+
+static void give(struct answer *a, const char *name, const char *system_name, bool is_named,
+		 struct symbol_result *ret_result)
+{
+	a->frame = (struct symbol_frame){ .name = name, .system_name = system_name };
+	*ret_result = (struct symbol_result){
+		.frames = &a->frame,
+		.nr_frames = 1,
+		.is_named = is_named,
+	};
+}
+
+/* The first n bytes of symbol demangled, the rest as it is. False: nothing is mangled. */
+static bool make_readable(const char *symbol, size_t n, char readable[DEMANGLE_MAX_OUT])
+{
+	char mangled[DEMANGLE_MAX_IN + 1];
+	size_t len;
+
+	if (n > DEMANGLE_MAX_IN)
+		return false;
+	memcpy(mangled, symbol, n);
+	mangled[n] = '\0';
+	if (!demangle(mangled, readable, DEMANGLE_MAX_OUT))
+		return false;
+	len = strlen(readable);
+	return (size_t)snprintf(readable + len, DEMANGLE_MAX_OUT - len, "%s", symbol + n) <
+	       DEMANGLE_MAX_OUT - len;
+}
+
+int answer_named(struct answer *a, const char *symbol, size_t symbol_bytes,
+		 struct symbol_result *ret_result)
+{
+	char readable[DEMANGLE_MAX_OUT];
+	uint32_t id;
+	int r;
+
+	if (symbol[0] != '_' || !make_readable(symbol, symbol_bytes, readable)) {
+		give(a, symbol, symbol, true, ret_result);
+		return 0;
+	}
+	r = strtab_intern(&a->strings, readable, &id);
+	if (r == -ENOMEM)
+		return r;
+	/* Past the limit of the table the symbol itself is still a true name. */
+	give(a, r < 0 ? symbol : strtab_get(&a->strings, id), symbol, true, ret_result);
+	return 0;
+}
+
+int answer_raw(struct answer *a, const char *label, uint64_t offset,
+	       struct symbol_result *ret_result)
+{
+	char text[RAW_NAME_MAX_BYTES];
+	const char *name;
+	uint32_t id;
+
+	(void)snprintf(text, sizeof(text), "%.255s%s0x%" PRIx64, label ? label : "",
+		       label ? "+" : "", offset);
+	if (strtab_intern(&a->strings, text, &id) < 0)
+		return -ENOMEM;
+	name = strtab_get(&a->strings, id);
+	give(a, name, name, false, ret_result);
+	return 0;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parsing is libiberty's. Its output can be exponentially longer than the name, so it is taken
+ * in pieces as it is made, and the demangler is left by longjmp() as soon as there is too much.
+ */
+#include "symbolize/demangle.h"
+
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+
+#define OPTIONS (DMGL_PARAMS | DMGL_ANSI)
+
+struct output {
+	char *to;
+	size_t size; /* bytes with the NUL */
+	size_t len;
+	bool is_full;
+	jmp_buf too_long;
+};
+
+/*
+ * The demanglers keep their state on the stack, with one exception: the Rust one hands over an
+ * identifier that was in Punycode from a heap buffer, which a jump would leak. Such text is never
+ * plain ASCII, and plain ASCII (a separator, a bracket) follows before the next of its kind.
+ */
+static bool may_jump(const char *text, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)text[i] >= 0x80)
+			return false;
+	return true;
+}
+
+static void take_output(const char *text, size_t n, void *opaque)
+{
+	struct output *out = opaque;
+
+	if (!out->is_full && n < out->size - out->len) {
+		memcpy(out->to + out->len, text, n);
+		out->len += n;
+		return;
+	}
+	out->is_full = true;
+	if (may_jump(text, n))
+		longjmp(out->too_long, 1);
+}
+
+static bool has_prefix(const char *s, const char *prefix)
+{
+	return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+/* "_GLOBAL__I_…": constructors and destructors of a file, named after a symbol of it. libiberty
+ * reads them also when that symbol is not mangled; such names stay as they are. */
+static bool is_mangled_global(const char *symbol)
+{
+	return has_prefix(symbol, "_GLOBAL__I__Z") || has_prefix(symbol, "_GLOBAL__D__Z");
+}
+
+static bool run(const char *symbol, struct output *out)
+{
+	if (has_prefix(symbol, "__Z"))
+		symbol++; /* one underscore more than elsewhere, as on Darwin */
+	if (has_prefix(symbol, "_R") || has_prefix(symbol, "_ZN")) {
+		if (rust_demangle_callback(symbol, OPTIONS, take_output, out))
+			return true;
+		out->len = 0; /* what a failed attempt has left */
+		out->is_full = false;
+	}
+	if (has_prefix(symbol, "_Z") || is_mangled_global(symbol))
+		return cplus_demangle_v3_callback(symbol, OPTIONS, take_output, out);
+	return false;
+}
+
+bool demangle(const char *symbol, char *to, size_t size)
+{
+	struct output out = {
+		.to = to,
+		.size = size < DEMANGLE_MAX_OUT ? size : DEMANGLE_MAX_OUT,
+	};
+
+	if (symbol[0] != '_' || size == 0 || strnlen(symbol, DEMANGLE_MAX_IN + 1) > DEMANGLE_MAX_IN)
+		return false;
+	if (setjmp(out.too_long))
+		return false;
+	if (!run(symbol, &out) || out.is_full || out.len == 0)
+		return false;
+	to[out.len] = '\0';
+	return true;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the sources of names share and nobody else needs. */
+#ifndef SYMBOLIZE_SYMBOLIZE_INTERNAL_H
+#define SYMBOLIZE_SYMBOLIZE_INTERNAL_H
+
+#include "base/strtab.h"
+#include "symbolize/symbolizer.h"
+
+struct elf_image;
+
+/* The one frame that a source without inline chains gives, and the strings it made up itself. */
+struct answer {
+	struct strtab strings;
+	struct symbol_frame frame;
+};
+
+int answer_init(struct answer *a);
+void answer_done(struct answer *a);
+
+/* A symbol's name; its first symbol_bytes are demangled if they are mangled, what follows (the name
+ * of a module) is kept. `symbol` must live as long as the answer. */
+int answer_named(struct answer *a, const char *symbol, size_t symbol_bytes,
+		 struct symbol_result *ret_result);
+
+/* "<label>+0x<offset>", or "0x<offset>" when label is NULL; not named. */
+int answer_raw(struct answer *a, const char *label, uint64_t offset,
+	       struct symbol_result *ret_result);
+
+/* A stretch of code and the symbol it belongs to. Stretches never overlap. */
+struct symtab_piece {
+	uint64_t start;
+	uint32_t bytes;
+	uint32_t name; /* offset in names */
+};
+
+/* The code symbols of an image, ready for binary search. */
+struct symtab_index {
+	struct symtab_piece *pieces; /* owned; sorted by start */
+	uint32_t nr_pieces;
+	uint32_t cap_pieces;
+	char *names; /* owned */
+};
+
+enum symtab_state {
+	SYMTAB_OK,
+	SYMTAB_NONE,    /* the image has no symbol table at all */
+	SYMTAB_DAMAGED, /* some of it could not be read */
+	SYMTAB_CUT,     /* larger than the limits: the rest is left out */
+};
+
+/* A half-built index may be given to symtab_index_done(). -ENOMEM. */
+int symtab_index_init(struct symtab_index *idx, const struct elf_image *img,
+		      enum symtab_state *ret_state);
+void symtab_index_done(struct symtab_index *idx);
+
+/* Borrowed until symtab_index_done(). NULL: no symbol covers the address. */
+const char *symtab_index_find(const struct symtab_index *idx, uint64_t addr);
+
+#endif

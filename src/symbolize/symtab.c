@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of a file's code: its symbols, else its FDEs, else the bare address. */
+#include <elf.h>
+#include <errno.h>
+
+#include "elf/elf_fde.h"
+#include "elf/elf_image.h"
+#include "symbolize/symbolize_internal.h"
+
+struct elf_symbolizer {
+	struct symbolizer base;      /* first: the two share their address */
+	const struct elf_image *img; /* borrowed from the caller until this is freed */
+	char *label;                 /* owned */
+	struct symtab_index index;
+	struct elf_fdes *fdes; /* owned; NULL: not tried yet, or there are none */
+	bool has_tried_fdes;
+	struct answer answer;
+};
+
+/* Only when the first address without a symbol comes up: many files never need it. */
+static int open_fdes(struct elf_symbolizer *e)
+{
+	int r;
+
+	if (e->has_tried_fdes)
+		return 0;
+	r = elf_fdes_open(e->img, &e->fdes);
+	if (r == -ENOMEM)
+		return r;
+	e->has_tried_fdes = true;
+	return 0;
+}
+
+static int elf_resolve(struct symbolizer *s, uint64_t addr, struct symbol_result *ret_result)
+{
+	struct elf_symbolizer *e = (struct elf_symbolizer *)s;
+	const char *symbol = symtab_index_find(&e->index, addr);
+	uint64_t start, end;
+	int r;
+
+	if (symbol)
+		return answer_named(&e->answer, symbol, strlen(symbol), ret_result);
+	r = open_fdes(e);
+	if (r < 0)
+		return r;
+	if (e->fdes && elf_fdes_find(e->fdes, addr, &start, &end) == 0)
+		return answer_raw(&e->answer, e->label, start, ret_result);
+	return answer_raw(&e->answer, NULL, addr, ret_result);
+}
+
+static void elf_free(struct symbolizer *s)
+{
+	struct elf_symbolizer *e = (struct elf_symbolizer *)s;
+
+	symtab_index_done(&e->index);
+	(void)elf_fdes_free(e->fdes);
+	answer_done(&e->answer);
+	free(e->label);
+	free(e);
+}
+
+static const struct symbolizer_ops elf_ops = { .resolve = elf_resolve, .free = elf_free };
+
+static bool has_section_of_type(const struct elf_image *img, uint32_t type)
+{
+	for (size_t i = 0; i < elf_image_nr_sections(img); i++)
+		if (elf_image_section_at(img, i)->type == type)
+			return true;
+	return false;
+}
+
+static const char *why_missing(const struct elf_image *img, enum symtab_state state)
+{
+	if (state == SYMTAB_CUT)
+		return "its symbol table is too large, the rest of it is left out";
+	if (state == SYMTAB_DAMAGED)
+		return "its symbol table is damaged";
+	if (elf_image_nr_sections(img) == 0)
+		return "it has no section headers, so no symbol table can be found";
+	if (state == SYMTAB_NONE)
+		return "it is stripped (no symbol table is left)";
+	if (!has_section_of_type(img, SHT_SYMTAB))
+		return "it is stripped (only .dynsym is left)";
+	return "its symbol table does not cover this code";
+}
+
+static void say_what_is_missing(struct symbolizer *s, const struct elf_image *img,
+				enum symtab_state state)
+{
+	s->missing_why = why_missing(img, state);
+	if (state != SYMTAB_CUT && !(state == SYMTAB_OK && has_section_of_type(img, SHT_SYMTAB)))
+		s->missing_cure = "use a build of it that is not stripped";
+}
+
+int symbolizer_new_elf(const struct elf_image *img, const char *label,
+		       struct symbolizer **ret_symbolizer)
+{
+	_cleanup_(symbolizer_freep) struct symbolizer *s = NULL;
+	struct elf_symbolizer *e = calloc(1, sizeof(*e));
+	enum symtab_state state;
+	int r;
+
+	if (!e)
+		return -ENOMEM;
+	s = &e->base;
+	s->ops = &elf_ops; /* from here symbolizer_free() is safe */
+	e->img = img;
+	e->label = strdup(label);
+	if (!e->label)
+		return -ENOMEM;
+	r = answer_init(&e->answer);
+	if (r < 0)
+		return r;
+	r = symtab_index_init(&e->index, img, &state);
+	if (r < 0)
+		return r;
+	say_what_is_missing(s, img, state);
+	*ret_symbolizer = TAKE(s);
+	return 0;
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Symbols may nest, overlap and share addresses; a profile wants one name per address. So the
+ * symbols are sorted once and swept from low to high addresses into pieces that do not overlap,
+ * each with its winner: the symbol with the greatest start among those that cover it, and of
+ * those with one start the best alias. The sweep is linear, whatever the table looks like.
+ *
+ * A symbol without a size names its own address only, and only if no symbol with a size covers it:
+ * a label inside a function must not tear an address out of it.
+ */
+#include <elf.h>
+#include <errno.h>
+
+#include "base/array.h"
+#include "base/buf.h"
+#include "elf/elf_image.h"
+#include "elf/elf_symbols.h"
+#include "symbolize/symbolize_internal.h"
+
+#define INDEX_MAX_SYMBOLS (16u << 20)
+#define INDEX_MAX_PIECES (2 * INDEX_MAX_SYMBOLS)
+#define INDEX_MAX_NAME_BYTES (512u << 20)
+/* Symbols may share one string, so names can be longer than the file. Real files stay below one
+ * time their size; a small file must not cost much memory. */
+#define INDEX_NAMES_PER_FILE 4
+#define NAME_MAX_BYTES 16384 /* what is longer is cut */
+
+struct symbol {
+	uint64_t addr;
+	uint32_t size; /* 0: not known; at most 4 GiB */
+	uint32_t name; /* in names: a rank byte, then this string */
+};
+
+/* An index while it is built. */
+struct builder {
+	struct symbol *symbols; /* owned */
+	uint32_t nr;
+	uint32_t cap;
+	struct buf names;
+	bool is_cut;
+};
+
+static void builder_done(struct builder *b)
+{
+	free(b->symbols);
+	buf_done(&b->names);
+}
+
+/* Of two aliases the one with the higher rank is shown. */
+static char rank_of(const struct elf_symbol *sym)
+{
+	int binding = sym->bind == STB_LOCAL ? 0 : sym->bind == STB_WEAK ? 1 : 2;
+
+	return (char)(2 * binding + (sym->type != STT_NOTYPE));
+}
+
+/* Length without a symbol version: "name@VERSION", "name@@VERSION". */
+static size_t name_bytes(const char *name)
+{
+	size_t n = strnlen(name, NAME_MAX_BYTES);
+	const char *at = memchr(name, '@', n);
+
+	/* "?…@@…" is how another compiler mangles C++. */
+	if (!at || at == name || name[0] == '?')
+		return n;
+	return (size_t)(at - name);
+}
+
+static int add_name(struct builder *b, const struct elf_symbol *sym, uint32_t *ret_name)
+{
+	size_t n = name_bytes(sym->name);
+	int r = buf_reserve(&b->names, n + 2);
+	char *to;
+
+	if (r < 0)
+		return r;
+	to = b->names.data + b->names.len;
+	to[0] = rank_of(sym);
+	memcpy(to + 1, sym->name, n);
+	to[n + 1] = '\0';
+	*ret_name = (uint32_t)b->names.len + 1;
+	b->names.len += n + 2;
+	return 0;
+}
+
+static int add_symbol(void *ctx, const struct elf_symbol *sym)
+{
+	struct builder *b = ctx;
+	struct symbol s = {
+		.addr = sym->addr,
+		.size = sym->size < UINT32_MAX ? (uint32_t)sym->size : UINT32_MAX,
+	};
+	int r = ARRAY_RESERVE(b->symbols, b->cap, (size_t)b->nr + 1, INDEX_MAX_SYMBOLS);
+
+	if (r == 0)
+		r = add_name(b, sym, &s.name);
+	if (r == -E2BIG) {
+		b->is_cut = true;
+		return 1; /* ends the enumeration; what is there is used */
+	}
+	if (r < 0)
+		return r;
+	b->symbols[b->nr++] = s;
+	return 0;
+}
+
+/* Negative when alias a is the worse one. */
+static int compare_aliases(const char *a, const char *b)
+{
+	size_t a_underscores = strspn(a, "_"), b_underscores = strspn(b, "_");
+	size_t a_bytes, b_bytes;
+
+	if (a[-1] != b[-1])
+		return a[-1] < b[-1] ? -1 : 1;
+	if (a_underscores != b_underscores)
+		return a_underscores > b_underscores ? -1 : 1;
+	a_bytes = strlen(a);
+	b_bytes = strlen(b);
+	if (a_bytes != b_bytes)
+		return a_bytes > b_bytes ? -1 : 1;
+	return -strcmp(a, b);
+}
+
+/* By address; at one address those with a size first, and the best alias last. */
+static int compare_symbols(const void *pa, const void *pb, void *names)
+{
+	const struct symbol *a = pa, *b = pb;
+	int r;
+
+	if (a->addr != b->addr)
+		return a->addr < b->addr ? -1 : 1;
+	if (!a->size != !b->size)
+		return a->size ? -1 : 1;
+	r = compare_aliases((const char *)names + a->name, (const char *)names + b->name);
+	if (r)
+		return r;
+	return a->size < b->size ? -1 : a->size > b->size;
+}
+
+struct sweep {
+	struct symtab_index *idx;
+	const struct symbol *symbols;
+	uint32_t *open; /* owned: stack of symbols that may cover pos, the latest start on top */
+	uint32_t nr_open;
+	uint64_t pos; /* everything below is in pieces */
+};
+
+static void sweep_done(struct sweep *w)
+{
+	free(w->open);
+}
+
+static int emit(struct sweep *w, uint64_t end, uint32_t name)
+{
+	struct symtab_index *idx = w->idx;
+	int r = ARRAY_RESERVE(idx->pieces, idx->cap_pieces, (size_t)idx->nr_pieces + 1,
+			      INDEX_MAX_PIECES);
+
+	if (r < 0)
+		return r;
+	idx->pieces[idx->nr_pieces++] = (struct symtab_piece){
+		.start = w->pos,
+		.bytes = (uint32_t)(end - w->pos), /* no symbol is longer than 32 bits */
+		.name = name,
+	};
+	w->pos = end;
+	return 0;
+}
+
+static uint64_t symbol_end(const struct symbol *s)
+{
+	return s->size > UINT64_MAX - s->addr ? UINT64_MAX : s->addr + s->size;
+}
+
+/* Makes pieces up to `to`. Afterwards the symbol on top, if any, covers `to`. */
+static int sweep_to(struct sweep *w, uint64_t to)
+{
+	while (w->nr_open) {
+		const struct symbol *top = &w->symbols[w->open[w->nr_open - 1]];
+		uint64_t end = symbol_end(top);
+		int r;
+
+		if (end <= w->pos) {
+			w->nr_open--;
+			continue;
+		}
+		if (w->pos == to)
+			return 0;
+		r = emit(w, end < to ? end : to, top->name);
+		if (r < 0)
+			return r;
+	}
+	w->pos = to;
+	return 0;
+}
+
+static int sweep(struct symtab_index *idx, const struct symbol *symbols, uint32_t nr)
+{
+	_cleanup_(sweep_done) struct sweep w = { .idx = idx, .symbols = symbols };
+
+	w.open = calloc(nr, sizeof(*w.open));
+	if (!w.open)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nr; i++) {
+		bool is_last_alias = i + 1 == nr || symbols[i + 1].addr != symbols[i].addr;
+		/* The last address is the end of everything and has no piece of its own. */
+		bool is_label = symbols[i].size == 0 && symbols[i].addr < UINT64_MAX;
+		int r;
+
+		r = sweep_to(&w, symbols[i].addr);
+		if (r < 0)
+			return r;
+		if (symbols[i].size)
+			w.open[w.nr_open++] = i;
+		else if (is_label && is_last_alias && !w.nr_open)
+			r = emit(&w, w.pos + 1, symbols[i].name);
+		if (r < 0)
+			return r;
+	}
+	return sweep_to(&w, UINT64_MAX);
+}
+
+static int build_pieces(struct symtab_index *idx, struct builder *b)
+{
+	struct symtab_piece *fitting;
+	int r;
+
+	qsort_r(b->symbols, b->nr, sizeof(*b->symbols), compare_symbols, b->names.data);
+	r = sweep(idx, b->symbols, b->nr);
+	if (r < 0)
+		return r;
+	fitting = reallocarray(idx->pieces, idx->nr_pieces ? idx->nr_pieces : 1,
+			       sizeof(*idx->pieces));
+	if (fitting) { /* otherwise it stays larger than it must be */
+		idx->pieces = fitting;
+		idx->cap_pieces = idx->nr_pieces;
+	}
+	return 0;
+}
+
+int symtab_index_init(struct symtab_index *idx, const struct elf_image *img,
+		      enum symtab_state *ret_state)
+{
+	uint64_t size = elf_image_size(img);
+	_cleanup_(builder_done) struct builder b = { 0 };
+	int r, found;
+
+	*idx = (struct symtab_index){ 0 };
+	b.names = BUF_INIT(size < INDEX_MAX_NAME_BYTES / INDEX_NAMES_PER_FILE
+				   ? size * INDEX_NAMES_PER_FILE
+				   : INDEX_MAX_NAME_BYTES);
+	found = elf_symbols_each(img, add_symbol, &b);
+	if (found == -ENOMEM)
+		return found;
+	if (b.nr) {
+		r = build_pieces(idx, &b);
+		if (r < 0)
+			return r;
+	}
+	idx->names = TAKE(b.names.data);
+	*ret_state = b.is_cut           ? SYMTAB_CUT
+		     : found == -ENOENT ? SYMTAB_NONE
+		     : found < 0        ? SYMTAB_DAMAGED
+					: SYMTAB_OK;
+	return 0;
+}
+
+void symtab_index_done(struct symtab_index *idx)
+{
+	free(idx->pieces);
+	free(idx->names);
+	*idx = (struct symtab_index){ 0 };
+}
+
+const char *symtab_index_find(const struct symtab_index *idx, uint64_t addr)
+{
+	uint32_t low = 0, high = idx->nr_pieces;
+	const struct symtab_piece *p;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (idx->pieces[mid].start <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == 0)
+		return NULL;
+	p = &idx->pieces[low - 1];
+	return addr - p->start < p->bytes ? idx->names + p->name : NULL;
+}
