@@ -18,6 +18,8 @@
 #include "base/build_id.h"
 #include "base/cleanup.h"
 
+#define FILESTORE_MAX_FILES (1u << 20)
+
 struct procfs;
 struct filestore;
 
@@ -33,13 +35,15 @@ struct file {
 	const char *path; /* owned by the store; as the target sees it, without " (deleted)" */
 	bool is_deleted;
 	int fd;         /* owned by the store; -1: could not be opened, or closed over the limit */
-	int open_error; /* errno of the attempt, 0 when open */
+	int open_error; /* errno of the attempt; 0: open; EMFILE: closed over the limit */
 	uint64_t dev, ino, mtime_ns, size; /* of fstat(); 0 when never opened */
 	struct build_id build_id;          /* as the kernel told; len 0: not told */
 };
 
 struct filestore_stats {
-	uint64_t nr_opened, nr_unopened, nr_closed_over_limit;
+	uint64_t nr_opened;            /* files that were opened, once each */
+	uint64_t nr_unopened;          /* files that never were */
+	uint64_t nr_closed_over_limit; /* descriptors closed to make room, each time */
 };
 
 /* procfs is borrowed until filestore_free(). At most max_fds are kept open. */
@@ -58,7 +62,7 @@ struct file_hint {
  * Finds or adds the file, opening it if need be: through map_files; else, when the process is gone,
  * by path in the parent's root, then in our own, and then only if it is proven to be the same file:
  * by device and inode, or by build_id through `verify` (below). Never fails for want of the file:
- * it is then recorded without one. -ENOMEM.
+ * it is then recorded without one. build_id may be NULL. -ENOMEM, -E2BIG.
  */
 int filestore_add(struct filestore *s, const struct file_key *key, const char *path,
 		  const struct build_id *build_id, const struct file_hint *hint, uint32_t *ret_id);
@@ -67,11 +71,12 @@ int filestore_add(struct filestore *s, const struct file_key *key, const char *p
 typedef int (*file_build_id_fn)(void *ctx, int fd, struct build_id *ret_id);
 void filestore_set_verifier(struct filestore *s, file_build_id_fn fn, void *ctx);
 
-/* The kernel told the build-id after the file was added: noted; if the file is not open, opening is
- * tried again, now that it can be verified. */
+/* The kernel told the build-id after the file was added: noted, the first one told stays; if the
+ * file was never opened, that is tried again, now that it can be verified. */
 int filestore_tell_build_id(struct filestore *s, uint32_t id, const struct build_id *build_id,
 			    const struct file_hint *hint);
 
+/* NULL: no such number. The file stays where it is until filestore_free(). */
 const struct file *filestore_get(const struct filestore *s, uint32_t id);
 uint32_t filestore_nr(const struct filestore *s);
 struct filestore_stats filestore_stats(const struct filestore *s);

@@ -29,14 +29,15 @@ struct maps_entry {
 	bool is_exec;
 	uint32_t major, minor;
 	uint64_t inode;
-	const char
-		*path; /* valid during the call; "" when there is none; \012 is a newline again */
+	/* Valid during the call; "" when there is none; \012 is a newline again. */
+	const char *path;
 };
 
 typedef int (*maps_entry_fn)(void *ctx, const struct maps_entry *e);
 
 /* Pure: text in, entries out, in the order of the text. Lines that do not parse are skipped and
- * counted. text is modified. Ends early with fn's result when that is not 0. */
+ * counted. text is modified. Ends early with fn's result when that is not 0; *ret_nr_bad is set
+ * unless that is negative. */
 int maps_parse(char *text, size_t len, maps_entry_fn fn, void *ctx, uint64_t *ret_nr_bad);
 
 /* -ESRCH: no such process; -EACCES / -EPERM. An empty file (a kernel thread) is no entry. */
@@ -49,17 +50,27 @@ int procfs_comm(const struct procfs *p, pid_t pid, char ret_comm[PROC_COMM_SIZE]
 typedef int (*proc_pid_fn)(void *ctx, pid_t pid);
 int procfs_each_pid(const struct procfs *p, proc_pid_fn fn, void *ctx);
 
-/* Field 4 of /proc/<pid>/stat, read behind the last ')' since a name may hold anything. */
+/* From /proc/<pid>/stat, read behind the last ')' since a name may hold anything. */
+struct proc_stat {
+	pid_t ppid;           /* field 4 */
+	uint64_t start_ticks; /* field 22: tells two processes of one PID apart; 0: not told */
+};
+int procfs_stat(const struct procfs *p, pid_t pid, struct proc_stat *ret_stat);
 int procfs_parent(const struct procfs *p, pid_t pid, pid_t *ret_ppid);
 
-/* Whether a process is a kernel thread or has no memory of its own (maps is empty). */
-
-/* The process's file behind [start, end), through map_files. -ESRCH, -ENOENT, -EPERM. */
+/* The process's file behind [start, end), through map_files. Regular files only (-ENODEV), never
+ * blocks. -ESRCH: no such process; -ENOENT: no such mapping; -EPERM, -EACCES. */
 int procfs_open_mapped(const struct procfs *p, pid_t pid, uint64_t start, uint64_t end);
 
+/* Where map_files says that file is now, seen from our root, with " (deleted)" behind it. 0, or a
+ * negative errno as above; -ENAMETOOLONG past size - 1 bytes. */
+int procfs_mapped_path(const struct procfs *p, pid_t pid, uint64_t start, uint64_t end,
+		       char *ret_path, size_t size);
+
 /* Opens path inside the root of process pid, or (pid 0) in our own. Symbolic links are resolved
- * inside that root and never lead out of it (openat2 with RESOLVE_IN_ROOT). Regular files only,
- * never blocks. */
+ * inside that root and never lead out of it (openat2 with RESOLVE_IN_ROOT; -ENOSYS where the kernel
+ * lacks it). Regular files only (-ENODEV), never blocks; nothing else is ever opened, not even for
+ * a moment, since opening a device can do harm. */
 int procfs_open_in_root(const struct procfs *p, pid_t pid, const char *path);
 
 #endif

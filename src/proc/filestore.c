@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two indexes lead to a file. An alias is a name the kernel used: (major, minor, inode, path). It
+ * is trusted without opening anything while the file is held open. An inode is what fstat() says
+ * once we have opened. Both point to the newest file they stand for and are turned to another in
+ * place, so that a target that makes and removes files in a loop cannot make chains grow.
+ */
+#include "proc/filestore.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/idtable.h"
+#include "base/strtab.h"
+#include "proc/file_open.h"
+
+#define FILESTORE_MAX_ALIASES (4 * FILESTORE_MAX_FILES)
+#define NO_FILE UINT32_MAX
+
+struct entry {
+	struct file file;
+	struct file_key key;         /* as first told; the generation may be added later */
+	uint32_t raw_path;           /* in paths, as the kernel gave it */
+	uint32_t lru_prev, lru_next; /* among open files; NO_FILE at the ends */
+};
+
+struct alias {
+	uint32_t major, minor;
+	uint64_t inode;
+	uint32_t path; /* in paths, as the kernel gave it */
+	uint32_t file;
+};
+
+struct inode {
+	uint64_t dev, ino;
+	uint32_t file;
+};
+
+struct filestore {
+	struct file_opener opener;
+	unsigned int max_fds;
+	unsigned int nr_fds;
+	uint32_t lru_oldest, lru_newest;
+	struct filestore_stats stats;
+
+	struct entry **entries; /* owned, each; they never move, since callers hold pointers */
+	uint32_t nr_entries, cap_entries;
+	struct alias *aliases; /* owned */
+	uint32_t nr_aliases, cap_aliases;
+	struct idtable by_alias;
+	struct inode *inodes; /* owned */
+	uint32_t nr_inodes, cap_inodes;
+	struct idtable by_inode;
+	struct strtab paths;
+};
+
+static const struct build_id no_build_id;
+
+int filestore_new(const struct procfs *procfs, unsigned int max_fds, struct filestore **ret_store)
+{
+	_cleanup_(filestore_freep) struct filestore *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return -ENOMEM;
+	s->opener.procfs = procfs;
+	s->max_fds = max_fds;
+	s->lru_oldest = s->lru_newest = NO_FILE;
+	r = strtab_init(&s->paths);
+	if (r < 0)
+		return r;
+	*ret_store = TAKE(s);
+	return 0;
+}
+
+struct filestore *filestore_free(struct filestore *s)
+{
+	if (!s)
+		return NULL;
+	for (uint32_t i = 0; i < s->nr_entries; i++) {
+		if (s->entries[i]->file.fd >= 0)
+			close(s->entries[i]->file.fd);
+		free(s->entries[i]);
+	}
+	free(s->entries);
+	free(s->aliases);
+	free(s->inodes);
+	idtable_done(&s->by_alias);
+	idtable_done(&s->by_inode);
+	strtab_done(&s->paths);
+	free(s);
+	return NULL;
+}
+
+void filestore_set_verifier(struct filestore *s, file_build_id_fn fn, void *ctx)
+{
+	s->opener.verify = fn;
+	s->opener.verify_ctx = ctx;
+}
+
+/* ---- open files, least recently used first ---- */
+
+static void lru_remove(struct filestore *s, struct entry *e)
+{
+	if (e->lru_prev != NO_FILE)
+		s->entries[e->lru_prev]->lru_next = e->lru_next;
+	else
+		s->lru_oldest = e->lru_next;
+	if (e->lru_next != NO_FILE)
+		s->entries[e->lru_next]->lru_prev = e->lru_prev;
+	else
+		s->lru_newest = e->lru_prev;
+}
+
+static void lru_append(struct filestore *s, struct entry *e)
+{
+	e->lru_prev = s->lru_newest;
+	e->lru_next = NO_FILE;
+	if (s->lru_newest != NO_FILE)
+		s->entries[s->lru_newest]->lru_next = e->file.id;
+	else
+		s->lru_oldest = e->file.id;
+	s->lru_newest = e->file.id;
+}
+
+static void lru_touch(struct filestore *s, struct entry *e)
+{
+	lru_remove(s, e);
+	lru_append(s, e);
+}
+
+static void close_over_limit(struct filestore *s)
+{
+	while (s->nr_fds > s->max_fds) {
+		struct entry *e = s->entries[s->lru_oldest];
+
+		lru_remove(s, e);
+		close(e->file.fd);
+		e->file.fd = -1;
+		e->file.open_error = EMFILE;
+		s->nr_fds--;
+		s->stats.nr_closed_over_limit++;
+	}
+}
+
+static bool was_opened(const struct entry *e)
+{
+	return e->file.ino != 0;
+}
+
+/* fd becomes the store's. */
+static void hold_fd(struct filestore *s, struct entry *e, int fd)
+{
+	e->file.fd = fd;
+	e->file.open_error = 0;
+	s->nr_fds++;
+	lru_append(s, e);
+	close_over_limit(s);
+}
+
+/* ---- aliases ---- */
+
+static uint64_t alias_hash(const struct alias *a)
+{
+	uint64_t h = hash_mix((uint64_t)a->major << 32 | a->minor, a->inode);
+
+	return hash_mix(h, a->path);
+}
+
+static bool alias_eq(const void *owner, uint32_t id, const void *key)
+{
+	const struct alias *a = &((const struct filestore *)owner)->aliases[id];
+	const struct alias *k = key;
+
+	return a->inode == k->inode && a->major == k->major && a->minor == k->minor &&
+	       a->path == k->path;
+}
+
+static struct alias alias_of(const struct file_request *rq)
+{
+	return (struct alias){ .major = rq->key->major,
+			       .minor = rq->key->minor,
+			       .inode = rq->key->inode,
+			       .path = rq->path_id };
+}
+
+static uint32_t alias_find(const struct filestore *s, const struct file_request *rq)
+{
+	struct alias a = alias_of(rq);
+	uint32_t i;
+
+	if (!idtable_find(&s->by_alias, alias_hash(&a), alias_eq, s, &a, &i))
+		return NO_FILE;
+	return s->aliases[i].file;
+}
+
+/* A full table only costs an open() the next time. */
+static int alias_set(struct filestore *s, const struct file_request *rq, uint32_t file)
+{
+	struct alias a = alias_of(rq);
+	uint64_t h = alias_hash(&a);
+	uint32_t i;
+	int r;
+
+	if (idtable_find(&s->by_alias, h, alias_eq, s, &a, &i)) {
+		s->aliases[i].file = file;
+		return 0;
+	}
+	r = ARRAY_RESERVE(s->aliases, s->cap_aliases, s->nr_aliases + 1, FILESTORE_MAX_ALIASES);
+	if (r == 0)
+		r = idtable_reserve(&s->by_alias);
+	if (r < 0)
+		return r == -E2BIG ? 0 : r;
+	a.file = file;
+	s->aliases[s->nr_aliases] = a;
+	idtable_insert(&s->by_alias, h, s->nr_aliases++);
+	return 0;
+}
+
+/* ---- inodes ---- */
+
+static bool inode_eq(const void *owner, uint32_t id, const void *key)
+{
+	const struct inode *n = &((const struct filestore *)owner)->inodes[id];
+	const struct inode *k = key;
+
+	return n->ino == k->ino && n->dev == k->dev;
+}
+
+static struct inode *inode_find(const struct filestore *s, uint64_t dev, uint64_t ino)
+{
+	struct inode k = { .dev = dev, .ino = ino };
+	uint32_t i;
+
+	if (!idtable_find(&s->by_inode, hash_mix(dev, ino), inode_eq, s, &k, &i))
+		return NULL;
+	return &s->inodes[i];
+}
+
+static int inode_set(struct filestore *s, uint64_t dev, uint64_t ino, uint32_t file)
+{
+	struct inode *known = inode_find(s, dev, ino);
+	int r;
+
+	if (known) {
+		known->file = file;
+		return 0;
+	}
+	r = ARRAY_RESERVE(s->inodes, s->cap_inodes, s->nr_inodes + 1, FILESTORE_MAX_FILES);
+	if (r == 0)
+		r = idtable_reserve(&s->by_inode);
+	if (r < 0)
+		return r;
+	s->inodes[s->nr_inodes] = (struct inode){ .dev = dev, .ino = ino, .file = file };
+	idtable_insert(&s->by_inode, hash_mix(dev, ino), s->nr_inodes++);
+	return 0;
+}
+
+/* ---- files ---- */
+
+static bool is_same_generation(const struct file_key *a, const struct file_key *b)
+{
+	return a->has_generation && b->has_generation && a->generation == b->generation;
+}
+
+/* Whether nothing that was told speaks against the two being one. */
+static bool is_compatible(const struct entry *e, const struct file_request *rq)
+{
+	if (e->key.has_generation && rq->key->has_generation &&
+	    e->key.generation != rq->key->generation)
+		return false;
+	return e->file.build_id.len == 0 || rq->build_id->len == 0 ||
+	       build_id_eq(&e->file.build_id, rq->build_id);
+}
+
+/* Whether a file never opened is certainly the one asked for: its key alone may be an old file's
+ * number given to a new one. */
+static bool is_certain(const struct entry *e, const struct file_request *rq)
+{
+	if (!is_compatible(e, rq))
+		return false;
+	return is_same_generation(&e->key, rq->key) || (rq->build_id->len && e->file.build_id.len);
+}
+
+static void note_told(struct entry *e, const struct file_request *rq)
+{
+	if (rq->build_id->len && e->file.build_id.len == 0)
+		e->file.build_id = *rq->build_id;
+	if (rq->key->has_generation && !e->key.has_generation) {
+		e->key.generation = rq->key->generation;
+		e->key.has_generation = true;
+	}
+}
+
+static int set_path(struct filestore *s, struct entry *e, const char *path, bool strip)
+{
+	size_t len = strip ? path_len_bare(path) : strlen(path);
+	uint32_t id;
+	int r = strtab_intern_n(&s->paths, path, len, &id);
+
+	if (r == 0)
+		e->file.path = strtab_get(&s->paths, id);
+	return r;
+}
+
+static uint64_t mtime_ns_of(const struct stat *st)
+{
+	return (uint64_t)st->st_mtim.tv_sec * NS_PER_S + (uint64_t)st->st_mtim.tv_nsec;
+}
+
+static bool is_same_stat(const struct file *f, const struct stat *st)
+{
+	return f->dev == st->st_dev && f->ino == st->st_ino && f->size == (uint64_t)st->st_size &&
+	       f->mtime_ns == mtime_ns_of(st);
+}
+
+/* Whether an inode leads to this file: for certain while we hold it open, whatever has been written
+ * to it since; once it is closed, the number may have gone to a new file. */
+static bool is_behind(const struct entry *e, const struct stat *st)
+{
+	return e->file.fd >= 0 || is_same_stat(&e->file, st);
+}
+
+/* Fills in what opening showed; the descriptor is the store's on success. */
+static int adopt(struct filestore *s, struct entry *e, int fd, const struct stat *st)
+{
+	struct inode *known = inode_find(s, st->st_dev, st->st_ino);
+	int r = set_path(s, e, strtab_get(&s->paths, e->raw_path), st->st_nlink == 0);
+
+	if (r == 0 && (!known || !is_behind(s->entries[known->file], st)))
+		r = inode_set(s, st->st_dev, st->st_ino, e->file.id);
+	if (r < 0)
+		return r;
+	e->file.is_deleted = st->st_nlink == 0;
+	e->file.dev = st->st_dev;
+	e->file.ino = st->st_ino;
+	e->file.size = (uint64_t)st->st_size;
+	e->file.mtime_ns = mtime_ns_of(st);
+	s->stats.nr_unopened--;
+	s->stats.nr_opened++;
+	hold_fd(s, e, fd);
+	return 0;
+}
+
+static int new_entry(struct filestore *s, const struct file_request *rq, struct entry **ret_entry)
+{
+	_cleanup_(freep) struct entry *e = calloc(1, sizeof(*e));
+	int r;
+
+	if (!e)
+		return -ENOMEM;
+	e->file.id = s->nr_entries;
+	e->file.fd = -1;
+	e->file.build_id = *rq->build_id;
+	e->file.is_deleted = rq->path[path_len_bare(rq->path)] != '\0';
+	e->key = *rq->key;
+	e->raw_path = rq->path_id;
+	r = set_path(s, e, rq->path, true);
+	if (r < 0)
+		return r;
+	*ret_entry = TAKE(e);
+	return 0;
+}
+
+/* A new file, not opened so far. */
+static int create(struct filestore *s, const struct file_request *rq, struct entry **ret_entry)
+{
+	_cleanup_(freep) struct entry *e = NULL;
+	int r;
+
+	r = ARRAY_RESERVE(s->entries, s->cap_entries, s->nr_entries + 1, FILESTORE_MAX_FILES);
+	if (r == 0)
+		r = new_entry(s, rq, &e);
+	if (r == 0)
+		r = alias_set(s, rq, e->file.id);
+	if (r < 0)
+		return r;
+	s->entries[s->nr_entries++] = e;
+	s->stats.nr_unopened++;
+	*ret_entry = TAKE(e);
+	return 0;
+}
+
+static int add_unopened(struct filestore *s, struct entry *e, const struct file_request *rq,
+			int error, uint32_t *ret_id)
+{
+	int r;
+
+	if (!e || !is_compatible(e, rq)) {
+		r = create(s, rq, &e);
+		if (r < 0)
+			return r;
+	}
+	note_told(e, rq);
+	if (!was_opened(e))
+		e->file.open_error = error;
+	*ret_id = e->file.id;
+	return 0;
+}
+
+/* Known already: reached by another name, or closed over the limit. */
+static int add_known(struct filestore *s, struct entry *e, const struct file_request *rq, int *fd,
+		     const struct stat *st)
+{
+	int r = alias_set(s, rq, e->file.id);
+
+	if (r < 0)
+		return r;
+	note_told(e, rq);
+	e->file.is_deleted = st->st_nlink == 0;
+	if (e->file.fd >= 0)
+		lru_touch(s, e);
+	else
+		hold_fd(s, e, TAKE_FD(*fd));
+	return 0;
+}
+
+/* Takes *fd if it is kept. */
+static int add_opened(struct filestore *s, struct entry *e, const struct file_request *rq, int *fd,
+		      const struct stat *st, uint32_t *ret_id)
+{
+	struct inode *known = inode_find(s, st->st_dev, st->st_ino);
+	int r = 0;
+
+	if (known && is_behind(s->entries[known->file], st)) {
+		e = s->entries[known->file];
+		r = add_known(s, e, rq, fd, st);
+	} else {
+		if (!e || was_opened(e) || !is_certain(e, rq))
+			r = create(s, rq, &e);
+		if (r == 0)
+			r = adopt(s, e, *fd, st);
+		if (r == 0)
+			(void)TAKE_FD(*fd); /* the store's now */
+	}
+	if (r < 0)
+		return r;
+	*ret_id = e->file.id;
+	return 0;
+}
+
+int filestore_add(struct filestore *s, const struct file_key *key, const char *path,
+		  const struct build_id *build_id, const struct file_hint *hint, uint32_t *ret_id)
+{
+	struct file_request rq = { .key = key,
+				   .path = path,
+				   .build_id = build_id ? build_id : &no_build_id,
+				   .hint = hint };
+	_cleanup_(closep) int fd = -1;
+	struct entry *e = NULL;
+	struct stat st;
+	uint32_t id;
+	int r;
+
+	r = strtab_intern(&s->paths, path, &rq.path_id);
+	if (r < 0)
+		return r;
+	id = alias_find(s, &rq);
+	if (id != NO_FILE)
+		e = s->entries[id];
+	if (e && e->file.fd >= 0 && key->inode != 0 && is_compatible(e, &rq)) {
+		note_told(e, &rq);
+		lru_touch(s, e);
+		*ret_id = id;
+		return 0;
+	}
+	fd = file_open(&s->opener, &rq, &st);
+	if (fd < 0)
+		return add_unopened(s, e, &rq, -fd, ret_id);
+	return add_opened(s, e, &rq, &fd, &st, ret_id);
+}
+
+int filestore_tell_build_id(struct filestore *s, uint32_t id, const struct build_id *build_id,
+			    const struct file_hint *hint)
+{
+	_cleanup_(closep) int fd = -1;
+	struct file_request rq;
+	struct entry *e;
+	struct stat st;
+	int r;
+
+	if (id >= s->nr_entries)
+		return -EINVAL;
+	e = s->entries[id];
+	if (e->file.build_id.len == 0)
+		e->file.build_id = *build_id;
+	if (was_opened(e))
+		return 0;
+	rq = (struct file_request){ .key = &e->key,
+				    .path = strtab_get(&s->paths, e->raw_path),
+				    .path_id = e->raw_path,
+				    .build_id = &e->file.build_id,
+				    .hint = hint };
+	fd = file_open(&s->opener, &rq, &st);
+	if (fd < 0) {
+		e->file.open_error = -fd;
+		return 0;
+	}
+	r = adopt(s, e, fd, &st);
+	if (r == 0)
+		(void)TAKE_FD(fd); /* the store's now */
+	return r;
+}
+
+const struct file *filestore_get(const struct filestore *s, uint32_t id)
+{
+	return id < s->nr_entries ? &s->entries[id]->file : NULL;
+}
+
+uint32_t filestore_nr(const struct filestore *s)
+{
+	return s->nr_entries;
+}
+
+struct filestore_stats filestore_stats(const struct filestore *s)
+{
+	return s->stats;
+}
