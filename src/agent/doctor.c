@@ -2,6 +2,7 @@
 /* pa_doctor(): tries each thing a capture needs, and says what it found and what would cure it. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <sys/utsname.h>
 
 #include "agent/settings.h"
