@@ -19,6 +19,9 @@
 #define PROFILE_MAX_LABELS 32   /* per sample */
 #define PROFILE_MAX_FRAMES 4096 /* per stack */
 #define PROFILE_MAX_LINES 1024  /* inline depth of one location */
+#define PROFILE_MAX_COMMENTS 1024
+#define PROFILE_MAX_THINGS (1u << 26)       /* of each kind: mappings, locations, samples … */
+#define PROFILE_MAX_FRAMES_TOTAL (1u << 30) /* of all stacks together: 4 GiB */
 
 enum profile_mapping_kind {
 	PROFILE_MAPPING_FILE,
@@ -28,7 +31,8 @@ enum profile_mapping_kind {
 };
 
 /* Identity is (kind, owner, offset, size): the same piece of the same file is one mapping in all
- * processes; the start seen first is the base of all its addresses. */
+ * processes; the start seen first is the base of all its addresses. For JIT code the start belongs
+ * to the identity: no file ties two places together. */
 struct profile_mapping {
 	enum profile_mapping_kind kind;
 	uint64_t owner; /* who the bytes belong to: a file's number, for JIT code a process's */
@@ -123,13 +127,15 @@ struct profile {
 
 	struct idtable mapping_index, function_index, location_index, stack_index, label_index,
 		sample_index;
+	uint64_t hash_seed; /* random: a target chooses its addresses, not their hashes */
 };
 
 int profile_new(struct profile **ret_profile);
 struct profile *profile_free(struct profile *p);
 DEFINE_CLEANUP(struct profile *, profile_free)
 
-/* Each finds or adds, and gives the number. -E2BIG: a limit of the model is reached. On failure
+/* Each finds or adds, and gives the number. -E2BIG: a limit of the model is reached. -EINVAL: a
+ * number that is not in the model, an empty mapping, an address outside of its mapping. On failure
  * the model is as before, but for strings. */
 int profile_string(struct profile *p, const char *s, uint32_t *ret_id);
 int profile_mapping(struct profile *p, const struct profile_mapping *m, uint32_t *ret_id);
@@ -139,21 +145,25 @@ int profile_stack(struct profile *p, const uint32_t *locations, uint32_t nr, uin
 int profile_label_set(struct profile *p, const struct profile_label *labels, uint32_t nr,
 		      uint32_t *ret_id);
 
-/* Adds values[nr_types] to the sample (stack, labels). */
+/* Adds values[nr_types] to the sample (stack, labels). -EOVERFLOW when a sum does not fit. */
 int profile_add(struct profile *p, uint32_t stack, uint32_t labels, const int64_t *values);
 
 /* Appends a sample type or a comment. */
 int profile_add_type(struct profile *p, const char *type, const char *unit);
 int profile_add_comment(struct profile *p, const char *text);
 
-/* Names a location: nr >= 1 lines, innermost first. Once per location. Sets the mapping's has_*
- * flags (has_functions only when is_named). */
+/* Names a location: nr >= 1 lines, innermost first. Once per location, then -EALREADY. Sets the
+ * mapping's has_* flags (has_functions only when is_named). */
 int profile_set_lines(struct profile *p, uint32_t location, const struct profile_line *lines,
 		      uint32_t nr, bool is_named);
 
-/* Adds everything of `from` to `to`; both must have the same types. Mappings are one when kind,
- * path, build-id, offset and size agree (owners are numbers of one session and are not compared);
- * duration and time: the union of both spans. */
+/* Adds everything of `from` to `to` (which may be the same model); both must have the same types,
+ * else -EINVAL. Mappings are one when kind, path, build-id, offset and size agree (owners are
+ * numbers of one session and are not compared, but for JIT code, where owner and start must agree
+ * too); two mappings of `from` never become one. A location keeps its name in `to`, unless only
+ * `from` has one from a symbol. Duration and time: the union of both spans; a period that differs
+ * becomes 0, not known. When it fails, `to` holds a part of `from` and is only good for
+ * profile_free(). */
 int profile_merge(struct profile *to, const struct profile *from);
 
 /* The string of a number. */

@@ -1,0 +1,628 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/outfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include "base/clock.h"
+
+#define OUTFILE_MAX_LINKS 40     /* as many symbolic links as the kernel follows (MAXSYMLINKS) */
+#define OUTFILE_MAX_UNIQUE 10000 /* names that are tried before giving up */
+#define OUTFILE_MAX_HIDDEN 100   /* random names that are tried: more cannot be chance */
+#define OUTFILE_MAX_WRITE 0x10000000 /* bytes per call; the kernel stops at 2 GiB anyway */
+#define HIDDEN_SIZE 40
+
+struct outfile {
+	char *path;               /* owned: as given; with `unique`, as it came out */
+	char *dir;                /* owned: the directory it will be in; NULL when in place */
+	char *name;               /* owned: its name there, with symbolic links followed */
+	char *shown;              /* owned: what error messages call it */
+	char hidden[HIDDEN_SIZE]; /* its name in dir for the time being; "": it has none */
+	int fd;
+	int dir_fd; /* -1: written in place */
+	bool is_unique;
+	bool replaces;  /* there was a regular file under its name when it was opened */
+	bool has_modes; /* the file system took our first chmod() */
+	mode_t mode;    /* what the file gets at the end */
+	int failed;     /* errno of the first failed write: it must not get its name */
+	uint64_t size_bytes;
+};
+
+struct outfile *outfile_free(struct outfile *f)
+{
+	if (!f)
+		return NULL;
+	if (f->hidden[0])
+		(void)unlinkat(f->dir_fd, f->hidden, 0); /* there is nobody left to tell */
+	closep(&f->fd);
+	closep(&f->dir_fd);
+	free(f->path);
+	free(f->dir);
+	free(f->name);
+	free(f->shown);
+	free(f);
+	return NULL;
+}
+
+const char *outfile_path(const struct outfile *f)
+{
+	return f->path;
+}
+
+uint64_t outfile_size(const struct outfile *f)
+{
+	return f->size_bytes;
+}
+
+/* Why a file cannot come to be at this place. */
+static int explain(const char *shown, const char *dir, int code, struct pa_error *err)
+{
+	char text[128];
+
+	switch (code) {
+	case ENOENT:
+		return error_set(err, code,
+				 "cannot write %s: no such directory '%s': create it or choose "
+				 "another path",
+				 shown, dir);
+	case ENOTDIR:
+		return error_set(err, code,
+				 "cannot write %s: '%s' is not a directory: choose another path",
+				 shown, dir);
+	case EACCES:
+	case EPERM:
+		return error_set(err, code,
+				 "cannot write %s: no permission to create it in '%s': choose "
+				 "another path or run as a user who may",
+				 shown, dir);
+	case EROFS:
+		return error_set(err, code,
+				 "cannot write %s: '%s' is on a read-only file system: choose "
+				 "another path",
+				 shown, dir);
+	case EISDIR:
+		return error_set(err, code, "cannot write %s: it is a directory: add a file name",
+				 shown);
+	case ENAMETOOLONG:
+		return error_set(err, code, "cannot write %s: the name is too long", shown);
+	case ENOSPC:
+		return error_set(err, code, "cannot write %s: the disk of '%s' is full", shown,
+				 dir);
+	default:
+		return error_set(err, code, "cannot write %s: %s", shown,
+				 strerror_r(code, text, sizeof(text)));
+	}
+}
+
+/* What is left behind when writing fails. */
+static const char *aftermath(const struct outfile *f)
+{
+	if (f->dir_fd < 0)
+		return "what was written before stays";
+	return f->replaces ? "the old file is unchanged" : "nothing was left under that name";
+}
+
+static int write_failed(struct outfile *f, int code, struct pa_error *err)
+{
+	char text[128];
+
+	f->failed = code;
+	switch (code) {
+	case ENOSPC:
+		return error_set(err, code, "disk full while writing %s: %s", f->shown,
+				 aftermath(f));
+	case EDQUOT:
+		return error_set(err, code, "disk quota used up while writing %s: %s", f->shown,
+				 aftermath(f));
+	case EFBIG:
+		return error_set(err, code, "%s passes the file size limit (ulimit -f): %s",
+				 f->shown, aftermath(f));
+	case EPIPE:
+		return error_set(err, code, "cannot write %s: its reader is gone", f->shown);
+	default:
+		return error_set(err, code, "cannot write %s: %s: %s", f->shown,
+				 strerror_r(code, text, sizeof(text)), aftermath(f));
+	}
+}
+
+/* The part after the last '/'. */
+static const char *name_in(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static char *dir_of(const char *path)
+{
+	size_t n = (size_t)(name_in(path) - path);
+
+	if (n == 0)
+		return strdup(".");
+	return strndup(path, n > 1 ? n - 1 : n);
+}
+
+/*
+ * The kernel's rule for links in a directory like /tmp (fs/namei.c, may_follow_link()): only those
+ * of the same user or of the directory's owner. We follow links ourselves and must keep to it.
+ */
+static bool may_follow(const char *link, const struct stat *link_st)
+{
+	_cleanup_(freep) char *dir = dir_of(link);
+	struct stat st;
+
+	if (!dir || stat(dir, &st) < 0)
+		return false;
+	if ((st.st_mode & (S_ISVTX | S_IWOTH)) != (S_ISVTX | S_IWOTH))
+		return true;
+	return link_st->st_uid == geteuid() || link_st->st_uid == st.st_uid;
+}
+
+/* Where the link leads, as a new path; NULL when it is a link of procfs, which leads to an open
+ * file whatever it reads. */
+static int read_link(int fd, const char *path, char **ret_target)
+{
+	char text[PATH_MAX];
+	struct statfs fs;
+	ssize_t n;
+
+	if (fstatfs(fd, &fs) < 0)
+		return -errno;
+	if (fs.f_type == PROC_SUPER_MAGIC) {
+		*ret_target = NULL;
+		return 0;
+	}
+	n = readlinkat(fd, "", text, sizeof(text));
+	if (n < 0)
+		return -errno;
+	if ((size_t)n == sizeof(text))
+		return -ENAMETOOLONG;
+	if (text[0] == '/')
+		*ret_target = strndup(text, (size_t)n);
+	else if (asprintf(ret_target, "%.*s%.*s", (int)(name_in(path) - path), path, (int)n, text) <
+		 0)
+		*ret_target = NULL;
+	return *ret_target ? 0 : -ENOMEM;
+}
+
+/* Replaces *path by what it leads to. 1: that was a link; 0: it is none, or nothing is there;
+ * -EREMOTE: it is one of procfs, to be written in place. */
+static int follow_one(char **path)
+{
+	_cleanup_(closep) int fd = open(*path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	char *target;
+	struct stat st;
+	int r;
+
+	if (fd < 0)
+		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISLNK(st.st_mode))
+		return 0;
+	if (!may_follow(*path, &st))
+		return -EACCES;
+	r = read_link(fd, *path, &target);
+	if (r < 0)
+		return r;
+	if (!target)
+		return -EREMOTE;
+	free(*path);
+	*path = target;
+	return 1;
+}
+
+static int follow_links(const char *path, char **ret_real)
+{
+	_cleanup_(freep) char *real = strdup(path);
+	int r = 1;
+
+	if (!real)
+		return -ENOMEM;
+	for (int i = 0; r > 0; i++) {
+		if (i == OUTFILE_MAX_LINKS)
+			return -ELOOP;
+		r = follow_one(&real);
+	}
+	if (r < 0)
+		return r;
+	*ret_real = TAKE(real);
+	return 0;
+}
+
+static int open_in_place(struct outfile *f, struct pa_error *err)
+{
+	char text[128];
+
+	/* Appending, because a link of procfs may lead to a file that others write as well. A FIFO
+	 * waits here for its reader, as it does in a shell. */
+	f->fd = open(f->path, O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC);
+	if (f->fd < 0)
+		return error_set(err, errno, "cannot write %s: %s", f->shown,
+				 strerror_r(errno, text, sizeof(text)));
+	return 0;
+}
+
+static int open_stdout(struct outfile *f, struct pa_error *err)
+{
+	f->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (f->fd < 0)
+		return error_set(err, errno,
+				 "cannot write standard output: it is closed: choose a path");
+	return 0;
+}
+
+static void new_hidden_name(char name[HIDDEN_SIZE])
+{
+	uint64_t number;
+
+	/* Uniqueness is all that is needed; the kernel checks it. */
+	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
+		number = clock_mono_ns();
+	(void)snprintf(name, HIDDEN_SIZE, ".perf-agent-%016" PRIx64 ".tmp", number);
+}
+
+static void path_of_fd(int fd, char path[HIDDEN_SIZE])
+{
+	(void)snprintf(path, HIDDEN_SIZE, "/proc/self/fd/%d", fd);
+}
+
+/* A file without a name, which nothing can leave behind; not every file system has them, and
+ * without procfs it could never get a name. */
+static int open_nameless(struct outfile *f)
+{
+	char proc[HIDDEN_SIZE];
+	int fd = openat(f->dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+
+	if (fd < 0)
+		return -errno;
+	path_of_fd(fd, proc);
+	if (access(proc, F_OK) < 0) {
+		close(fd);
+		return -EOPNOTSUPP;
+	}
+	f->fd = fd;
+	return 0;
+}
+
+static int open_hidden(struct outfile *f)
+{
+	char name[HIDDEN_SIZE];
+
+	for (int i = 0; i < OUTFILE_MAX_HIDDEN; i++) {
+		new_hidden_name(name);
+		f->fd = openat(f->dir_fd, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+		if (f->fd >= 0) {
+			memcpy(f->hidden, name, sizeof(name));
+			return 0;
+		}
+		if (errno != EEXIST)
+			return -errno;
+	}
+	return -EEXIST;
+}
+
+/*
+ * The file was made with 0666, so that the kernel took the umask (or the directory's default ACL)
+ * off it: that is the mode for the end, found without touching the umask, which belongs to the
+ * whole process.
+ */
+static int set_first_mode(struct outfile *f)
+{
+	struct stat st;
+
+	if (fstat(f->fd, &st) < 0)
+		return -errno;
+	f->mode = st.st_mode & 0777;
+	f->has_modes = fchmod(f->fd, 0600) == 0;
+	return 0;
+}
+
+/* Asks for the final name: whether it can be one, and whether something is there. */
+static int look_at_name(struct outfile *f)
+{
+	struct stat st;
+
+	if (fstatat(f->dir_fd, f->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	f->replaces = !f->is_unique && S_ISREG(st.st_mode);
+	return 0;
+}
+
+static int make_file(struct outfile *f)
+{
+	int r;
+
+	f->dir_fd = open(f->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (f->dir_fd < 0)
+		return -errno;
+	r = look_at_name(f);
+	if (r < 0)
+		return r;
+	r = open_nameless(f);
+	if (r == -EOPNOTSUPP || r == -EISDIR || r == -EINVAL)
+		r = open_hidden(f);
+	if (r < 0)
+		return r;
+	return set_first_mode(f);
+}
+
+static int open_beside(struct outfile *f, const char *real, const struct outfile_options *opts,
+		       struct pa_error *err)
+{
+	int r;
+
+	f->dir = dir_of(real);
+	f->name = strdup(name_in(real));
+	if (!f->dir || !f->name)
+		return explain(f->shown, "", ENOMEM, err);
+	r = make_file(f);
+	if (r < 0)
+		return explain(f->shown, f->dir, -r, err);
+	if (opts && opts->set_owner && fchown(f->fd, opts->uid, opts->gid) < 0)
+		return error_set(err, errno, "cannot give %s to user %u: only root may", f->shown,
+				 (unsigned int)opts->uid);
+	return 0;
+}
+
+static int open_path(struct outfile *f, const struct outfile_options *opts, struct pa_error *err)
+{
+	_cleanup_(freep) char *real = NULL, *dir = dir_of(f->path);
+	struct stat st;
+	int r;
+
+	if (!dir)
+		return explain(f->shown, "", ENOMEM, err);
+	if (name_in(f->path)[0] == '\0')
+		return explain(f->shown, dir, EISDIR, err);
+	if (f->is_unique)
+		return open_beside(f, f->path, opts, err);
+	if (stat(f->path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+		return open_in_place(f, err);
+	r = follow_links(f->path, &real);
+	if (r == -EREMOTE)
+		return open_in_place(f, err);
+	if (r < 0)
+		return explain(f->shown, dir, -r, err);
+	return open_beside(f, real, opts, err);
+}
+
+int outfile_open(const char *path, const struct outfile_options *opts, struct outfile **ret_file,
+		 struct pa_error *err)
+{
+	_cleanup_(outfile_freep) struct outfile *f = calloc(1, sizeof(*f));
+	bool is_stdout = strcmp(path, "-") == 0;
+	int r;
+
+	if (!f)
+		return explain("a file", "", ENOMEM, err);
+	f->fd = -1;
+	f->dir_fd = -1; /* from here outfile_free() is safe */
+	if (!*path)
+		return error_set(err, EINVAL, "cannot write: the path is empty: choose one");
+	f->is_unique = opts && opts->unique;
+	f->path = strdup(path);
+	if (asprintf(&f->shown, is_stdout ? "standard output" : "'%s'", path) < 0)
+		f->shown = NULL; /* else it is not defined */
+	if (!f->path || !f->shown)
+		return explain("a file", "", ENOMEM, err);
+	r = is_stdout ? open_stdout(f, err) : open_path(f, opts, err);
+	if (r < 0)
+		return r;
+	*ret_file = TAKE(f);
+	return 0;
+}
+
+/* Takes a signal off that came from our own write() while it was blocked. */
+static void consume_signal(int signal)
+{
+	const struct timespec now = { 0 };
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, signal);
+	while (sigtimedwait(&set, NULL, &now) < 0 && errno == EINTR)
+		;
+}
+
+/*
+ * write() that answers with errno alone. A closed pipe sends SIGPIPE and the file size limit sends
+ * SIGXFSZ, both deadly; what a process does with signals is not for a library to change, so they
+ * are blocked for this thread and this call. One that was already pending is not ours to take.
+ */
+static ssize_t write_quietly(int fd, const void *bytes, size_t n)
+{
+	sigset_t ours, old, pending;
+	ssize_t done;
+	int code;
+
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGPIPE);
+	sigaddset(&ours, SIGXFSZ);
+	(void)pthread_sigmask(SIG_BLOCK, &ours, &old); /* fails only for wrong arguments */
+	sigpending(&pending);
+	done = write(fd, bytes, n);
+	code = errno;
+	if (done < 0 && code == EPIPE && !sigismember(&pending, SIGPIPE))
+		consume_signal(SIGPIPE);
+	if (done < 0 && code == EFBIG && !sigismember(&pending, SIGXFSZ))
+		consume_signal(SIGXFSZ);
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	errno = code;
+	return done;
+}
+
+/* Standard output may be a pipe that somebody made non-blocking. */
+static void wait_writable(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+	(void)poll(&p, 1, -1); /* whatever it says, the next write() says it better */
+}
+
+int outfile_write(struct outfile *f, const void *bytes, size_t n, struct pa_error *err)
+{
+	const char *at = bytes;
+
+	while (n) {
+		ssize_t done =
+			write_quietly(f->fd, at, n < OUTFILE_MAX_WRITE ? n : OUTFILE_MAX_WRITE);
+
+		if (done < 0 && errno == EAGAIN)
+			wait_writable(f->fd);
+		else if (done < 0 && errno != EINTR)
+			return write_failed(f, errno, err);
+		if (done <= 0)
+			continue;
+		at += done;
+		n -= (size_t)done;
+		f->size_bytes += (uint64_t)done;
+	}
+	return 0;
+}
+
+/* Network file systems say at close() that there was no room: asked for while it can be told. */
+static int flush_file(struct outfile *f)
+{
+	int fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	if (close(fd) < 0 && errno != EINTR)
+		return -errno;
+	return 0;
+}
+
+static void set_final_mode(struct outfile *f)
+{
+	struct stat st;
+
+	if (!f->is_unique && fstatat(f->dir_fd, f->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    S_ISREG(st.st_mode))
+		f->mode = st.st_mode & 0777;
+	/* A file that stays private to its owner is better than none. */
+	if (f->has_modes)
+		(void)fchmod(f->fd, f->mode);
+}
+
+/* Gives the nameless file a name that must be free. */
+static int link_as(struct outfile *f, const char *name)
+{
+	char proc[HIDDEN_SIZE];
+
+	path_of_fd(f->fd, proc);
+	if (linkat(AT_FDCWD, proc, f->dir_fd, name, AT_SYMLINK_FOLLOW) < 0)
+		return -errno;
+	return 0;
+}
+
+static int link_hidden(struct outfile *f)
+{
+	char name[HIDDEN_SIZE];
+	int r = -EEXIST;
+
+	for (int i = 0; i < OUTFILE_MAX_HIDDEN && r == -EEXIST; i++) {
+		new_hidden_name(name);
+		r = link_as(f, name);
+	}
+	if (r == 0)
+		memcpy(f->hidden, name, sizeof(name));
+	return r;
+}
+
+static int name_replacing(struct outfile *f)
+{
+	int r;
+
+	if (!f->hidden[0]) {
+		r = link_as(f, f->name);
+		if (r != -EEXIST)
+			return r;
+		r = link_hidden(f);
+		if (r < 0)
+			return r;
+	}
+	if (renameat(f->dir_fd, f->hidden, f->dir_fd, f->name) < 0)
+		return -errno;
+	f->hidden[0] = '\0';
+	return 0;
+}
+
+static int rename_if_free(struct outfile *f, const char *name)
+{
+	if (renameat2(f->dir_fd, f->hidden, f->dir_fd, name, RENAME_NOREPLACE) < 0) {
+		if (errno != EINVAL && errno != ENOSYS)
+			return -errno;
+		/* A file system that cannot do it; the hidden name goes with outfile_free(). */
+		if (linkat(f->dir_fd, f->hidden, f->dir_fd, name, 0) < 0)
+			return -errno;
+		return 0;
+	}
+	f->hidden[0] = '\0';
+	return 0;
+}
+
+/* "dir/comm-1.pb.gz" of "dir/comm.pb.gz"; the path itself for number 0. */
+static char *numbered_path(const char *path, int number)
+{
+	size_t stem = (size_t)(name_in(path) - path);
+	char *numbered;
+
+	if (number == 0)
+		return strdup(path);
+	stem += strcspn(path + stem, ".");
+	if (asprintf(&numbered, "%.*s-%d%s", (int)stem, path, number, path + stem) < 0)
+		return NULL;
+	return numbered;
+}
+
+static int name_unique(struct outfile *f)
+{
+	for (int i = 0; i < OUTFILE_MAX_UNIQUE; i++) {
+		_cleanup_(freep) char *path = numbered_path(f->path, i);
+		int r;
+
+		if (!path)
+			return -ENOMEM;
+		r = f->hidden[0] ? rename_if_free(f, name_in(path)) : link_as(f, name_in(path));
+		if (r == -EEXIST)
+			continue;
+		if (r < 0)
+			return r;
+		free(f->path);
+		f->path = TAKE(path);
+		return 0;
+	}
+	return -EEXIST;
+}
+
+int outfile_commit(struct outfile *f, struct pa_error *err)
+{
+	int r;
+
+	if (f->failed)
+		return write_failed(f, f->failed, err);
+	r = flush_file(f);
+	if (r < 0)
+		return write_failed(f, -r, err);
+	if (f->dir_fd >= 0) {
+		set_final_mode(f);
+		r = f->is_unique ? name_unique(f) : name_replacing(f);
+		if (r < 0)
+			return explain(f->shown, f->dir, -r, err);
+	}
+	closep(&f->fd);
+	f->fd = -1;
+	return 0;
+}

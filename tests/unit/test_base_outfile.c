@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "base/outfile.h"
+#include "tap.h"
+
+/* Stands before libc's: a file system without nameless files, or one that cannot rename without
+ * replacing, at will. */
+static bool no_tmpfile, no_noreplace;
+
+int openat(int dir_fd, const char *path, int flags, ...);
+int openat(int dir_fd, const char *path, int flags, ...)
+{
+	va_list ap;
+	mode_t mode;
+
+	va_start(ap, flags);
+	mode = flags & (O_CREAT | __O_TMPFILE) ? va_arg(ap, mode_t) : 0;
+	va_end(ap);
+	if (no_tmpfile && (flags & O_TMPFILE) == O_TMPFILE) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	return (int)syscall(SYS_openat, dir_fd, path, flags, mode);
+}
+
+int renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned int flags)
+{
+	if (no_noreplace && flags) {
+		errno = EINVAL;
+		return -1;
+	}
+	return (int)syscall(SYS_renameat2, from_fd, from, to_fd, to, flags);
+}
+
+static char dir[] = "/tmp/outfile.XXXXXX";
+
+static const char *in_dir(const char *name)
+{
+	static char paths[4][256];
+	static int next;
+	char *path = paths[next++ % 4];
+
+	snprintf(path, sizeof(paths[0]), "%s/%s", dir, name);
+	return path;
+}
+
+static const char *contents(const char *path)
+{
+	static char text[256];
+	FILE *f = fopen(path, "r");
+	size_t n;
+
+	if (!f)
+		return NULL;
+	n = fread(text, 1, sizeof(text) - 1, f);
+	text[n] = '\0';
+	fclose(f);
+	return text;
+}
+
+static bool has_text(const char *path, const char *text)
+{
+	const char *got = contents(path);
+
+	return got && strcmp(got, text) == 0;
+}
+
+static void put_file(const char *path, const char *text, mode_t mode)
+{
+	FILE *f = fopen(path, "w");
+
+	must(f && fputs(text, f) >= 0 && fclose(f) == 0 && chmod(path, mode) == 0);
+}
+
+static int nr_entries(void)
+{
+	DIR *d = opendir(dir);
+	int n = 0;
+
+	must(d);
+	for (struct dirent *e; (e = readdir(d));)
+		n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+	closedir(d);
+	return n;
+}
+
+/* Removes what a test made, so that each begins with an empty directory. */
+static void sweep(void)
+{
+	DIR *d = opendir(dir);
+
+	must(d);
+	for (struct dirent *e; (e = readdir(d));)
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			must(unlinkat(dirfd(d), e->d_name, 0) == 0 ||
+			     unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR) == 0);
+	closedir(d);
+}
+
+static mode_t mode_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? st.st_mode & 07777 : 0;
+}
+
+/* Opens, writes, commits; the result of the first that fails. */
+static int save(const char *path, const struct outfile_options *opts, const char *text,
+		struct pa_error *err)
+{
+	struct outfile *f = NULL;
+	int r = outfile_open(path, opts, &f, err);
+
+	if (r == 0)
+		r = outfile_write(f, text, strlen(text), err);
+	if (r == 0)
+		r = outfile_commit(f, err);
+	outfile_free(f);
+	return r;
+}
+
+static void test_appears_whole_or_not(void)
+{
+	struct outfile *f = NULL;
+
+	must(outfile_open(in_dir("a.pb.gz"), NULL, &f, NULL) == 0);
+	must(outfile_write(f, "hello", 5, NULL) == 0);
+	ok(access(in_dir("a.pb.gz"), F_OK) < 0, "before the end there is no such name");
+	ok(nr_entries() == (no_tmpfile ? 1 : 0), "and nothing else but perhaps one hidden file");
+	ok(outfile_commit(f, NULL) == 0 && has_text(in_dir("a.pb.gz"), "hello"),
+	   "then it is there, complete");
+	ok(outfile_size(f) == 5, "its size is known");
+	ok(strcmp(outfile_path(f), in_dir("a.pb.gz")) == 0, "its path is the one asked for");
+	outfile_free(f);
+	ok(nr_entries() == 1, "nothing else is left");
+	must(outfile_open(in_dir("b"), NULL, &f, NULL) == 0);
+	must(outfile_write(f, "x", 1, NULL) == 0);
+	outfile_free(f);
+	ok(nr_entries() == 1, "what is given up leaves nothing");
+	sweep();
+}
+
+static void test_replaces(void)
+{
+	struct outfile *f = NULL;
+
+	put_file(in_dir("a"), "old", 0640);
+	must(outfile_open(in_dir("a"), NULL, &f, NULL) == 0);
+	must(outfile_write(f, "new", 3, NULL) == 0);
+	ok(has_text(in_dir("a"), "old"), "the old file stays until the end");
+	ok(outfile_commit(f, NULL) == 0 && has_text(in_dir("a"), "new"), "then it is replaced");
+	ok(mode_of(in_dir("a")) == 0640, "and keeps its mode");
+	outfile_free(f);
+	ok(nr_entries() == 1, "nothing else is left");
+	sweep();
+}
+
+static void test_new_mode_obeys_umask(void)
+{
+	mode_t old = umask(027);
+
+	must(save(in_dir("a"), NULL, "x", NULL) == 0);
+	umask(old);
+	ok(mode_of(in_dir("a")) == 0640, "a new file has 0666 less the umask");
+	sweep();
+}
+
+static void test_unique(void)
+{
+	const struct outfile_options opts = { .unique = true };
+	struct outfile *f = NULL, *g = NULL;
+
+	put_file(in_dir("a.pb.gz"), "old", 0600);
+	must(outfile_open(in_dir("a.pb.gz"), &opts, &f, NULL) == 0);
+	must(outfile_open(in_dir("a.pb.gz"), &opts, &g, NULL) == 0);
+	must(outfile_write(f, "1", 1, NULL) == 0 && outfile_write(g, "2", 1, NULL) == 0);
+	ok(outfile_commit(g, NULL) == 0 && outfile_commit(f, NULL) == 0, "two agents at once");
+	ok(has_text(in_dir("a.pb.gz"), "old"), "never replace what was there");
+	ok(has_text(in_dir("a-1.pb.gz"), "2"), "the first to end has number 1");
+	ok(has_text(in_dir("a-2.pb.gz"), "1"), "the second has number 2");
+	ok(strcmp(outfile_path(f), in_dir("a-2.pb.gz")) == 0, "and knows it");
+	outfile_free(f);
+	outfile_free(g);
+	ok(nr_entries() == 3, "nothing else is left");
+	sweep();
+	must(symlink("nowhere", in_dir("a")) == 0);
+	must(save(in_dir("a"), &opts, "x", NULL) == 0);
+	ok(has_text(in_dir("a-1"), "x"), "a dangling link is a name that is taken");
+	sweep();
+}
+
+static void test_links_are_followed(void)
+{
+	put_file(in_dir("target"), "old", 0600);
+	must(symlink("target", in_dir("link")) == 0 && symlink("link", in_dir("second")) == 0);
+	ok(save(in_dir("second"), NULL, "new", NULL) == 0, "a link to a link is written");
+	ok(has_text(in_dir("target"), "new"), "the target has the bytes");
+	ok(readlink(in_dir("second"), (char[8]){ 0 }, 8) == 4, "the link is still a link");
+	sweep();
+	must(symlink(in_dir("later"), in_dir("link")) == 0);
+	ok(save(in_dir("link"), NULL, "new", NULL) == 0 && has_text(in_dir("later"), "new"),
+	   "a link to nothing makes its target");
+	sweep();
+	must(symlink("b", in_dir("a")) == 0 && symlink("a", in_dir("b")) == 0);
+	ok(save(in_dir("a"), NULL, "x", NULL) == -ELOOP, "links in a circle are an error");
+	sweep();
+}
+
+static void test_foreign_links_in_sticky_directories(void)
+{
+	if (geteuid() != 0) {
+		tap_skip("needs root to make a link of another user");
+		return;
+	}
+	put_file(in_dir("target"), "old", 0600);
+	must(chmod(dir, 01777) == 0 && symlink("target", in_dir("link")) == 0);
+	must(lchown(in_dir("link"), 12345, 12345) == 0);
+	ok(save(in_dir("link"), NULL, "new", NULL) == -EACCES && has_text(in_dir("target"), "old"),
+	   "a link that another user put into a directory like /tmp is not followed");
+	must(chmod(dir, 0700) == 0);
+	sweep();
+}
+
+static void test_errors_name_path_and_cure(void)
+{
+	struct pa_error err = { 0 };
+	char expected[600];
+	char *path = NULL;
+
+	must(asprintf(&path, "%s/no/a.pb.gz", dir) > 0);
+	snprintf(expected, sizeof(expected),
+		 "cannot write '%s': no such directory '%s/no': create it or choose another path",
+		 path, dir);
+	ok(save(path, NULL, "x", &err) == -ENOENT, "a missing directory is found at once");
+	ok(strcmp(err.text, expected) == 0, "'%s'", err.text);
+	free(path);
+
+	err = (struct pa_error){ 0 };
+	put_file(in_dir("file"), "", 0600);
+	ok(save(in_dir("file/a"), NULL, "x", &err) == -ENOTDIR, "'%s'", err.text);
+	err = (struct pa_error){ 0 };
+	ok(save(dir, NULL, "x", &err) == -EISDIR, "'%s'", err.text);
+	err = (struct pa_error){ 0 };
+	ok(save(in_dir(""), NULL, "x", &err) == -EISDIR, "'%s'", err.text);
+	err = (struct pa_error){ 0 };
+	ok(save("", NULL, "x", &err) == -EINVAL, "'%s'", err.text);
+	err = (struct pa_error){ 0 };
+	must(asprintf(&path, "%s/%0300d", dir, 0) > 0);
+	ok(save(path, NULL, "x", &err) == -ENAMETOOLONG, "a name of 300 bytes is found at once");
+	free(path);
+	ok(nr_entries() == 1, "no attempt left anything");
+	sweep();
+}
+
+static void test_no_permission(void)
+{
+	struct pa_error err = { 0 };
+
+	if (geteuid() == 0) {
+		tap_skip("root may write everywhere");
+		return;
+	}
+	must(chmod(dir, 0500) == 0);
+	ok(save(in_dir("a"), NULL, "x", &err) == -EACCES, "'%s'", err.text);
+	must(chmod(dir, 0700) == 0);
+}
+
+static void test_in_place(void)
+{
+	struct pa_error err = { 0 };
+	char text[8] = "";
+	pid_t pid;
+	int fd, status;
+
+	ok(save("/dev/null", NULL, "x", NULL) == 0 && access("/dev/null", F_OK) == 0 &&
+		   mode_of("/dev/null") == 0666,
+	   "/dev/null is written in place");
+	must(mkfifo(in_dir("fifo"), 0600) == 0);
+	pid = fork();
+	must(pid >= 0);
+	if (pid == 0)
+		_exit(save(in_dir("fifo"), NULL, "through", NULL) == 0 ? 0 : 1);
+	fd = open(in_dir("fifo"), O_RDONLY);
+	must(fd >= 0 && waitpid(pid, &status, 0) == pid);
+	ok(status == 0 && read(fd, text, 7) == 7 && strcmp(text, "through") == 0,
+	   "a FIFO is written in place");
+	close(fd);
+	if (access("/dev/full", W_OK) == 0)
+		ok(save("/dev/full", NULL, "x", &err) == -ENOSPC &&
+			   strncmp(err.text, "disk full while writing '/dev/full'", 35) == 0,
+		   "'%s'", err.text);
+	else
+		tap_skip("needs /dev/full");
+	sweep();
+}
+
+/* In a child, whose standard output is fd; the result of save(). */
+static int save_with_stdout(const char *path, int fd, const char *text)
+{
+	pid_t pid = fork();
+	int status;
+
+	must(pid >= 0);
+	if (pid == 0) {
+		(void)dup2(fd, STDOUT_FILENO);
+		_exit(-save(path, NULL, text, NULL));
+	}
+	must(waitpid(pid, &status, 0) == pid);
+	return WIFEXITED(status) ? -WEXITSTATUS(status) : -1000;
+}
+
+static void test_standard_output(void)
+{
+	int fd = open(in_dir("out"), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+
+	must(fd >= 0);
+	ok(save_with_stdout("-", fd, "one ") == 0 && has_text(in_dir("out"), "one "),
+	   "'-' is standard output");
+	ok(save_with_stdout("/dev/stdout", fd, "two") == 0 && has_text(in_dir("out"), "one two"),
+	   "so is /dev/stdout, also when it is a file");
+	ok(nr_entries() == 1, "nothing else is left");
+	close(fd);
+	sweep();
+}
+
+static void test_slow_reader(void)
+{
+	size_t size = 4u << 20, got = 0;
+	int p[2], status;
+	char *big = calloc(1, size), buf[4096];
+	pid_t pid;
+
+	must(big && pipe2(p, O_CLOEXEC | O_NONBLOCK) == 0);
+	memset(big, 'x', size - 1);
+	pid = fork();
+	must(pid >= 0);
+	if (pid == 0) {
+		close(p[0]);
+		(void)dup2(p[1], STDOUT_FILENO);
+		_exit(-save("-", NULL, big, NULL));
+	}
+	close(p[1]);
+	must(fcntl(p[0], F_SETFL, 0) == 0);
+	for (ssize_t n; (n = read(p[0], buf, sizeof(buf))) > 0;)
+		got += (size_t)n;
+	must(waitpid(pid, &status, 0) == pid);
+	ok(status == 0 && got == size - 1, "a non-blocking pipe gets all of %zu bytes", got);
+	close(p[0]);
+	free(big);
+}
+
+static void test_closed_pipe(void)
+{
+	struct pa_error err = { 0 };
+	struct outfile *f = NULL;
+	struct sigaction before, after;
+	sigset_t mask_before, mask_after, pending;
+	int p[2], saved = dup(STDOUT_FILENO);
+
+	must(pipe2(p, O_CLOEXEC) == 0 && saved >= 0);
+	fflush(stdout);
+	must(dup2(p[1], STDOUT_FILENO) >= 0);
+	must(outfile_open("-", NULL, &f, NULL) == 0);
+	must(dup2(saved, STDOUT_FILENO) >= 0);
+	close(p[0]);
+	must(sigaction(SIGPIPE, NULL, &before) == 0 && before.sa_handler == SIG_DFL);
+	pthread_sigmask(SIG_BLOCK, NULL, &mask_before);
+	ok(outfile_write(f, "x", 1, &err) == -EPIPE, "a pipe without a reader is an error");
+	ok(strcmp(err.text, "cannot write standard output: its reader is gone") == 0, "'%s'",
+	   err.text);
+	pthread_sigmask(SIG_BLOCK, NULL, &mask_after);
+	sigpending(&pending);
+	must(sigaction(SIGPIPE, NULL, &after) == 0);
+	ok(!sigismember(&mask_after, SIGPIPE), "the signal mask is as before");
+	ok(!sigismember(&pending, SIGPIPE), "no signal is left behind");
+	ok(after.sa_handler == SIG_DFL, "the disposition is as before");
+	ok(outfile_commit(f, NULL) == -EPIPE, "what failed once cannot be committed");
+	outfile_free(f);
+	close(p[1]);
+	close(saved);
+}
+
+static void test_file_size_limit(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	must(pid >= 0);
+	if (pid == 0) {
+		const struct rlimit limit = { 2, 2 };
+
+		(void)setrlimit(RLIMIT_FSIZE, &limit);
+		_exit(-save(in_dir("a"), NULL, "more than two", NULL));
+	}
+	must(waitpid(pid, &status, 0) == pid);
+	ok(WIFEXITED(status) && WEXITSTATUS(status) == EFBIG,
+	   "the file size limit is an error, not a deadly signal");
+	ok(nr_entries() == 0, "and nothing is left");
+}
+
+static bool mount_small_disk(const char *at)
+{
+	return mkdir(at, 0700) == 0 && unshare(CLONE_NEWNS) == 0 &&
+	       mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	       mount("none", at, "tmpfs", 0, "size=64k") == 0;
+}
+
+static void test_full_disk(void)
+{
+	const char *disk = in_dir("disk");
+	struct pa_error err = { 0 };
+	char path[300], expected[400], *big = calloc(1, 100001);
+
+	must(big);
+	memset(big, 'x', 100000);
+	if (!mount_small_disk(disk)) {
+		tap_skip("needs root to mount a small disk");
+		free(big);
+		rmdir(disk);
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/a.pb.gz", disk);
+	snprintf(expected, sizeof(expected),
+		 "disk full while writing '%s': nothing was left under that name", path);
+	ok(save(path, NULL, big, &err) == -ENOSPC, "a full disk is an error");
+	ok(strcmp(err.text, expected) == 0, "'%s'", err.text);
+	ok(access(path, F_OK) < 0, "which leaves no file");
+	put_file(path, "old", 0600);
+	err = (struct pa_error){ 0 };
+	ok(save(path, NULL, big, &err) == -ENOSPC && has_text(path, "old"),
+	   "a file that was there is unchanged");
+	ok(strstr(err.text, "the old file is unchanged") != NULL, "'%s'", err.text);
+	ok(save(path, NULL, "new", NULL) == 0 && has_text(path, "new"),
+	   "the room is given back at once");
+	must(umount2(disk, MNT_DETACH) == 0);
+	sweep();
+	free(big);
+}
+
+static void test_owner(void)
+{
+	const struct outfile_options mine = { .set_owner = true, .uid = getuid(), .gid = getgid() };
+	const struct outfile_options other = { .set_owner = true, .uid = 12345, .gid = 12346 };
+	struct pa_error err = { 0 };
+	struct stat st;
+
+	ok(save(in_dir("a"), &mine, "x", NULL) == 0, "a file may be given to oneself");
+	if (geteuid() != 0) {
+		ok(save(in_dir("b"), &other, "x", &err) == -EPERM, "'%s'", err.text);
+	} else {
+		must(save(in_dir("b"), &other, "x", NULL) == 0 && stat(in_dir("b"), &st) == 0);
+		ok(st.st_uid == 12345 && st.st_gid == 12346, "root gives it to the caller of sudo");
+	}
+	sweep();
+}
+
+static void test_naming(void)
+{
+	test_appears_whole_or_not();
+	test_replaces();
+	test_new_mode_obeys_umask();
+	test_unique();
+}
+
+int main(void)
+{
+	must(mkdtemp(dir));
+	test_naming();
+	no_tmpfile = true;
+	test_naming();
+	no_noreplace = true;
+	test_unique();
+	no_tmpfile = no_noreplace = false;
+	test_links_are_followed();
+	test_foreign_links_in_sticky_directories();
+	test_errors_name_path_and_cure();
+	test_no_permission();
+	test_in_place();
+	test_standard_output();
+	test_slow_reader();
+	test_closed_pipe();
+	test_file_size_limit();
+	test_owner();
+	test_full_disk();
+	must(rmdir(dir) == 0);
+	return tap_done();
+}
