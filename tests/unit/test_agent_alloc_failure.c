@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A capture from raw records to written files, over and over, each time with another one of our own
+ * allocations failing: no crash, nothing left allocated. "Our own" is every call from our objects:
+ * the linker sends them through the __wrap_ functions below; what libraries allocate is theirs.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "replay.h"
+#include "tap.h"
+#include "write/writer.h"
+
+#define EVERY_UP_TO 2000 /* each of the first 2,000 allocations fails once, then a sample of them */
+#define SAMPLED_RUNS 500
+
+static unsigned long nr_allocations, fail_at;
+static long nr_live;
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t nr, size_t size);
+void *__real_realloc(void *p, size_t size);
+void *__real_reallocarray(void *p, size_t nr, size_t size);
+char *__real_strdup(const char *s);
+void __real_free(void *p);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t nr, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+void *__wrap_reallocarray(void *p, size_t nr, size_t size);
+char *__wrap_strdup(const char *s);
+void __wrap_free(void *p);
+
+static bool fails(void)
+{
+	return ++nr_allocations == fail_at;
+}
+
+static void *counted(void *p)
+{
+	nr_live += p != NULL;
+	return p;
+}
+
+/* A block that grew is the same block; one that was new is one more. */
+static void *grown(void *before, void *after)
+{
+	nr_live += !before && after;
+	return after;
+}
+
+void *__wrap_malloc(size_t size)
+{
+	return fails() ? NULL : counted(__real_malloc(size));
+}
+
+void *__wrap_calloc(size_t nr, size_t size)
+{
+	return fails() ? NULL : counted(__real_calloc(nr, size));
+}
+
+void *__wrap_realloc(void *p, size_t size)
+{
+	return fails() ? NULL : grown(p, __real_realloc(p, size));
+}
+
+void *__wrap_reallocarray(void *p, size_t nr, size_t size)
+{
+	return fails() ? NULL : grown(p, __real_reallocarray(p, nr, size));
+}
+
+char *__wrap_strdup(const char *s)
+{
+	return fails() ? NULL : counted(__real_strdup(s));
+}
+
+void __wrap_free(void *p)
+{
+	nr_live -= p != NULL;
+	__real_free(p);
+}
+
+static char directory[] = "/tmp/perf-agent-test.XXXXXX";
+
+static int write_one(const struct capture *c, const struct writer *w, const char *name)
+{
+	_cleanup_(outfile_freep) struct outfile *f = NULL;
+	struct pa_error err = { 0 };
+	struct outfile_options opts = { 0 };
+	char path[256];
+	int r;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	r = outfile_open(path, &opts, &f, &err);
+	if (r == 0)
+		r = w->write(c->profile, f, NULL, &err);
+	if (r == 0)
+		r = outfile_commit(f, &err);
+	return r;
+}
+
+static int whole_capture(struct capture_stats *ret_stats)
+{
+	_cleanup_(capture_freep) struct capture *c = NULL;
+	struct capture_config cfg = { .proc_root = "/proc",
+				      .kallsyms_path = "/proc/kallsyms",
+				      .all = true,
+				      .period_ns = 1000000,
+				      .max_fds = 64 };
+	uint64_t code[] = { (uint64_t)(uintptr_t)whole_capture, (uint64_t)(uintptr_t)strlen,
+			    (uint64_t)(uintptr_t)printf };
+	int r = capture_new(&cfg, NULL, &c);
+
+	if (r == 0)
+		r = replay_story(c, code, 3);
+	if (r == 0)
+		r = capture_name(c, NULL);
+	if (r == 0)
+		r = write_one(c, &writer_pprof, "a.pb.gz");
+	if (r == 0)
+		r = write_one(c, &writer_folded, "a.folded");
+	if (ret_stats && c)
+		*ret_stats = c->stats;
+	return r;
+}
+
+static int run(unsigned long n, struct capture_stats *ret_stats)
+{
+	nr_allocations = 0;
+	nr_live = 0;
+	fail_at = n;
+	return whole_capture(ret_stats);
+}
+
+static bool fails_cleanly(unsigned long n)
+{
+	struct capture_stats st = { 0 };
+	int r = run(n, &st);
+	uint64_t accounted = st.nr_kept + st.nr_bad + st.nr_model_full + st.nr_no_memory;
+
+	if (nr_live != 0)
+		printf("# allocation %lu: %ld blocks are left\n", n, nr_live);
+	if (r == 0 && accounted != st.nr_records)
+		printf("# allocation %lu: %lu of %lu samples accounted for\n", n,
+		       (unsigned long)accounted, (unsigned long)st.nr_records);
+	return nr_live == 0 && (r < 0 || accounted == st.nr_records);
+}
+
+static void remove_files(void)
+{
+	static const char *const names[] = { "a.pb.gz", "a.folded" };
+	char path[256];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", directory, names[i]);
+		unlink(path);
+	}
+	rmdir(directory);
+}
+
+int main(void)
+{
+	struct capture_stats st = { 0 };
+	unsigned long total, step, runs = 0;
+	bool clean = true;
+	/* valgrind and sanitizers look into each run more closely, and take their time for it. */
+	unsigned long every = getenv("PERFAGENT_TEST_QUICK") ? 50 : 1;
+
+	must(mkdtemp(directory));
+	ok(run(0, &st) == 0, "the capture succeeds when nothing fails");
+	ok(st.nr_kept == REPLAY_SAMPLES + 1, "every sample is in the model");
+	ok(nr_live == 0, "nothing is left allocated");
+	total = nr_allocations;
+	printf("# %lu allocations\n", total);
+	for (unsigned long n = 1; n <= total && n <= EVERY_UP_TO; n += every, runs++)
+		clean = fails_cleanly(n) && clean;
+	step = total > EVERY_UP_TO ? (total - EVERY_UP_TO) / SAMPLED_RUNS * every + 1 : 1;
+	for (unsigned long n = EVERY_UP_TO + 1; n <= total; n += step, runs++)
+		clean = fails_cleanly(n) && clean;
+	ok(clean, "each of %lu failing allocations ends in an error or a counted loss, and no leak",
+	   runs);
+	remove_files();
+	return tap_done();
+}
