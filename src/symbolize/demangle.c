@@ -57,6 +57,35 @@ static bool is_mangled_global(const char *symbol)
 	return has_prefix(symbol, "_GLOBAL__I__Z") || has_prefix(symbol, "_GLOBAL__D__Z");
 }
 
+/*
+ * For C++ libiberty keeps arrays on the stack, and by default refuses names of more than 1 KiB,
+ * which templates easily exceed. Without its limit the depth is bounded by the length of the name
+ * (0.8 MB for the worst of 4 KiB), but one array is not: it has an element of 16 bytes for every
+ * pair of a template and a reference to a template parameter, each counted up to twice. So longer
+ * names are accepted as long as that array stays below 1 MiB.
+ */
+static bool is_stack_bounded(const char *symbol)
+{
+	size_t nr_templates = 0, nr_references = 0;
+
+	for (const char *p = symbol; *p; p++) {
+		bool is_reference = *p == 'R' || *p == 'O';
+
+		nr_templates += *p == 'I';
+		/* To T_ itself, or to S_, S0_ … that may stand for it; St, Sa … never do. */
+		nr_references += is_reference &&
+				 (p[1] == 'T' || (p[1] == 'S' && !(p[2] >= 'a' && p[2] <= 'z')));
+	}
+	return nr_templates * nr_references <= (1u << 20) / (16 * 4);
+}
+
+static bool run_cxx(const char *symbol, struct output *out)
+{
+	int options = OPTIONS | (is_stack_bounded(symbol) ? DMGL_NO_RECURSE_LIMIT : 0);
+
+	return cplus_demangle_v3_callback(symbol, options, take_output, out);
+}
+
 static bool run(const char *symbol, struct output *out)
 {
 	if (has_prefix(symbol, "__Z"))
@@ -68,7 +97,7 @@ static bool run(const char *symbol, struct output *out)
 		out->is_full = false;
 	}
 	if (has_prefix(symbol, "_Z") || is_mangled_global(symbol))
-		return cplus_demangle_v3_callback(symbol, OPTIONS, take_output, out);
+		return run_cxx(symbol, out);
 	return false;
 }
 

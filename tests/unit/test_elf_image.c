@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "elf_maker.h"
+
+/* A build-id note with the id 01 02 03 …; returns its size. */
+static size_t build_id_note(uint8_t *to, uint32_t id_bytes)
+{
+	uint32_t header[3] = { 4, id_bytes, NT_GNU_BUILD_ID };
+
+	memcpy(to, header, 12);
+	memcpy(to + 12, "GNU", 4);
+	for (uint32_t i = 0; i < id_bytes; i++)
+		to[16 + i] = (uint8_t)(i + 1);
+	return 16 + id_bytes;
+}
+
+static void plain_file(struct elf_maker *m)
+{
+	maker_init(m);
+	maker_section(m, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, "code", 4);
+	maker_section(m, ".data", SHT_PROGBITS, SHF_ALLOC, "data!", 5);
+	maker_segment(m, PT_LOAD, PF_R, 0x400000, 0, 0x2000);
+	maker_segment(m, PT_LOAD, PF_R | PF_X, 0x501000, 0x1000, 0x800);
+}
+
+static void test_header_and_sections(void)
+{
+	const struct elf_section *s;
+	struct elf_image *img;
+	struct elf_maker m;
+	size_t nr;
+
+	plain_file(&m);
+	maker_end(&m);
+	img = maker_open(&m);
+	ok(elf_image_machine(img) == EM_X86_64, "the machine is the header's");
+	ok(elf_image_entry(img) == 0x1234, "the entry point is the header's");
+	ok(elf_image_size(img) == m.len, "the size is that of the file");
+	ok(elf_image_nr_sections(img) == 4, "all sections are there");
+	s = elf_image_section(img, ".data");
+	ok(s && s->size == 5 && s->type == SHT_PROGBITS, "a section is found by its name");
+	ok(!elf_image_section(img, ".bss"), "a section that is not there is not found");
+	ok(strcmp(elf_image_section_at(img, 1)->name, ".text") == 0, "and one by its number");
+	ok(elf_image_loads(img, &nr) && nr == 2, "both PT_LOAD are there");
+	ok(elf_image_build_id(img)->len == 0, "without a note there is no build-id");
+	elf_image_free(img);
+	maker_done(&m);
+}
+
+static void test_offsets_to_addresses(void)
+{
+	struct elf_image *img;
+	struct elf_maker m;
+	uint64_t v = 0;
+
+	plain_file(&m);
+	maker_end(&m);
+	img = maker_open(&m);
+	ok(elf_image_vaddr_of(img, 0x1010, &v) == 0 && v == 0x501010,
+	   "where segments overlap in the file the executable one counts");
+	ok(elf_image_vaddr_of(img, 0x10, &v) == 0 && v == 0x400010, "elsewhere the one there is");
+	ok(elf_image_vaddr_of(img, 0x1800, &v) == 0 && v == 0x401800,
+	   "one past the end of a segment is not in it");
+	v = 7;
+	ok(elf_image_vaddr_of(img, 0x2000, &v) == -ENOENT,
+	   "an offset in no segment has no address");
+	ok(v == 7, "and the output is left alone");
+	elf_image_free(img);
+	maker_done(&m);
+}
+
+static void test_reading_sections(void)
+{
+	struct buf b = BUF_INIT(8);
+	struct elf_section s;
+	struct elf_image *img;
+	struct elf_maker m;
+
+	plain_file(&m);
+	maker_end(&m);
+	img = maker_open(&m);
+	s = *elf_image_section(img, ".data");
+	ok(elf_image_read_section(img, &s, &b) == 0 && b.len == 5 && !memcmp(b.data, "data!", 5),
+	   "a section is read");
+	ok(elf_image_read_section(img, &s, &b) == -E2BIG && b.len == 5,
+	   "not past the buffer's maximum");
+	buf_clear(&b);
+	s.type = SHT_NOBITS;
+	s.size = 1ull << 60;
+	ok(elf_image_read_section(img, &s, &b) == 0 && b.len == 0, "SHT_NOBITS has no bytes");
+	s.type = SHT_PROGBITS;
+	ok(elf_image_read_section(img, &s, &b) == -EBADMSG,
+	   "a section outside the file is refused");
+	s.offset = UINT64_MAX - 3;
+	s.size = 8;
+	ok(elf_image_read_section(img, &s, &b) == -EBADMSG, "also when its end wraps round");
+	s = *elf_image_section(img, ".data");
+	s.flags |= SHF_COMPRESSED;
+	ok(elf_image_read_section(img, &s, &b) == -EOPNOTSUPP, "a compressed one is refused");
+	buf_done(&b);
+	elf_image_free(img);
+	maker_done(&m);
+}
+
+static int open_result(struct elf_maker *m, size_t size)
+{
+	struct elf_image *img = NULL;
+	int r = elf_image_open_mem(m->bytes, size, &img);
+
+	elf_image_free(img);
+	return r;
+}
+
+static void test_what_is_no_elf64(void)
+{
+	struct elf_image *img = NULL;
+	struct elf_maker m;
+	int p[2];
+
+	plain_file(&m);
+	maker_end(&m);
+	ok(open_result(&m, 63) == -ENOEXEC, "less than a header is no ELF file");
+	m.bytes[EI_CLASS] = ELFCLASS32;
+	ok(open_result(&m, m.len) == -ENOEXEC, "32 bits are refused");
+	m.bytes[EI_CLASS] = ELFCLASS64;
+	m.bytes[EI_DATA] = ELFDATA2MSB;
+	ok(open_result(&m, m.len) == -ENOEXEC, "big-endian is refused");
+	m.bytes[EI_DATA] = ELFDATA2LSB;
+	m.bytes[0] = 'X';
+	ok(open_result(&m, m.len) == -ENOEXEC, "so is another magic number");
+	must(pipe(p) == 0);
+	ok(elf_image_open_fd(p[0], &img) == -ENOEXEC, "a pipe is no ELF file");
+	ok(elf_image_open_fd(-1, &img) == -EBADF, "a bad descriptor is its own error");
+	close(p[0]);
+	close(p[1]);
+	maker_done(&m);
+}
+
+static void test_damaged_program_headers(void)
+{
+	struct elf_maker m;
+
+	plain_file(&m);
+	maker_end(&m);
+	maker_ehdr(&m)->e_phoff = m.len - 8;
+	ok(open_result(&m, m.len) == -EBADMSG, "program headers past the end are damage");
+	maker_ehdr(&m)->e_phoff = UINT64_MAX - 8;
+	ok(open_result(&m, m.len) == -EBADMSG, "also where the offset wraps round");
+	maker_ehdr(&m)->e_phoff = sizeof(Elf64_Ehdr);
+	maker_ehdr(&m)->e_phnum = ELF_MAX_PHDRS + 1;
+	ok(open_result(&m, m.len) == -EBADMSG, "an absurd number of them is damage");
+	maker_ehdr(&m)->e_phnum = 2;
+	maker_ehdr(&m)->e_phentsize = 55;
+	ok(open_result(&m, m.len) == -EBADMSG, "entries of another size are damage");
+	maker_done(&m);
+}
+
+static size_t sections_of(struct elf_maker *m)
+{
+	struct elf_image *img = maker_open(m);
+	size_t nr = elf_image_nr_sections(img);
+
+	elf_image_free(img);
+	return nr;
+}
+
+static void test_damaged_section_headers(void)
+{
+	struct elf_image *img;
+	struct elf_maker m;
+	uint64_t at;
+
+	plain_file(&m);
+	maker_end(&m);
+	at = m.ehdr.e_shoff;
+	maker_ehdr(&m)->e_shoff = m.len - 8;
+	ok(sections_of(&m) == 0, "a section table past the end leaves an image without sections");
+	maker_ehdr(&m)->e_shoff = 0;
+	ok(sections_of(&m) == 0, "no section table is no damage");
+	maker_ehdr(&m)->e_shoff = at;
+	maker_ehdr(&m)->e_shentsize = 63;
+	ok(sections_of(&m) == 0, "entries of another size leave none");
+	maker_ehdr(&m)->e_shentsize = sizeof(Elf64_Shdr);
+	maker_ehdr(&m)->e_shnum = 5000;
+	ok(sections_of(&m) == 0, "more than the file can hold leave none");
+	maker_ehdr(&m)->e_shnum = 4;
+	maker_ehdr(&m)->e_shstrndx = 77;
+	img = maker_open(&m);
+	ok(elf_image_nr_sections(img) == 4 && elf_image_section_at(img, 1)->name[0] == '\0',
+	   "without their names the sections are there, nameless");
+	elf_image_free(img);
+	maker_ehdr(&m)->e_shstrndx = 3;
+	maker_shdr(&m, 1)->sh_name = 0xfffffff0;
+	img = maker_open(&m);
+	ok(elf_image_section_at(img, 1)->name[0] == '\0' && elf_image_section(img, ".data"),
+	   "a name outside the names is empty and harms no other");
+	elf_image_free(img);
+	maker_done(&m);
+}
+
+static void test_extended_numbering(void)
+{
+	struct elf_image *img;
+	struct elf_maker m;
+	size_t nr;
+
+	plain_file(&m);
+	maker_end(&m);
+	maker_ehdr(&m)->e_shnum = 0;
+	maker_ehdr(&m)->e_shstrndx = SHN_XINDEX;
+	maker_ehdr(&m)->e_phnum = PN_XNUM;
+	maker_shdr(&m, 0)->sh_size = 4;
+	maker_shdr(&m, 0)->sh_link = 3;
+	maker_shdr(&m, 0)->sh_info = 2;
+	img = maker_open(&m);
+	ok(elf_image_nr_sections(img) == 4, "section 0 says how many sections there are");
+	ok(elf_image_section(img, ".text"), "and where their names are");
+	ok(elf_image_loads(img, &nr) && nr == 2, "and how many program headers there are");
+	elf_image_free(img);
+	maker_shdr(&m, 0)->sh_size = 1ull << 58; /* times 64 is 0 */
+	ok(sections_of(&m) == 0, "an absurd number there leaves none");
+	maker_done(&m);
+}
+
+static struct build_id id_of(const uint8_t *note, size_t n, uint64_t align, bool by_section)
+{
+	struct elf_image *img;
+	struct build_id id;
+	struct elf_maker m;
+
+	maker_init(&m);
+	if (by_section)
+		maker_section(&m, ".note.gnu.build-id", SHT_NOTE, SHF_ALLOC, note, n);
+	else
+		maker_segment(&m, PT_NOTE, PF_R, 0, maker_bytes(&m, note, n), n)->p_align = align;
+	maker_end(&m);
+	img = maker_open(&m);
+	id = *elf_image_build_id(img);
+	elf_image_free(img);
+	maker_done(&m);
+	return id;
+}
+
+static void test_build_id(void)
+{
+	/* A note of type 5 with 5 bytes of name and 9 of contents goes before the build-id. */
+	uint32_t other[3] = { 5, 9, 5 };
+	uint8_t note[256] = { 0 };
+	struct build_id id;
+	size_t n;
+
+	n = build_id_note(note, 20);
+	id = id_of(note, n, 4, false);
+	ok(id.len == 20 && id.bytes[0] == 1 && id.bytes[19] == 20, "the build-id of PT_NOTE");
+	id = id_of(note, n, 4, true);
+	ok(id.len == 20 && id.bytes[19] == 20, "else the build-id of SHT_NOTE");
+	n = build_id_note(note, 32);
+	ok(id_of(note, n, 4, false).len == BUILD_ID_MAX_BYTES, "a longer one is cut");
+	n = build_id_note(note, 8);
+	ok(id_of(note, n, 4, false).len == 8, "a shorter one is kept as it is");
+	ok(id_of(note, n - 1, 4, false).len == 0, "one that does not fit its segment is none");
+
+	memset(note, 0, sizeof(note));
+	memcpy(note, other, 12);
+	n = 32 + build_id_note(note + 32, 20); /* 12 + 5 -> 20, + 9 -> 32 */
+	ok(id_of(note, n, 4, false).len == 20, "behind another note, aligned to 4");
+	memset(note, 0, sizeof(note));
+	memcpy(note, other, 12);
+	n = 40 + build_id_note(note + 40, 20); /* 12 + 5 -> 24, + 9 -> 40 */
+	ok(id_of(note, n, 8, false).len == 20, "behind another note, aligned to 8");
+	memset(note, 0xff, 12);
+	ok(id_of(note, n, 4, false).len == 0, "sizes near 4 GiB end the search");
+}
+
+static void test_file_that_is_cut_while_open(void)
+{
+	char path[] = "/tmp/test_elf_image.XXXXXX";
+	int fd = mkstemp(path);
+	struct elf_image *img;
+	struct elf_maker m;
+	char byte;
+
+	must(fd >= 0 && unlink(path) == 0);
+	plain_file(&m);
+	maker_end(&m);
+	must(write(fd, m.bytes, m.len) == (ssize_t)m.len);
+	must(elf_image_open_fd(fd, &img) == 0);
+	ok(lseek(fd, 0, SEEK_CUR) == (off_t)m.len, "opening leaves the file's position alone");
+	ok(elf_image_read(img, m.len - 1, &byte, 1) == 0, "the last byte can be read");
+	ok(elf_image_read(img, m.len, &byte, 1) == -EBADMSG, "the one behind it cannot");
+	must(ftruncate(fd, 100) == 0);
+	ok(elf_image_read(img, m.len - 1, &byte, 1) == -EBADMSG,
+	   "a file that was cut since gives an error");
+	elf_image_free(img);
+	maker_done(&m);
+	close(fd);
+}
+
+int main(void)
+{
+	test_header_and_sections();
+	test_offsets_to_addresses();
+	test_reading_sections();
+	test_what_is_no_elf64();
+	test_damaged_program_headers();
+	test_damaged_section_headers();
+	test_extended_numbering();
+	test_build_id();
+	test_file_that_is_cut_while_open();
+	return tap_done();
+}

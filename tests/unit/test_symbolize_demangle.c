@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+#include <time.h>
+
+#include "symbolize/demangle.h"
+#include "tap.h"
+
+static char out[DEMANGLE_MAX_OUT];
+
+static bool gives(const char *symbol, const char *readable)
+{
+	bool is_mangled = demangle(symbol, out, sizeof(out));
+
+	if (is_mangled && strcmp(out, readable) != 0)
+		printf("# %s gives %s\n", symbol, out);
+	return is_mangled && strcmp(out, readable) == 0;
+}
+
+static bool stays(const char *symbol)
+{
+	return !demangle(symbol, out, sizeof(out));
+}
+
+static void test_cxx(void)
+{
+	ok(gives("_Z1fv", "f()"), "a C++ function");
+	ok(gives("_ZNSt6vectorIiSaIiEE9push_backERKi",
+		 "std::vector<int, std::allocator<int> >::push_back(int const&)"),
+	   "a member of a template, with its parameters");
+	ok(gives("__ZN1a1bEv", "a::b()"), "one more underscore in front");
+	ok(gives("_ZN3foo3barEv.cold", "foo::bar() [clone .cold]"), "a clone");
+	ok(gives("_GLOBAL__I__Z1fv", "global constructors keyed to f()"),
+	   "constructors keyed to a mangled symbol");
+	ok(stays("_GLOBAL__I_main"), "constructors keyed to a plain one stay");
+	ok(stays("_GLOBAL__sub_I_main.cpp"), "so do those of a file");
+}
+
+static void test_rust(void)
+{
+	ok(gives("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad"),
+	   "a legacy Rust name, without its hash");
+	ok(gives("_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$"
+		 "3bar17h930b740aa94f1d3aE",
+		 "<Test + 'static as foo::Bar<Test>>::bar"),
+	   "a legacy Rust name with escapes");
+	ok(gives("_RNvC6_123foo3bar", "123foo::bar"), "a v0 Rust name");
+	ok(gives("_RNvMs_NtC4core3strNtB4_3Str3len", "<core::str::Str>::len"),
+	   "a v0 Rust name with a back reference");
+	ok(gives("_RNvC7mycrateu8gdel_5qa", "mycrate::g\xc3\xb6"
+					    "del"),
+	   "a v0 Rust name in Punycode");
+}
+
+static void test_plain_names_stay(void)
+{
+	static const char *const names[] = { "f",  "i",     "St", "main", "_Zebra", "_Rust",
+					     "_",  "",      "_Z", "__Z",  "_R",     "Z1fv",
+					     "1f", "_init", "v",  "PKc",  "_ZN",    "_ZN3foo" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		ok(stays(names[i]), "'%s' stays", names[i]);
+}
+
+static void test_limits(void)
+{
+	char name[DEMANGLE_MAX_IN + 16] = "_Z4000", small[5];
+
+	memset(name + 6, 'a', 4000);
+	memcpy(name + 4006, "v", 2);
+	ok(demangle(name, out, sizeof(out)) && strlen(out) == 4002, "a long name is demangled");
+	memset(name, 'a', sizeof(name));
+	memcpy(name, "_Z4090", 6);
+	memcpy(name + 6 + 4090, "v", 2);
+	ok(stays(name), "one past the limit is not");
+	ok(demangle("_Z2ffv", small, 5) && strcmp(small, "ff()") == 0, "an exact fit");
+	ok(!demangle("_Z3fffv", small, 5), "one byte more does not fit");
+	ok(!demangle("_Z1fv", small, 0), "nothing fits nothing");
+}
+
+static double cpu_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* void f(P<A, A>, P<P<A, A>, P<A, A>> …): every parameter doubles the one before. */
+static void make_doubling_cxx(char *to, size_t size, int depth)
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	size_t n = (size_t)snprintf(to, size, "_Z1f1PI1AS0_E");
+
+	for (int i = 0; i < depth; i++) {
+		char last = digits[i];
+
+		n += (size_t)snprintf(to + n, size - n, "S_IS%c_S%c_E", last, last);
+	}
+}
+
+/* f::<(T, T)>, where T is the tuple before, by back reference. */
+static void make_doubling_rust(char *to, size_t size, int depth)
+{
+	static const char digits[] =
+		"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	size_t n = (size_t)snprintf(to, size, "_RINvC1a1f"), before = 0;
+
+	for (int i = 0; i < depth; i++) {
+		size_t at = n - 2; /* positions count behind "_R" */
+
+		if (i == 0)
+			n += (size_t)snprintf(to + n, size - n, "TmmE");
+		else if (before < 63)
+			n += (size_t)snprintf(to + n, size - n, "TB%c_B%c_E", digits[before - 1],
+					      digits[before - 1]);
+		else
+			n += (size_t)snprintf(to + n, size - n, "TB%c%c_B%c%c_E",
+					      digits[(before - 1) / 62], digits[(before - 1) % 62],
+					      digits[(before - 1) / 62], digits[(before - 1) % 62]);
+		before = at;
+	}
+	(void)snprintf(to + n, size - n, "E");
+}
+
+static void test_exponential_names(void)
+{
+	char name[DEMANGLE_MAX_IN];
+	double before;
+
+	make_doubling_cxx(name, sizeof(name), 3);
+	ok(demangle(name, out, sizeof(out)), "a C++ name that doubles three times: %s", out);
+	make_doubling_cxx(name, sizeof(name), 34);
+	before = cpu_s();
+	ok(stays(name), "one that doubles 34 times is given up");
+	ok(cpu_s() - before < 1, "at once");
+	make_doubling_rust(name, sizeof(name), 4);
+	ok(demangle(name, out, sizeof(out)), "a Rust name that doubles four times: %s", out);
+	make_doubling_rust(name, sizeof(name), 60);
+	before = cpu_s();
+	ok(stays(name), "one that doubles 60 times is given up");
+	ok(cpu_s() - before < 1, "at once");
+	ok(gives("_Z1fv", "f()"), "afterwards all is well");
+}
+
+int main(void)
+{
+	test_cxx();
+	test_rust();
+	test_plain_names_stay();
+	test_limits();
+	test_exponential_names();
+	return tap_done();
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <time.h>
+
+#include "elf_maker.h"
+#include "symbolize/symbolizer.h"
+
+#define TEXT 1 /* section number */
+
+/* A file with symbols and the symbolizer over it. */
+struct fixture {
+	struct elf_maker elf;
+	struct sym_maker syms;
+	struct elf_image *img;
+	struct symbolizer *s;
+	struct symbol_result result;
+};
+
+static void begin(struct fixture *f)
+{
+	memset(&f->syms, 0, sizeof(f->syms));
+	maker_init(&f->elf);
+	maker_section(&f->elf, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, "code", 4);
+}
+
+static void func(struct fixture *f, const char *name, uint64_t addr, uint64_t size)
+{
+	sym_add(&f->syms, name, addr, size, STB_GLOBAL, STT_FUNC, TEXT);
+}
+
+static void end(struct fixture *f, uint32_t type)
+{
+	if (f->syms.nr)
+		sym_end(&f->syms, &f->elf, type);
+	maker_end(&f->elf);
+	f->img = maker_open(&f->elf);
+	must(symbolizer_new_elf(f->img, "file", &f->s) == 0);
+}
+
+static void done(struct fixture *f)
+{
+	symbolizer_free(f->s);
+	elf_image_free(f->img);
+	maker_done(&f->elf);
+}
+
+static const char *name_at(struct fixture *f, uint64_t addr)
+{
+	must(f->s->ops->resolve(f->s, addr, &f->result) == 0 && f->result.nr_frames == 1);
+	return f->result.frames[0].name;
+}
+
+static bool is(struct fixture *f, uint64_t addr, const char *name)
+{
+	bool same = strcmp(name_at(f, addr), name) == 0;
+
+	if (!same)
+		printf("# 0x%" PRIx64 " is %s, not %s\n", addr, name_at(f, addr), name);
+	return same && f->result.is_named == (strncmp(name, "0x", 2) != 0);
+}
+
+static void test_sizes_count(struct fixture *f)
+{
+	begin(f);
+	func(f, "a", 0x100, 0x10);
+	func(f, "b", 0x120, 0x10);
+	func(f, "label", 0x140, 0);
+	end(f, SHT_SYMTAB);
+	ok(is(f, 0xff, "0xff"), "below the first symbol there is no name");
+	ok(is(f, 0x100, "a") && is(f, 0x10f, "a"), "a symbol names its first and last address");
+	ok(is(f, 0x110, "0x110"), "an address in no symbol is not named by a neighbour");
+	ok(is(f, 0x140, "label"), "a symbol without a size names its own address");
+	ok(is(f, 0x141, "0x141"), "and no other");
+	ok(is(f, UINT64_MAX, "0xffffffffffffffff"), "the last address is raw");
+	done(f);
+}
+
+static void test_nested_and_overlapping(struct fixture *f)
+{
+	begin(f);
+	func(f, "outer", 0x100, 0x100);
+	func(f, "inner", 0x140, 0x20);
+	func(f, "innermost", 0x150, 8);
+	func(f, "overlap", 0x1f0, 0x20);
+	func(f, "label", 0x120, 0);
+	end(f, SHT_SYMTAB);
+	ok(is(f, 0x13f, "outer"), "before the inner symbol the outer one counts");
+	ok(is(f, 0x140, "inner") && is(f, 0x14f, "inner"), "inside it the inner one");
+	ok(is(f, 0x150, "innermost") && is(f, 0x157, "innermost"), "and so on inwards");
+	ok(is(f, 0x158, "inner"), "after the innermost the inner one again");
+	ok(is(f, 0x160, "outer"), "after the inner one the outer one again");
+	ok(is(f, 0x1f5, "overlap"), "where two overlap the later start counts");
+	ok(is(f, 0x20f, "overlap") && is(f, 0x210, "0x210"), "to its end and no further");
+	ok(is(f, 0x120, "outer"), "a label does not tear an address out of a function");
+	done(f);
+}
+
+static void test_ends_that_wrap(struct fixture *f)
+{
+	begin(f);
+	func(f, "huge", 0x1000, UINT64_MAX);
+	func(f, "top", UINT64_MAX - 0xf, 0x100);
+	end(f, SHT_SYMTAB);
+	ok(is(f, 0x2000, "huge"), "a size of 2^64 - 1 names what follows");
+	ok(is(f, 0x200001000, "0x200001000"), "for 4 GiB");
+	ok(is(f, UINT64_MAX - 1, "top"), "a symbol whose end wraps ends with the address space");
+	done(f);
+}
+
+static void one_alias(struct fixture *f, const char *name, int bind, int type)
+{
+	sym_add(&f->syms, name, 0x100, 0x10, bind, type, TEXT);
+}
+
+static void test_aliases(struct fixture *f)
+{
+	begin(f);
+	one_alias(f, "local", STB_LOCAL, STT_FUNC);
+	one_alias(f, "a_weak", STB_WEAK, STT_FUNC);
+	one_alias(f, "global_function", STB_GLOBAL, STT_FUNC);
+	end(f, SHT_SYMTAB);
+	ok(is(f, 0x100, "global_function"), "global comes before weak and local");
+	done(f);
+
+	begin(f);
+	one_alias(f, "loc", STB_LOCAL, STT_FUNC);
+	one_alias(f, "weak_function", STB_WEAK, STT_FUNC);
+	end(f, SHT_SYMTAB);
+	ok(is(f, 0x100, "weak_function"), "weak comes before local");
+	done(f);
+
+	begin(f);
+	one_alias(f, "n", STB_GLOBAL, STT_NOTYPE);
+	one_alias(f, "function", STB_GLOBAL, STT_FUNC);
+	end(f, SHT_SYMTAB);
+	ok(is(f, 0x100, "function"), "a function comes before a label");
+	done(f);
+
+	begin(f);
+	one_alias(f, "_w", STB_GLOBAL, STT_FUNC);
+	one_alias(f, "__w", STB_GLOBAL, STT_FUNC);
+	one_alias(f, "write", STB_GLOBAL, STT_FUNC);
+	end(f, SHT_SYMTAB);
+	ok(is(f, 0x100, "write"), "fewer leading underscores come first");
+	done(f);
+
+	begin(f);
+	one_alias(f, "aaaa", STB_GLOBAL, STT_FUNC);
+	one_alias(f, "ccc", STB_GLOBAL, STT_FUNC);
+	one_alias(f, "bbb", STB_GLOBAL, STT_FUNC);
+	end(f, SHT_SYMTAB);
+	ok(is(f, 0x100, "bbb"), "then the shorter, then the alphabet");
+	done(f);
+}
+
+static void test_alias_with_another_size(struct fixture *f)
+{
+	begin(f);
+	sym_add(&f->syms, "whole", 0x100, 0x20, STB_LOCAL, STT_FUNC, TEXT);
+	sym_add(&f->syms, "part", 0x100, 0x10, STB_GLOBAL, STT_FUNC, TEXT);
+	sym_add(&f->syms, "entry", 0x100, 0, STB_GLOBAL, STT_NOTYPE, TEXT);
+	end(f, SHT_SYMTAB);
+	ok(is(f, 0x10f, "part"), "as far as the better alias reaches it counts");
+	ok(is(f, 0x110, "whole"), "behind its end the other one does");
+	ok(is(f, 0x100, "part"), "one without a size gives way to those that have one");
+	done(f);
+}
+
+static void test_versions_and_demangling(struct fixture *f)
+{
+	const char *kept;
+
+	begin(f);
+	func(f, "memcpy@@GLIBC_2.14", 0x100, 0x10);
+	func(f, "old@GLIBC_2.2.5", 0x110, 0x10);
+	func(f, "_ZN2ns1fEi", 0x120, 0x10);
+	func(f, "_Zebra", 0x130, 0x10);
+	func(f, "?f@@YAXXZ", 0x140, 0x10);
+	func(f, "@odd", 0x150, 0x10);
+	end(f, SHT_SYMTAB);
+	ok(is(f, 0x100, "memcpy"), "a default version is taken off");
+	ok(is(f, 0x110, "old"), "so is another version");
+	ok(is(f, 0x120, "ns::f(int)"), "a C++ name is demangled");
+	kept = name_at(f, 0x120);
+	ok(strcmp(f->result.frames[0].system_name, "_ZN2ns1fEi") == 0, "and the symbol is kept");
+	ok(is(f, 0x130, "_Zebra"), "what does not parse stays as it is");
+	ok(is(f, 0x140, "?f@@YAXXZ"), "another compiler's mangling has no version");
+	ok(is(f, 0x150, "@odd"), "nor has a name that begins with @");
+	ok(strcmp(kept, "ns::f(int)") == 0, "a name given earlier is still there");
+	ok(f->result.frames[0].filename == NULL && f->result.frames[0].line == 0,
+	   "a symbol table knows no lines");
+	done(f);
+}
+
+static void test_what_is_missing(struct fixture *f)
+{
+	begin(f);
+	func(f, "a", 0x100, 0x10);
+	end(f, SHT_SYMTAB);
+	ok(!strstr(f->s->missing_why, "stripped") && !f->s->missing_cure,
+	   "a file with .symtab is not called stripped");
+	done(f);
+	begin(f);
+	func(f, "a", 0x100, 0x10);
+	end(f, SHT_DYNSYM);
+	ok(strstr(f->s->missing_why, "only .dynsym is left") && f->s->missing_cure,
+	   "one with .dynsym only is, and the cure is told");
+	ok(is(f, 0x100, "a"), "its dynamic symbols are names");
+	done(f);
+	begin(f);
+	end(f, SHT_DYNSYM);
+	ok(strstr(f->s->missing_why, "no symbol table") && f->s->missing_cure,
+	   "one without both is");
+	ok(is(f, 0x100, "0x100"), "its addresses are raw");
+	done(f);
+}
+
+static void test_hostile_nesting_is_cheap(struct fixture *f)
+{
+	struct timespec before, after;
+	double s;
+
+	begin(f);
+	for (unsigned int i = 0; i < 4000; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "n%u", i);
+		func(f, name, 0x1000 + i, 0x100000 - 2 * i); /* each inside the one before */
+	}
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+	end(f, SHT_SYMTAB);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+	s = (double)(after.tv_sec - before.tv_sec) + (double)(after.tv_nsec - before.tv_nsec) / 1e9;
+	ok(s < 1, "4,000 symbols inside each other take %.3f s", s);
+	ok(is(f, 0x1000 + 3999, "n3999") && is(f, 0x1000 + 0x100000 - 1, "n0"),
+	   "and are told apart");
+	done(f);
+}
+
+static void test_many_long_names_are_bounded(struct fixture *f)
+{
+	char name[20001];
+
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	begin(f);
+	func(f, name, 0x100, 1);
+	for (unsigned int i = 1; i < 2000; i++) {
+		func(f, "y", 0x100 + i, 1);
+		f->syms.syms[f->syms.nr - 1].st_name = 1; /* all share the long one */
+	}
+	end(f, SHT_SYMTAB);
+	ok(strlen(name_at(f, 0x100)) == 16384, "a name of 20,000 bytes is cut");
+	ok(strstr(f->s->missing_why, "too large"),
+	   "names that would outgrow the file are left out");
+	ok(!is(f, 0x100 + 1999, name), "and raw");
+	done(f);
+}
+
+static void test_raw(void)
+{
+	struct symbol_result r;
+	struct symbolizer *s;
+
+	must(symbolizer_new_raw("why", "cure", &s) == 0);
+	must(s->ops->resolve(s, 0xabc, &r) == 0);
+	ok(strcmp(r.frames[0].name, "0xabc") == 0 && !r.is_named, "raw names are addresses");
+	ok(strcmp(s->missing_why, "why") == 0 && strcmp(s->missing_cure, "cure") == 0,
+	   "with the reasons they were given");
+	symbolizer_free(s);
+}
+
+int main(void)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	must(f);
+	test_sizes_count(f);
+	test_nested_and_overlapping(f);
+	test_ends_that_wrap(f);
+	test_aliases(f);
+	test_alias_with_another_size(f);
+	test_versions_and_demangling(f);
+	test_what_is_missing(f);
+	test_hostile_nesting_is_cheap(f);
+	test_many_long_names_are_bounded(f);
+	test_raw();
+	free(f);
+	return tap_done();
+}
