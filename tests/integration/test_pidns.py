@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PIDs are the caller's: in a sidecar's own PID namespace, and from the host on a container's."""
+import os
+import subprocess
+
+from harness import AGENT, PROGS, Run, adds_up, agent, done, end, need_root, note, ok, prog, wait_for
+from harness import workdir
+
+SPIN = os.path.join(PROGS, "spin")
+
+
+def inside(tmp, script):
+    """Runs a script as the first process of a new PID namespace with its own /proc."""
+    for name in ("out.pb.gz", "summary.json"):
+        if os.path.exists(os.path.join(tmp, name)):
+            os.unlink(os.path.join(tmp, name))
+    r = subprocess.run(["unshare", "-p", "-f", "--mount-proc", "sh", "-c", script],
+                       capture_output=True, text=True, timeout=60)
+    note(r.stderr)
+    return Run(r.returncode, r.stdout, r.stderr, os.path.join(tmp, "summary.json"),
+               os.path.join(tmp, "out.pb.gz"))
+
+
+def capture(tmp, target, rate=499):
+    return f"{AGENT} --profile {target} -F {rate} -d 2s -o {tmp}/out.pb.gz --json={tmp}/summary.json"
+
+
+need_root()
+tmp = workdir()
+
+outer = prog("spin", 60)
+run = inside(tmp, f"{SPIN} & pid=$!; echo inner $pid; {capture(tmp, '--pid $pid')}; s=$?; kill $pid; exit $s")
+inner_pid = int(run.stdout.split()[1])
+p = run.profile
+ok(run.status == 0 and inner_pid < 100, f"a sidecar profiles its PID {inner_pid}")
+ok(p.total() > 100 and all(s.labels["pid"] == inner_pid and s.labels["comm"] == "spin" for s in p.samples),
+   "all samples are of that process, under the PID the caller sees")
+ok(all("spin_inner" in s.names() for s in p.samples if s.frames[0].path.endswith("/spin")),
+   "with its functions named")
+ok(adds_up(run.summary) and run.summary["ticks"]["outside"] > 50,
+   f"{run.summary['ticks']['outside']} ticks of tasks outside are counted")
+
+run = inside(tmp, f"{SPIN} & pid=$!; {capture(tmp, '-a')}; s=$?; kill $pid; exit $s")
+p = run.profile
+ok(run.status == 0 and adds_up(run.summary), "-a inside a namespace adds up")
+ok(p.total() > 100 and all(s.labels["pid"] < 100 for s in p.samples), "tasks outside are left out")
+ok(run.summary["ticks"]["outside"] > 50, f"and counted: {run.summary['ticks']['outside']}")
+end(outer)
+
+# From the host's view: a process of an inner namespace, found by the PID the host gives it.
+container = subprocess.Popen(["unshare", "-p", "-f", "--mount-proc", SPIN, "60"])
+
+
+def child_of(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children") as f:
+            return [int(x) for x in f.read().split()]
+    except OSError:
+        return []
+
+
+wait_for(lambda: child_of(container.pid), "the container's process")
+host_pid = child_of(container.pid)[0]
+wait_for(lambda: open(f"/proc/{host_pid}/comm").read().strip() == "spin", "its exec")
+run = agent(tmp, "--pid", host_pid, "-F", 499, "-d", "2s")
+p = run.profile
+ok(run.status == 0 and p.total() > 100 and all(s.labels["pid"] == host_pid for s in p.samples),
+   "--pid from the host covers a container's process")
+ok(all("spin_inner" in s.names() for s in p.samples if s.frames[0].path.endswith("/spin")), "named")
+run = agent(tmp, "-a", "-F", 499, "-d", "2s")
+p = run.profile
+ok(sum(s.count for s in p.samples if s.labels["pid"] == host_pid) > 100, "so does -a")
+ok(run.summary["ticks"]["outside"] == 0 and adds_up(run.summary), "nothing is outside of the host")
+subprocess.run(["kill", "-9", str(host_pid)], check=True)
+container.wait()
+done()
