@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random addresses are named as a plain search through the output of readelf names them."""
+import bisect
+import random
+import re
+
+from names_common import Tap, ask, binaries, compare, need, output_of
+
+ADDRESSES = 4000
+BINDING = {"GLOBAL": 2, "UNIQUE": 2, "WEAK": 1, "LOCAL": 0}
+
+
+def code_sections(path):
+    found = set()
+    for line in output_of("readelf", "-SW", path).splitlines():
+        m = re.match(r" *\[ *(\d+)\] \S+ +\S+ +[0-9a-f]+ [0-9a-f]+ [0-9a-f]+ \S+ +([A-Z]*) ", line)
+        if m and "X" in m.group(2):
+            found.add(m.group(1))
+    return found
+
+
+def symbols_of(path):
+    """(address, size, preference, name), the preferred alias with the greatest preference."""
+    code = code_sections(path)
+    found = set()
+    for line in output_of("readelf", "-sW", path).splitlines():
+        f = line.split()
+        if len(f) < 8 or not f[0].endswith(":") or not re.fullmatch(r"[0-9a-f]{16}", f[1]):
+            continue
+        _, addr, size, kind, bind, _, section, name = f[:8]
+        if kind not in ("FUNC", "IFUNC") and not (kind == "NOTYPE" and section in code):
+            continue
+        if not section.isdigit():
+            continue
+        name = name.split("@")[0]
+        underscores = len(name) - len(name.lstrip("_"))
+        alphabet = tuple(-b for b in name.encode("latin-1"))
+        preference = (BINDING[bind], kind != "NOTYPE", -underscores, -len(name), alphabet)
+        found.add((int(addr, 16), int(size, 0), preference, name))
+    return sorted(found)
+
+
+def name_at(symbols, starts, longest, addr):
+    """The slow way: look at every symbol that could reach the address."""
+    best = None
+    for i in range(bisect.bisect_right(starts, addr) - 1, -1, -1):
+        start, size, preference, name = symbols[i]
+        if addr - start > longest or (best and best[0] and start < best[1]):
+            break
+        covers = addr < start + size or (size == 0 and addr == start)
+        key = (size > 0, start, preference)
+        if covers and (best is None or key > best[:3]):
+            best = (*key, name)
+    return best[3] if best else "-"
+
+
+def check(tap, path):
+    symbols = symbols_of(path)
+    if not symbols:
+        return
+    starts = [s[0] for s in symbols]
+    longest = max(s[1] for s in symbols)
+    rng = random.Random(1)
+    low, high = starts[0], symbols[-1][0] + symbols[-1][1] + 64
+    addresses = [rng.randrange(max(low - 64, 0), high) for _ in range(ADDRESSES)]
+    for start, size, _, _ in rng.sample(symbols, min(len(symbols), ADDRESSES)):
+        addresses += [start, start + max(size, 1) - 1, start + size]
+    theirs = [name_at(symbols, starts, longest, a) for a in addresses]
+    questions = [f"{a:x}" for a in addresses]
+    compare(tap, path.rsplit("/", 1)[-1], questions, ask(["symbols", path], questions), theirs)
+
+
+def main():
+    tap = Tap()
+    need(tap, "readelf")
+    for path in binaries():
+        check(tap, path)
+    tap.done()
+
+
+main()

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Linked with --wrap: every allocation of the library passes here, is counted, and can be refused. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "elf_maker.h"
+#include "symbolize/symbolizer.h"
+
+#define MANY 20000
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t nr, size_t size);
+void *__real_realloc(void *p, size_t size);
+void *__real_reallocarray(void *p, size_t nr, size_t size);
+char *__real_strdup(const char *s);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t nr, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+void *__wrap_reallocarray(void *p, size_t nr, size_t size);
+char *__wrap_strdup(const char *s);
+
+static long nr_allocations;
+static long fail_at; /* 0: never */
+
+static bool refuses(void)
+{
+	return ++nr_allocations == fail_at;
+}
+
+void *__wrap_malloc(size_t size)
+{
+	return refuses() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t nr, size_t size)
+{
+	return refuses() ? NULL : __real_calloc(nr, size);
+}
+
+void *__wrap_realloc(void *p, size_t size)
+{
+	return refuses() ? NULL : __real_realloc(p, size);
+}
+
+void *__wrap_reallocarray(void *p, size_t nr, size_t size)
+{
+	return refuses() ? NULL : __real_reallocarray(p, nr, size);
+}
+
+char *__wrap_strdup(const char *s)
+{
+	return refuses() ? NULL : __real_strdup(s);
+}
+
+static char path[] = "/tmp/test_symbolize_alloc.XXXXXX";
+
+static int resolve_and_free(struct symbolizer *s, uint64_t addr)
+{
+	struct symbol_result r;
+	int res = s->ops->resolve(s, addr, &r);
+
+	if (res == 0)
+		res = s->ops->resolve(s, addr + 0x100000, &r);
+	symbolizer_free(s);
+	return res;
+}
+
+static int use_kernel(void *ctx)
+{
+	struct symbolizer *s;
+	const char *source;
+	int r = symbolizer_new_kernel(path, &s, &source);
+
+	return r < 0 ? r : resolve_and_free(s, 0xffffffff81000000);
+}
+
+static int use_elf(void *ctx)
+{
+	struct elf_maker *m = ctx;
+	struct symbolizer *s;
+	struct elf_image *img;
+	int r = elf_image_open_mem(m->bytes, m->len, &img);
+
+	if (r < 0)
+		return r;
+	r = symbolizer_new_elf(img, "file", &s);
+	if (r == 0)
+		r = resolve_and_free(s, 0x1000);
+	elf_image_free(img);
+	return r;
+}
+
+/* Refuses the first allocation, then the second …, until the work is done without a refusal. */
+static bool survives(int (*use)(void *ctx), void *ctx, long *ret_nr)
+{
+	for (fail_at = 1;; fail_at++) {
+		int r;
+
+		nr_allocations = 0;
+		r = use(ctx);
+		if (nr_allocations < fail_at) {
+			*ret_nr = nr_allocations;
+			fail_at = 0;
+			return r == 0;
+		}
+		if (r != -ENOMEM && r != 0) /* 0: it could do without */
+			return false;
+	}
+}
+
+static void write_kallsyms(int nr)
+{
+	FILE *f = fopen(path, "w");
+
+	must(f);
+	fprintf(f, "ffffffff81000000 T _RNvC3foo3bar\n");
+	for (int i = 1; i < nr; i++)
+		fprintf(f, "%016" PRIx64 " T f_%d\t[m]\n",
+			0xffffffff81000000 + 16 * (uint64_t)(i ^ 1), i);
+	must(fclose(f) == 0);
+}
+
+static void test_kernel(void)
+{
+	long few = 0, many;
+	bool pass;
+
+	write_kallsyms(1000);
+	pass = survives(use_kernel, NULL, &few);
+	ok(pass, "kallsyms: any allocation may fail");
+	write_kallsyms(MANY);
+	nr_allocations = 0;
+	must(use_kernel(NULL) == 0);
+	many = nr_allocations;
+	ok(many < 64, "kallsyms: %d lines cost %ld allocations, 1,000 cost %ld", MANY, many, few);
+}
+
+static void test_elf(struct sym_maker *syms)
+{
+	struct elf_maker m;
+	long nr = 0;
+	bool pass;
+
+	maker_init(&m);
+	maker_section(&m, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, "code", 4);
+	for (unsigned int i = 0; i < 1000; i++)
+		sym_add(syms, "_Z1fv", 0x1000 + 16 * i, 16, STB_GLOBAL, STT_FUNC, 1);
+	sym_end(syms, &m, SHT_SYMTAB);
+	maker_segment(&m, PT_NOTE, PF_R, 0, maker_bytes(&m, "a note", 7), 7);
+	maker_segment(&m, PT_LOAD, PF_R, 0, 0, 100);
+	maker_segment(&m, PT_GNU_EH_FRAME, PF_R, 0x8000,
+		      maker_bytes(&m, "\1\xff\3\x3b\1\0\0\0\0\0\0\0\0\0\0\0", 16), 16);
+	maker_end(&m);
+	pass = survives(use_elf, &m, &nr);
+	ok(pass, "elf: any of %ld allocations may fail", nr);
+	maker_done(&m);
+}
+
+int main(void)
+{
+	struct sym_maker *syms = calloc(1, sizeof(*syms));
+	int fd = mkstemp(path);
+
+	must(fd >= 0 && syms);
+	close(fd);
+	test_kernel();
+	test_elf(syms);
+	unlink(path);
+	free(syms);
+	return tap_done();
+}
