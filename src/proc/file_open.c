@@ -11,30 +11,32 @@
 
 #define DELETED_SUFFIX " (deleted)"
 
+enum proof { PROOF_NONE, PROOF_SAME, PROOF_OTHER };
+
 /* The kernel's key against fstat(): equal proves, different proves nothing, since overlayfs and
  * btrfs tell programs another device than the one they use inside. */
-static bool is_same_inode(int fd, const struct stat *st, const struct file_key *key)
+static enum proof prove_by_inode(int fd, const struct stat *st, const struct file_key *key)
 {
-	int generation;
+	long generation = 0;
 
 	if (key->inode == 0 || st->st_ino != key->inode || major(st->st_dev) != key->major ||
 	    minor(st->st_dev) != key->minor)
-		return false;
-	/* A number that was given to a new file after the old one was removed. */
-	if (key->has_generation && ioctl(fd, FS_IOC_GETVERSION, &generation) == 0)
-		return (uint32_t)generation == (uint32_t)key->generation;
-	return true;
+		return PROOF_NONE;
+	/* A removed file's number goes to a new one soon; its generation does not. */
+	if (key->has_generation && ioctl(fd, FS_IOC_GETVERSION, &generation) == 0 &&
+	    (uint32_t)generation != (uint32_t)key->generation)
+		return PROOF_OTHER;
+	return PROOF_SAME;
 }
-
-enum proof { PROOF_NONE, PROOF_SAME, PROOF_OTHER };
 
 static enum proof prove(const struct file_opener *o, const struct file_request *rq, int fd,
 			const struct stat *st)
 {
+	enum proof by_inode = prove_by_inode(fd, st, rq->key);
 	struct build_id found;
 
-	if (is_same_inode(fd, st, rq->key))
-		return PROOF_SAME;
+	if (by_inode != PROOF_NONE)
+		return by_inode;
 	if (!o->verify || rq->build_id->len == 0 || o->verify(o->verify_ctx, fd, &found) < 0)
 		return PROOF_NONE;
 	return build_id_eq(&found, rq->build_id) ? PROOF_SAME : PROOF_OTHER;

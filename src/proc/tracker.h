@@ -21,8 +21,9 @@
 struct procfs;
 struct tracker;
 
-#define TRACKER_MAX_PROCESSES (1u << 22)
-#define TRACKER_MAX_MAPPINGS (1u << 20) /* of one process */
+#define TRACKER_MAX_PROCESSES (1u << 22) /* also the kernel's highest PID (PID_MAX_LIMIT) */
+#define TRACKER_MAX_MAPPINGS (1u << 20)  /* of one process */
+#define TRACKER_MAX_VERSIONS (1u << 16)  /* of one process: changes that took something away */
 
 enum mapping_kind {
 	MAPPING_FILE,
@@ -33,9 +34,8 @@ enum mapping_kind {
 
 struct mapping {
 	uint64_t start, end; /* run-time addresses */
-	uint64_t offset;     /* in the file */
+	uint64_t offset;     /* in the file; 0 for all other kinds */
 	uint64_t since_ns;   /* mapped at that time or before */
-	uint64_t until_ns;   /* UINT64_MAX: still there */
 	enum mapping_kind kind;
 	uint32_t file; /* number in the filestore; meaningful for MAPPING_FILE */
 };
@@ -54,8 +54,15 @@ int tracker_new(const struct procfs *procfs, struct filestore *files, struct tra
 struct tracker *tracker_free(struct tracker *t);
 DEFINE_CLEANUP(struct tracker *, tracker_free)
 
-/* Events. Times never go back by more than the order of arrival allows; an event older than the
- * newest is applied as if it had come at the newest time. */
+/*
+ * Events. Times never go back by more than the order of arrival allows; an event older than the
+ * newest of its process is applied as if it had come at that time. Addresses in the upper half are
+ * not the process's and are ignored. -EINVAL: not a PID, not a range; -ENOMEM; -E2BIG past a limit.
+ *
+ * An unknown process is looked up in /proc, and added empty when it is not there any more. A thread
+ * that is not the first one may run, map and exec after the first has exited (tracker_exit): events
+ * after an exit belong to the same process unless /proc shows another.
+ */
 int tracker_fork(struct tracker *t, uint64_t time_ns, pid_t pid, pid_t ppid);
 int tracker_exec(struct tracker *t, uint64_t time_ns, pid_t pid);
 int tracker_exit(struct tracker *t, uint64_t time_ns, pid_t pid);
@@ -65,19 +72,21 @@ int tracker_mmap(struct tracker *t, const struct mmap_event *e);
 int tracker_build_id(struct tracker *t, pid_t pid, uint64_t start, const struct build_id *id);
 
 /* Replaces what is known of pid's mappings by /proc/<pid>/maps, as of time_ns. An unknown process
- * is added (its mappings then hold from the beginning of time). -ESRCH: gone. */
+ * is added (its mappings then hold from the beginning of time). An empty maps file of a known one
+ * changes nothing: it is exiting, its code was still there. -ESRCH: gone. */
 int tracker_scan(struct tracker *t, uint64_t time_ns, pid_t pid);
 
 struct process;
 
-/* The process that had this PID at that time, or NULL. Borrowed until the next event or forget. */
+/* The process that had this PID at that time, or NULL. One that exited has it until another gets it:
+ * its other threads may live a little longer. Borrowed until the next event or forget. */
 const struct process *tracker_find(const struct tracker *t, pid_t pid, uint64_t time_ns);
 
 /* A number that no other process of this tracker has, also under a reused PID. A process keeps it
  * over exec; process_image() tells images apart. */
 uint64_t process_id(const struct process *p);
-uint64_t process_image(const struct process *p, uint64_t time_ns);
-pid_t process_parent(const struct process *p); /* 0: not known */
+uint64_t process_image(const struct process *p, uint64_t time_ns); /* unique like process_id() */
+pid_t process_parent(const struct process *p);                     /* 0: not known */
 
 /* What the process had mapped at that address at that time, or NULL. */
 const struct mapping *process_mapping(const struct process *p, uint64_t addr, uint64_t time_ns);
@@ -86,6 +95,9 @@ const struct mapping *process_mapping(const struct process *p, uint64_t addr, ui
  * older than that will be asked about. */
 void tracker_forget(struct tracker *t, uint64_t time_ns);
 
-uint32_t tracker_nr_processes(const struct tracker *t);
+uint32_t tracker_nr_processes(const struct tracker *t); /* that exited ones are among */
+
+/* Past states of processes dropped before tracker_forget() asked for it, over the limit. */
+uint64_t tracker_nr_versions_dropped(const struct tracker *t);
 
 #endif

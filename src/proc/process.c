@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proc/process.h"
+
+#include <errno.h>
+
+#include "base/array.h"
+
+static void history_add(struct history *h, struct process *p)
+{
+	if (p->is_in_past)
+		return;
+	p->is_in_past = true;
+	p->prev = NULL;
+	p->next = h->past;
+	if (h->past)
+		h->past->prev = p;
+	h->past = p;
+}
+
+void history_remove(struct history *h, struct process *p)
+{
+	if (!p->is_in_past)
+		return;
+	if (p->prev)
+		p->prev->next = p->next;
+	else
+		h->past = p->next;
+	if (p->next)
+		p->next->prev = p->prev;
+	p->is_in_past = false;
+}
+
+struct process *process_new(pid_t pid, pid_t ppid, uint64_t time_ns)
+{
+	_cleanup_(freep) struct process *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	if (ARRAY_RESERVE(p->versions, p->cap_versions, 1, TRACKER_MAX_VERSIONS) < 0)
+		return NULL;
+	p->pid = pid;
+	p->ppid = ppid;
+	p->start_ns = p->newest_ns = time_ns;
+	p->end_ns = PROCESS_ALIVE;
+	p->versions[0] = (struct version){ .from_ns = time_ns };
+	p->nr_versions = 1;
+	return TAKE(p);
+}
+
+void process_free(struct history *h, struct process *p)
+{
+	history_remove(h, p);
+	for (uint32_t i = 0; i < p->nr_versions; i++)
+		maptree_unref(&h->nodes, p->versions[i].root);
+	free(p->versions);
+	free(p);
+}
+
+uint64_t process_advance(struct process *p, uint64_t time_ns)
+{
+	if (time_ns > p->newest_ns)
+		p->newest_ns = time_ns;
+	return p->newest_ns;
+}
+
+void process_end(struct history *h, struct process *p, uint64_t time_ns)
+{
+	if (process_has_ended(p))
+		return;
+	p->end_ns = process_advance(p, time_ns);
+	history_add(h, p);
+}
+
+/* ---- versions ---- */
+
+static struct version *newest_version(const struct process *p)
+{
+	return &p->versions[p->nr_versions - 1];
+}
+
+struct maptree_node *process_current(const struct process *p)
+{
+	return newest_version(p)->root;
+}
+
+static void drop_versions(struct history *h, struct process *p, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		maptree_unref(&h->nodes, p->versions[i].root);
+	p->nr_versions -= nr;
+	memmove(p->versions, p->versions + nr, p->nr_versions * sizeof(*p->versions));
+}
+
+/* Makes the newest version one that begins at time_ns: the state before stays behind, and the two
+ * share their tree until the new one is changed. */
+static int begin_version(struct history *h, struct process *p, uint64_t time_ns)
+{
+	struct version *v;
+	int r;
+
+	if (newest_version(p)->from_ns == time_ns)
+		return 0; /* nobody can ask for the moment before */
+	if (p->nr_versions == TRACKER_MAX_VERSIONS) {
+		drop_versions(h, p, TRACKER_MAX_VERSIONS / 2);
+		h->nr_versions_dropped += TRACKER_MAX_VERSIONS / 2;
+	}
+	r = ARRAY_RESERVE(p->versions, p->cap_versions, p->nr_versions + 1, TRACKER_MAX_VERSIONS);
+	if (r < 0)
+		return r;
+	v = newest_version(p);
+	v[1] = (struct version){ .from_ns = time_ns,
+				 .image = v->image,
+				 .root = maptree_ref(v->root) };
+	p->nr_versions++;
+	history_add(h, p);
+	return 0;
+}
+
+bool process_forget(struct history *h, struct process *p, uint64_t time_ns)
+{
+	uint32_t nr = 0;
+
+	while (nr + 1 < p->nr_versions && p->versions[nr + 1].from_ns <= time_ns)
+		nr++;
+	drop_versions(h, p, nr);
+	return p->nr_versions > 1;
+}
+
+/* ---- changes ---- */
+
+bool mapping_eq(const struct mapping *a, const struct mapping *b)
+{
+	return a->start == b->start && a->end == b->end && a->offset == b->offset &&
+	       a->kind == b->kind && a->file == b->file;
+}
+
+int process_put(struct history *h, struct process *p, const struct mapping *m, uint64_t time_ns)
+{
+	const struct mapping *there = maptree_at_or_after(process_current(p), m->start);
+	int r = 0;
+
+	if (there && mapping_eq(there, m))
+		return 0;
+	/* Cutting a hole into one mapping leaves two. */
+	if (maptree_nr(process_current(p)) + 2 > TRACKER_MAX_MAPPINGS)
+		return -E2BIG;
+	if (there && there->start < m->end)
+		r = begin_version(h, p, time_ns);
+	if (r < 0)
+		return r;
+	return maptree_put(&h->nodes, &newest_version(p)->root, m);
+}
+
+int process_remove(struct history *h, struct process *p, const struct mapping *m, uint64_t time_ns)
+{
+	int r = begin_version(h, p, time_ns);
+
+	if (r < 0)
+		return r;
+	return maptree_cut(&h->nodes, &newest_version(p)->root, m->start, m->end);
+}
+
+int process_replace(struct history *h, struct process *p, uint64_t image, uint64_t time_ns)
+{
+	int r = begin_version(h, p, time_ns);
+	struct version *v = newest_version(p);
+
+	if (r < 0)
+		return r;
+	maptree_unref(&h->nodes, v->root);
+	v->root = NULL;
+	v->image = image;
+	return 0;
+}
+
+void process_share(struct process *child, const struct process *parent)
+{
+	newest_version(child)->root = maptree_ref(process_current(parent));
+}
+
+/* ---- questions ---- */
+
+static const struct version *version_at(const struct process *p, uint64_t time_ns)
+{
+	uint32_t lo = 0, hi = p->nr_versions;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (p->versions[mid].from_ns <= time_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? &p->versions[lo - 1] : NULL;
+}
+
+uint64_t process_id(const struct process *p)
+{
+	return p->id;
+}
+
+uint64_t process_image(const struct process *p, uint64_t time_ns)
+{
+	const struct version *v = version_at(p, time_ns);
+
+	return v ? v->image : p->versions[0].image;
+}
+
+pid_t process_parent(const struct process *p)
+{
+	return p->ppid;
+}
+
+const struct mapping *process_mapping(const struct process *p, uint64_t addr, uint64_t time_ns)
+{
+	const struct version *v = version_at(p, time_ns);
+	const struct mapping *m = v ? maptree_at_or_after(v->root, addr) : NULL;
+
+	return m && m->start <= addr && m->since_ns <= time_ns ? m : NULL;
+}

@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which process has which PID, what /proc and the side-band say about it, and what is forgotten. */
+#include "proc/tracker.h"
+
+#include <errno.h>
+
+#include "base/array.h"
+#include "proc/maptree.h"
+#include "proc/process.h"
+#include "proc/procfs.h"
+
+/* PIDs lead to processes through pages: no hash, and nothing to clean up when a process goes. */
+#define PID_PAGE_BITS 12
+#define PID_PAGE_SIZE (1u << PID_PAGE_BITS)
+#define NR_PID_PAGES (TRACKER_MAX_PROCESSES >> PID_PAGE_BITS)
+
+#define UPPER_HALF (1ull << 63)
+
+struct pid_page {
+	struct process *newest[PID_PAGE_SIZE]; /* owned */
+};
+
+struct tracker {
+	const struct procfs *procfs; /* borrowed until tracker_free() */
+	struct filestore *files;     /* borrowed until tracker_free() */
+	struct history history;
+	uint64_t last_id, last_image;
+	uint32_t nr_processes;
+	struct pid_page *pages[NR_PID_PAGES]; /* owned */
+};
+
+int tracker_new(const struct procfs *procfs, struct filestore *files, struct tracker **ret_tracker)
+{
+	struct tracker *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	t->procfs = procfs;
+	t->files = files;
+	*ret_tracker = t;
+	return 0;
+}
+
+/* Returns the one that had the PID before. */
+static struct process *drop_process(struct tracker *t, struct process *p)
+{
+	struct process *older = p->older;
+
+	process_free(&t->history, p);
+	t->nr_processes--;
+	return older;
+}
+
+struct tracker *tracker_free(struct tracker *t)
+{
+	if (!t)
+		return NULL;
+	for (uint32_t i = 0; i < NR_PID_PAGES; i++) {
+		for (uint32_t j = 0; t->pages[i] && j < PID_PAGE_SIZE; j++)
+			for (struct process *p = t->pages[i]->newest[j]; p;)
+				p = drop_process(t, p);
+		free(t->pages[i]);
+	}
+	maptree_pool_done(&t->history.nodes);
+	free(t);
+	return NULL;
+}
+
+/* ---- processes by PID ---- */
+
+static struct process **slot_of(const struct tracker *t, pid_t pid)
+{
+	struct pid_page *page;
+
+	if (pid <= 0 || (uint32_t)pid >= TRACKER_MAX_PROCESSES)
+		return NULL;
+	page = t->pages[(uint32_t)pid >> PID_PAGE_BITS];
+	return page ? &page->newest[(uint32_t)pid % PID_PAGE_SIZE] : NULL;
+}
+
+static struct process *newest_of(const struct tracker *t, pid_t pid)
+{
+	struct process **slot = slot_of(t, pid);
+
+	return slot ? *slot : NULL;
+}
+
+static int make_slot(struct tracker *t, pid_t pid, struct process ***ret_slot)
+{
+	struct pid_page **page;
+
+	if (pid <= 0 || (uint32_t)pid >= TRACKER_MAX_PROCESSES)
+		return -EINVAL;
+	page = &t->pages[(uint32_t)pid >> PID_PAGE_BITS];
+	if (!*page)
+		*page = calloc(1, sizeof(**page));
+	if (!*page)
+		return -ENOMEM;
+	*ret_slot = slot_of(t, pid);
+	return 0;
+}
+
+/* Who had the PID until now has it no longer. */
+static int add_process(struct tracker *t, uint64_t time_ns, pid_t pid, pid_t ppid,
+		       struct process **ret_process)
+{
+	struct process **slot, *p;
+	int r = make_slot(t, pid, &slot);
+
+	if (r < 0)
+		return r;
+	if (t->nr_processes >= TRACKER_MAX_PROCESSES)
+		return -E2BIG;
+	if (*slot && time_ns < (*slot)->newest_ns)
+		time_ns = (*slot)->newest_ns;
+	p = process_new(pid, ppid, time_ns);
+	if (!p)
+		return -ENOMEM;
+	if (*slot)
+		process_end(&t->history, *slot, time_ns);
+	p->id = ++t->last_id;
+	p->versions[0].image = ++t->last_image;
+	t->nr_processes++;
+	p->older = *slot;
+	*slot = p;
+	*ret_process = p;
+	return 0;
+}
+
+/* One that was there before we looked: since ever, or since the one before it ended. */
+static int add_found(struct tracker *t, uint64_t time_ns, pid_t pid, pid_t ppid,
+		     struct process **ret_process)
+{
+	struct process *before = newest_of(t, pid);
+	uint64_t since_ns = 0;
+
+	if (before)
+		since_ns = process_has_ended(before) ? before->end_ns : time_ns;
+	return add_process(t, since_ns, pid, ppid, ret_process);
+}
+
+/* ---- mappings ---- */
+
+static bool has_prefix(const char *s, const char *prefix)
+{
+	return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+static enum mapping_kind kind_of(const char *path)
+{
+	static const char *const anon[] = {
+		"//anon",       "[heap]",    "[stack",         "[anon:",
+		"[anon_shmem:", "/dev/zero", "/anon_hugepage", "/SYSV"
+	};
+
+	if (path[0] == '\0')
+		return MAPPING_ANON;
+	for (size_t i = 0; i < sizeof(anon) / sizeof(anon[0]); i++)
+		if (has_prefix(path, anon[i]))
+			return MAPPING_ANON;
+	if (strcmp(path, "[vdso]") == 0)
+		return MAPPING_VDSO;
+	return path[0] == '[' ? MAPPING_OTHER : MAPPING_FILE;
+}
+
+/* Opens the file, or finds it. An anonymous mapping has the offset that its address had in the
+ * side-band and 0 in /proc: left out, so that the two agree. */
+static int describe(struct tracker *t, const struct mmap_event *e, pid_t ppid,
+		    struct mapping *ret_mapping)
+{
+	struct file_hint hint = { .pid = e->pid, .ppid = ppid, .start = e->start, .end = e->end };
+	struct mapping m = {
+		.start = e->start, .end = e->end, .since_ns = e->time_ns, .kind = kind_of(e->path)
+	};
+	int r;
+
+	if (m.kind == MAPPING_FILE) {
+		m.offset = e->offset;
+		r = filestore_add(t->files, &e->key, e->path, NULL, &hint, &m.file);
+		if (r < 0)
+			return r;
+	}
+	*ret_mapping = m;
+	return 0;
+}
+
+/* ---- /proc ---- */
+
+struct found {
+	struct mapping m;
+	bool is_known;
+};
+
+struct scan {
+	struct tracker *t;
+	uint64_t time_ns;
+	pid_t pid;
+	struct proc_stat stat;
+	struct found *found; /* owned; by address, without overlap */
+	uint32_t nr_found, cap_found;
+	int error; /* the first thing that was too much; the rest counts nevertheless */
+};
+
+static void scan_done(struct scan *s)
+{
+	free(s->found);
+}
+
+static int scan_entry(void *ctx, const struct maps_entry *e)
+{
+	struct scan *s = ctx;
+	struct mmap_event event = {
+		.time_ns = s->time_ns,
+		.pid = s->pid,
+		.start = e->start,
+		.end = e->end,
+		.offset = e->offset,
+		.key = { .major = e->major, .minor = e->minor, .inode = e->inode },
+		.path = e->path
+	};
+	struct found f = { 0 };
+	int r;
+
+	if (!e->is_exec || e->end > UPPER_HALF)
+		return 0;
+	if (s->nr_found && e->start < s->found[s->nr_found - 1].m.end)
+		return 0; /* the text of a process that changes while we read is not one moment's */
+	r = ARRAY_RESERVE(s->found, s->cap_found, s->nr_found + 1, TRACKER_MAX_MAPPINGS);
+	if (r == 0)
+		r = describe(s->t, &event, s->stat.ppid, &f.m);
+	if (r == -E2BIG)
+		s->error = r;
+	else if (r == 0)
+		s->found[s->nr_found++] = f;
+	return r == -E2BIG ? 0 : r;
+}
+
+static bool is_another(const struct process *p, const struct proc_stat *st)
+{
+	if (p->start_ticks && st->start_ticks)
+		return p->start_ticks != st->start_ticks;
+	return process_has_ended(p);
+}
+
+/* Removes what was not found again, and marks what was. */
+static int remove_vanished(struct scan *s, struct process *p, uint64_t time_ns)
+{
+	struct maptree_node *before = maptree_ref(process_current(p));
+	const struct mapping *m = maptree_at_or_after(before, 0);
+	uint32_t i = 0;
+	int r = 0;
+
+	for (; m && r == 0; m = maptree_at_or_after(before, m->end)) {
+		while (i < s->nr_found && s->found[i].m.start < m->start)
+			i++;
+		if (i < s->nr_found && mapping_eq(&s->found[i].m, m)) {
+			s->found[i].is_known = true;
+			continue;
+		}
+		r = process_remove(&s->t->history, p, m, time_ns);
+	}
+	maptree_unref(&s->t->history.nodes, before);
+	return r;
+}
+
+static int apply_scan(struct scan *s, struct process *p)
+{
+	uint64_t time_ns = process_advance(p, s->time_ns);
+	/* While nothing is known of an image, what is found has been there since it began. */
+	uint64_t since_ns = process_current(p) ? time_ns : p->versions[p->nr_versions - 1].from_ns;
+	int r;
+
+	r = remove_vanished(s, p, time_ns);
+	for (uint32_t i = 0; i < s->nr_found && r == 0; i++) {
+		s->found[i].m.since_ns = since_ns;
+		if (!s->found[i].is_known)
+			r = process_put(&s->t->history, p, &s->found[i].m, time_ns);
+	}
+	return r < 0 ? r : s->error;
+}
+
+int tracker_scan(struct tracker *t, uint64_t time_ns, pid_t pid)
+{
+	_cleanup_(scan_done) struct scan s = { .t = t, .time_ns = time_ns, .pid = pid };
+	struct process *p = newest_of(t, pid);
+	int r;
+
+	(void)procfs_stat(t->procfs, pid, &s.stat); /* without it there is less to compare */
+	r = procfs_maps(t->procfs, pid, scan_entry, &s);
+	if (r < 0)
+		return r;
+	if (!p || is_another(p, &s.stat)) {
+		r = add_found(t, time_ns, pid, s.stat.ppid, &p);
+		if (r < 0)
+			return r;
+	}
+	if (s.stat.start_ticks)
+		p->start_ticks = s.stat.start_ticks;
+	if (s.nr_found == 0)
+		return s.error;
+	p->end_ns = PROCESS_ALIVE;
+	return apply_scan(&s, p);
+}
+
+/* ---- events ---- */
+
+static bool is_fatal(int r)
+{
+	return r == -ENOMEM || r == -E2BIG || r == -EINVAL;
+}
+
+int tracker_fork(struct tracker *t, uint64_t time_ns, pid_t pid, pid_t ppid)
+{
+	struct process *parent = newest_of(t, ppid), *child;
+	int r;
+
+	if (pid == ppid)
+		return -EINVAL;
+	if (!parent && ppid > 0) {
+		r = tracker_scan(t, time_ns, ppid);
+		if (is_fatal(r))
+			return r;
+		parent = newest_of(t, ppid);
+	}
+	r = add_process(t, time_ns, pid, ppid, &child);
+	if (r < 0)
+		return r;
+	if (parent) {
+		process_share(child, parent);
+		return 0;
+	}
+	r = tracker_scan(t, time_ns, pid);
+	return is_fatal(r) ? r : 0;
+}
+
+/* The process an exec belongs to: also one whose first thread has exited, if another of its threads
+ * did it. */
+static int find_for_exec(struct tracker *t, uint64_t time_ns, pid_t pid,
+			 struct process **ret_process)
+{
+	struct process *p = newest_of(t, pid);
+	struct proc_stat st = { 0 };
+
+	if (p && !process_has_ended(p)) {
+		*ret_process = p;
+		return 0;
+	}
+	(void)procfs_stat(t->procfs, pid, &st); /* it may be gone already */
+	if (!p || (p->start_ticks && st.start_ticks && p->start_ticks != st.start_ticks))
+		return add_found(t, time_ns, pid, st.ppid, ret_process);
+	p->end_ns = PROCESS_ALIVE;
+	*ret_process = p;
+	return 0;
+}
+
+int tracker_exec(struct tracker *t, uint64_t time_ns, pid_t pid)
+{
+	struct process *p;
+	int r = find_for_exec(t, time_ns, pid, &p);
+
+	if (r < 0)
+		return r;
+	return process_replace(&t->history, p, ++t->last_image, process_advance(p, time_ns));
+}
+
+int tracker_exit(struct tracker *t, uint64_t time_ns, pid_t pid)
+{
+	struct process *p = newest_of(t, pid);
+
+	if (p)
+		process_end(&t->history, p, time_ns);
+	return 0;
+}
+
+/* The process a mapping belongs to, looked up or made up if need be. */
+static int find_for_mmap(struct tracker *t, uint64_t time_ns, pid_t pid,
+			 struct process **ret_process)
+{
+	struct process *p = newest_of(t, pid);
+	int r;
+
+	if (!p || (process_has_ended(p) && time_ns > p->end_ns)) {
+		r = tracker_scan(t, time_ns, pid);
+		if (is_fatal(r))
+			return r;
+		p = newest_of(t, pid);
+		if (r < 0)
+			return add_found(t, time_ns, pid, 0, ret_process);
+	}
+	*ret_process = p;
+	return 0;
+}
+
+int tracker_mmap(struct tracker *t, const struct mmap_event *e)
+{
+	struct process *p;
+	struct mapping m;
+	int r;
+
+	if (e->start >= e->end)
+		return -EINVAL;
+	if (e->end > UPPER_HALF)
+		return 0;
+	r = find_for_mmap(t, e->time_ns, e->pid, &p);
+	if (r == 0)
+		r = describe(t, e, p->ppid, &m);
+	if (r < 0)
+		return r;
+	m.since_ns = process_advance(p, e->time_ns);
+	return process_put(&t->history, p, &m, m.since_ns);
+}
+
+int tracker_build_id(struct tracker *t, pid_t pid, uint64_t start, const struct build_id *id)
+{
+	struct process *p = newest_of(t, pid);
+	const struct mapping *m = p ? maptree_at_or_after(process_current(p), start) : NULL;
+	struct file_hint hint;
+
+	if (!m || m->start != start || m->kind != MAPPING_FILE)
+		return -ENOENT;
+	hint = (struct file_hint){ .pid = pid, .ppid = p->ppid, .start = m->start, .end = m->end };
+	return filestore_tell_build_id(t->files, m->file, id, &hint);
+}
+
+/* ---- questions ---- */
+
+const struct process *tracker_find(const struct tracker *t, pid_t pid, uint64_t time_ns)
+{
+	const struct process *p = newest_of(t, pid);
+
+	while (p && p->start_ns > time_ns)
+		p = p->older;
+	return p;
+}
+
+/* ---- the past ---- */
+
+static void unlink_process(struct tracker *t, struct process *p)
+{
+	struct process **link = slot_of(t, p->pid);
+
+	while (*link != p)
+		link = &(*link)->older;
+	*link = drop_process(t, p);
+}
+
+void tracker_forget(struct tracker *t, uint64_t time_ns)
+{
+	for (struct process *p = t->history.past, *next; p; p = next) {
+		next = p->next;
+		if (p->end_ns < time_ns)
+			unlink_process(t, p);
+		else if (!process_forget(&t->history, p, time_ns) && !process_has_ended(p))
+			history_remove(&t->history, p);
+	}
+}
+
+uint32_t tracker_nr_processes(const struct tracker *t)
+{
+	return t->nr_processes;
+}
+
+uint64_t tracker_nr_versions_dropped(const struct tracker *t)
+{
+	return t->history.nr_versions_dropped;
+}
