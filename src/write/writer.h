@@ -16,7 +16,19 @@ struct writer {
 		     struct pa_error *err);
 };
 
-extern const struct writer writer_pprof;  /* gzip-compressed profile.proto */
-extern const struct writer writer_folded; /* comm;root;…;leaf count */
+/* gzip-compressed profile.proto: every thing of the model, its number plus 1 as its id. Bytes of
+ * names that are not UTF-8 become U+FFFD, for the format promises UTF-8. */
+extern const struct writer writer_pprof;
+
+/*
+ * comm;root;…;leaf count
+ *
+ * One line per different text, sorted by its bytes before the count, which is the sum of values[0].
+ * comm is the label "comm", "[unknown]" without one. A frame is the name of a function (inlined
+ * ones are frames of their own, outermost first), else "0x" and the address. In names, ';' becomes
+ * ':', each control character '?', and each byte that is not UTF-8 U+FFFD; the count follows the
+ * last space of the line. No samples give an empty file.
+ */
+extern const struct writer writer_folded;
 
 #endif

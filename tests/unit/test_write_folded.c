@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
+#include "model.h"
+#include "write/writer.h"
+
+static char path[] = "/tmp/folded.XXXXXX";
+
+/* What the writer makes of a model; the caller frees it. */
+static char *folded(const struct profile *p)
+{
+	struct outfile *out;
+	char *text;
+	FILE *f;
+	size_t n;
+
+	must(outfile_open(path, NULL, &out, NULL) == 0);
+	must(writer_folded.write(p, out, NULL, NULL) == 0 && outfile_commit(out, NULL) == 0);
+	n = outfile_size(out);
+	outfile_free(out);
+	text = calloc(1, n + 1);
+	f = fopen(path, "r");
+	must(text && f && fread(text, 1, n, f) == n && fgetc(f) == EOF);
+	fclose(f);
+	return text;
+}
+
+/* Frees the model. */
+static bool gives(struct profile *p, const char *expected)
+{
+	char *text = folded(p);
+	bool same = strcmp(text, expected) == 0;
+
+	if (!same)
+		printf("# got:\n%s# expected:\n%s", text, expected);
+	free(text);
+	profile_free(p);
+	return same;
+}
+
+static void test_example(void)
+{
+	ok(gives(model_example(), "app;main;0x403004 10\n"
+				  "app;main;idle 20\n"
+				  "app;main;work;inner;spin 70\n"
+				  "other;0xdead 5\n"),
+	   "root first, inlined frames outermost first, sorted, addresses without names");
+	ok(gives(model_new(), ""), "no samples give an empty file");
+}
+
+static void test_equal_lines_are_summed(void)
+{
+	struct profile *p = model_new();
+	uint32_t a = model_mapping(p, "/bin/a", 1, 0x1000, 0x1000);
+	uint32_t f = model_location(p, a, 0x1001, "f"), g = model_location(p, a, 0x1002, "f");
+
+	model_add(p, &f, 1, model_labels(p, "a", 1), 1);
+	model_add(p, &g, 1, model_labels(p, "a", 1), 2);
+	model_add(p, &f, 1, model_labels(p, "a", 2), 4);
+	ok(gives(p, "a;f 7\n"), "two places of one function and two processes are one line");
+}
+
+static void test_sorted_by_bytes(void)
+{
+	struct profile *p = model_new();
+	const char *names[] = { "f<int>", "f", "f(int)", "fa" };
+	uint32_t a = model_mapping(p, "/bin/a", 1, 0x1000, 0x1000), l[4];
+
+	for (uint32_t i = 0; i < 4; i++) {
+		l[i] = model_location(p, a, 0x1001 + i, names[i]);
+		model_add(p, (uint32_t[]){ l[0], l[i] }, 2, model_labels(p, "a", 1), 1);
+		model_add(p, &l[i], 1, model_labels(p, "a", 1), 1);
+	}
+	model_add(p, NULL, 0, model_labels(p, "a", 1), 1);
+	model_add(p, &l[1], 1, model_labels(p, "a b", 1), 1);
+	ok(gives(p, "a 1\n"
+		    "a b;f 1\n"
+		    "a;f 1\n"
+		    "a;f(int) 1\n"
+		    "a;f(int);f<int> 1\n"
+		    "a;f;f<int> 1\n"
+		    "a;f<int> 1\n"
+		    "a;f<int>;f<int> 1\n"
+		    "a;fa 1\n"
+		    "a;fa;f<int> 1\n"),
+	   "the text of whole lines is in order, not frame by frame");
+}
+
+static void test_hostile_names(void)
+{
+	struct profile *p = model_new();
+	uint32_t a = model_mapping(p, "/bin/a", 1, 0x1000, 0x1000), none;
+	uint32_t f = model_location(p, a, 0x1001, "f;g\nfake;stack 9");
+	uint32_t e = model_location(p, a, 0x1002, "");
+	int64_t values[2] = { 3, 3 };
+
+	model_add(p, &f, 1, model_labels(p, "x;y\n", 1), 1);
+	must(profile_label_set(p, NULL, 0, &none) == 0);
+	must(profile_stack(p, &e, 1, &e) == 0 && profile_add(p, e, none, values) == 0);
+	ok(gives(p, "[unknown];[unknown] 3\nx:y?;f:g?fake:stack 9 1\n"),
+	   "names can break neither frames nor lines, and are never empty");
+}
+
+static void test_cancel(void)
+{
+	struct profile *p = model_large(1);
+	atomic_bool cancel = true;
+	struct pa_error err = { 0 };
+	struct outfile *out;
+
+	must(outfile_open(path, NULL, &out, NULL) == 0);
+	ok(writer_folded.write(p, out, &cancel, &err) == -ECANCELED, "'%s'", err.text);
+	outfile_free(out);
+	profile_free(p);
+}
+
+static void test_long_names(void)
+{
+	struct profile *p = model_new();
+	uint32_t a = model_mapping(p, "/bin/a", 1, 0x1000, 0x1000);
+	char *name = calloc(1, 200001), *text;
+	uint32_t l;
+
+	must(name);
+	memset(name, 'n', 200000);
+	l = model_location(p, a, 0x1001, name);
+	model_add(p, (uint32_t[]){ l, l }, 2, model_labels(p, "a", 1), 1);
+	text = folded(p);
+	ok(strlen(text) == 2 * 200001 + 4 && strcmp(text + strlen(text) - 4, "n 1\n") == 0,
+	   "a name longer than the buffer is written whole");
+	free(text);
+	free(name);
+	profile_free(p);
+}
+
+int main(void)
+{
+	must(mkstemp(path) >= 0);
+	test_example();
+	test_equal_lines_are_summed();
+	test_sorted_by_bytes();
+	test_hostile_names();
+	test_cancel();
+	test_long_names();
+	unlink(path);
+	return tap_done();
+}
