@@ -1,85 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A capture from raw records to written files, over and over, each time with another one of our own
- * allocations failing: no crash, nothing left allocated. "Our own" is every call from our objects:
- * the linker sends them through the __wrap_ functions below; what libraries allocate is theirs.
+ * allocations failing: no crash, nothing left allocated.
  */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "failing_alloc.h"
 #include "replay.h"
 #include "tap.h"
 #include "write/writer.h"
 
 #define EVERY_UP_TO 2000 /* each of the first 2,000 allocations fails once, then a sample of them */
 #define SAMPLED_RUNS 500
-
-static unsigned long nr_allocations, fail_at;
-static long nr_live;
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t nr, size_t size);
-void *__real_realloc(void *p, size_t size);
-void *__real_reallocarray(void *p, size_t nr, size_t size);
-char *__real_strdup(const char *s);
-void __real_free(void *p);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t nr, size_t size);
-void *__wrap_realloc(void *p, size_t size);
-void *__wrap_reallocarray(void *p, size_t nr, size_t size);
-char *__wrap_strdup(const char *s);
-void __wrap_free(void *p);
-
-static bool fails(void)
-{
-	return ++nr_allocations == fail_at;
-}
-
-static void *counted(void *p)
-{
-	nr_live += p != NULL;
-	return p;
-}
-
-/* A block that grew is the same block; one that was new is one more. */
-static void *grown(void *before, void *after)
-{
-	nr_live += !before && after;
-	return after;
-}
-
-void *__wrap_malloc(size_t size)
-{
-	return fails() ? NULL : counted(__real_malloc(size));
-}
-
-void *__wrap_calloc(size_t nr, size_t size)
-{
-	return fails() ? NULL : counted(__real_calloc(nr, size));
-}
-
-void *__wrap_realloc(void *p, size_t size)
-{
-	return fails() ? NULL : grown(p, __real_realloc(p, size));
-}
-
-void *__wrap_reallocarray(void *p, size_t nr, size_t size)
-{
-	return fails() ? NULL : grown(p, __real_reallocarray(p, nr, size));
-}
-
-char *__wrap_strdup(const char *s)
-{
-	return fails() ? NULL : counted(__real_strdup(s));
-}
-
-void __wrap_free(void *p)
-{
-	nr_live -= p != NULL;
-	__real_free(p);
-}
 
 static char directory[] = "/tmp/perf-agent-test.XXXXXX";
 

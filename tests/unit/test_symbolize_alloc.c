@@ -1,58 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Linked with --wrap: every allocation of the library passes here, is counted, and can be refused. */
+/* Naming when memory runs out, and how many allocations it takes. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "elf_maker.h"
+#include "failing_alloc.h"
 #include "symbolize/symbolizer.h"
 
 #define MANY 20000
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t nr, size_t size);
-void *__real_realloc(void *p, size_t size);
-void *__real_reallocarray(void *p, size_t nr, size_t size);
-char *__real_strdup(const char *s);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t nr, size_t size);
-void *__wrap_realloc(void *p, size_t size);
-void *__wrap_reallocarray(void *p, size_t nr, size_t size);
-char *__wrap_strdup(const char *s);
-
-static long nr_allocations;
-static long fail_at; /* 0: never */
-
-static bool refuses(void)
-{
-	return ++nr_allocations == fail_at;
-}
-
-void *__wrap_malloc(size_t size)
-{
-	return refuses() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t nr, size_t size)
-{
-	return refuses() ? NULL : __real_calloc(nr, size);
-}
-
-void *__wrap_realloc(void *p, size_t size)
-{
-	return refuses() ? NULL : __real_realloc(p, size);
-}
-
-void *__wrap_reallocarray(void *p, size_t nr, size_t size)
-{
-	return refuses() ? NULL : __real_reallocarray(p, nr, size);
-}
-
-char *__wrap_strdup(const char *s)
-{
-	return refuses() ? NULL : __real_strdup(s);
-}
 
 static char path[] = "/tmp/test_symbolize_alloc.XXXXXX";
 
@@ -93,7 +50,7 @@ static int use_elf(void *ctx)
 }
 
 /* Refuses the first allocation, then the second …, until the work is done without a refusal. */
-static bool survives(int (*use)(void *ctx), void *ctx, long *ret_nr)
+static bool survives(int (*use)(void *ctx), void *ctx, unsigned long *ret_nr)
 {
 	for (fail_at = 1;; fail_at++) {
 		int r;
@@ -124,7 +81,7 @@ static void write_kallsyms(int nr)
 
 static void test_kernel(void)
 {
-	long few = 0, many;
+	unsigned long few = 0, many;
 	bool pass;
 
 	write_kallsyms(1000);
@@ -134,13 +91,13 @@ static void test_kernel(void)
 	nr_allocations = 0;
 	must(use_kernel(NULL) == 0);
 	many = nr_allocations;
-	ok(many < 64, "kallsyms: %d lines cost %ld allocations, 1,000 cost %ld", MANY, many, few);
+	ok(many < 64, "kallsyms: %d lines cost %lu allocations, 1,000 cost %lu", MANY, many, few);
 }
 
 static void test_elf(struct sym_maker *syms)
 {
 	struct elf_maker m;
-	long nr = 0;
+	unsigned long nr = 0;
 	bool pass;
 
 	maker_init(&m);
@@ -154,7 +111,7 @@ static void test_elf(struct sym_maker *syms)
 		      maker_bytes(&m, "\1\xff\3\x3b\1\0\0\0\0\0\0\0\0\0\0\0", 16), 16);
 	maker_end(&m);
 	pass = survives(use_elf, &m, &nr);
-	ok(pass, "elf: any of %ld allocations may fail", nr);
+	ok(pass, "elf: any of %lu allocations may fail", nr);
 	maker_done(&m);
 }
 

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Durations as people write them: 10s, 1m30s, 250ms, 1.5s, 1h; a bare number is seconds. */
+#ifndef CLI_DURATION_H
+#define CLI_DURATION_H
+
+#include <stdint.h>
+
+#define NS_PER_S 1000000000ull
+#define DURATION_MAX_NS INT64_MAX /* 292 years; the kernel's timers end there too */
+#define DURATION_TEXT_SIZE 48
+
+/*
+ * Units are h, m, s, ms and us, each at most once, larger ones first. -EINVAL: not a duration;
+ * -EDOM: less than a nanosecond; -ERANGE: longer than DURATION_MAX_NS.
+ */
+int duration_parse(const char *text, uint64_t *ret_ns);
+
+/* As a person would write it, cut to milliseconds, and below one to microseconds. Returns text. */
+const char *duration_format(uint64_t ns, char text[DURATION_TEXT_SIZE]);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
+#include <locale.h>
+#include <perfagent/perfagent.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/capture.h"
+#include "cli/doctor.h"
+#include "cli/exit_status.h"
+#include "cli/options.h"
+
+/* A file opened later must not land on a standard descriptor that the caller had closed. The
+ * command does not inherit these. */
+static bool open_standard_fds(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd < 0)
+		return false;
+	close(fd);
+	return true;
+}
+
+int main(int argc, char *argv[])
+{
+	struct options o;
+
+	if (!open_standard_fds())
+		return EXIT_STATUS_FAILED;
+	(void)setlocale(LC_CTYPE, ""); /* for the width of names only; the C locale will do */
+	(void)setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* lines that do not mix with the command's */
+
+	if (argc > 1 && !strcmp(argv[1], "doctor"))
+		return doctor_main(argc - 1, argv + 1);
+	if (options_parse(argc, argv, &o) < 0)
+		return EXIT_STATUS_USAGE;
+	switch (o.action) {
+	case OPTIONS_HELP:
+		options_help(stdout);
+		return exit_status_of_stdout(EXIT_STATUS_OK);
+	case OPTIONS_VERSION:
+		(void)printf("perf-agent %s\n", pa_version());
+		return exit_status_of_stdout(EXIT_STATUS_OK);
+	default:
+		return capture_main(&o);
+	}
+}

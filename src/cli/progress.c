@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/progress.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/duration.h"
+
+#define PART_SIZE 64
+
+static void time_part(const struct pa_progress *p, bool is_ending, char part[PART_SIZE])
+{
+	char duration[DURATION_TEXT_SIZE];
+	double elapsed_s = (double)p->elapsed_ns / NS_PER_S;
+
+	if (is_ending)
+		(void)snprintf(part, PART_SIZE, "%.1fs, ending", elapsed_s);
+	else if (p->duration_ns)
+		(void)snprintf(part, PART_SIZE, "%.1fs / %s", elapsed_s,
+			       duration_format(p->duration_ns, duration));
+	else
+		(void)snprintf(part, PART_SIZE, "%.1fs", elapsed_s);
+}
+
+static void phase_part(const struct pa_progress *p, bool is_ending, char part[PART_SIZE])
+{
+	switch (p->phase) {
+	case PA_PHASE_NAMING:
+		(void)snprintf(part, PART_SIZE, "naming");
+		break;
+	case PA_PHASE_WRITING:
+	case PA_PHASE_DONE:
+		(void)snprintf(part, PART_SIZE, "writing");
+		break;
+	default:
+		time_part(p, is_ending, part);
+		break;
+	}
+}
+
+static double agent_cpu_percent(const struct pa_progress *p)
+{
+	return p->elapsed_ns ? 100.0 * (double)p->agent_cpu_ns / (double)p->elapsed_ns : 0;
+}
+
+/* Appends ", part" when that fits; all parts are ASCII, a byte is a column. */
+static bool append(char text[PROGRESS_TEXT_SIZE], const char *part, uint32_t max_cols)
+{
+	size_t len = strlen(text);
+	int n = snprintf(text + len, PROGRESS_TEXT_SIZE - len, "%s%s", len ? ", " : "", part);
+
+	if (n < 0 || len + (size_t)n > max_cols || len + (size_t)n >= PROGRESS_TEXT_SIZE) {
+		text[len] = '\0';
+		return false;
+	}
+	return true;
+}
+
+const char *progress_format(const struct pa_progress *p, bool is_ending, uint32_t max_cols,
+			    char text[PROGRESS_TEXT_SIZE])
+{
+	char parts[5][PART_SIZE];
+	/* elapsed_ns stands still afterwards, so a share of it would mean nothing */
+	size_t nr_parts = p->phase == PA_PHASE_SAMPLING ? 5 : 4;
+
+	phase_part(p, is_ending, parts[0]);
+	(void)snprintf(parts[1], PART_SIZE, "%" PRIu64 " samples", p->nr_samples);
+	(void)snprintf(parts[2], PART_SIZE, "%" PRIu64 " stacks", p->nr_stacks);
+	(void)snprintf(parts[3], PART_SIZE, "%" PRIu64 " lost", p->nr_lost);
+	(void)snprintf(parts[4], PART_SIZE, "agent %.1f%% CPU", agent_cpu_percent(p));
+
+	text[0] = '\0';
+	for (size_t i = 0; i < nr_parts; i++)
+		if (!append(text, parts[i], max_cols))
+			break;
+	return text;
+}

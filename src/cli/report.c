@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/report.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/duration.h"
+#include "cli/scope.h"
+#include "cli/text.h"
+
+#define NR_FUNCTIONS 10
+#define NR_FUNCTIONS_VERBOSE 30
+#define NR_STOPS 3
+#define NR_UNNAMED 3
+#define LABEL_COLUMNS 9
+#define TABLE_COLUMNS 19    /* before the name of a function */
+#define NAME_COLUMNS_MIN 20 /* below, the table does not try to fit any more */
+#define FILE_COLUMNS_MAX 40 /* the most that a file may take of a line with a limit */
+
+/* "label    text", cut to the width, whatever is in it. */
+__attribute__((format(printf, 4, 5))) static void line(const struct report_options *opts, FILE *out,
+						       const char *label, const char *fmt, ...)
+{
+	_cleanup_(freep) char *text = NULL;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0) {
+		text = NULL; /* left undefined; a report without this line is still a report */
+		return;
+	}
+	(void)fprintf(out, "%-*s", LABEL_COLUMNS, label);
+	(void)text_put(out, text,
+		       opts->max_cols > LABEL_COLUMNS + NAME_COLUMNS_MIN &&
+				       opts->max_cols != TEXT_NO_LIMIT
+			       ? opts->max_cols - LABEL_COLUMNS
+			       : TEXT_NO_LIMIT);
+	(void)fputc('\n', out);
+}
+
+static size_t min_size(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Never cut: a path is there to be copied. */
+static void print_output(const char *path, const char *kind, uint64_t size_bytes, FILE *out)
+{
+	char size[TEXT_SIZE_SIZE];
+
+	(void)fprintf(out, "%-*s", LABEL_COLUMNS, "wrote");
+	(void)text_put(out, strcmp(path, "-") ? path : "standard output", TEXT_NO_LIMIT);
+	(void)fprintf(out, " (%s, %s)\n", kind, text_size(size_bytes, size));
+}
+
+static void print_outputs(const struct pa_summary *s, const struct report_options *opts, FILE *out)
+{
+	for (size_t i = 0; i < s->nr_outputs; i++)
+		print_output(s->outputs[i].path, s->outputs[i].kind, s->outputs[i].size_bytes, out);
+	if (opts->json_path)
+		print_output(opts->json_path, "json", opts->json_size_bytes, out);
+}
+
+static bool has_cpu_clock(const struct pa_summary *s)
+{
+	return !strcmp(s->event, "cpu-clock");
+}
+
+static void print_load(const struct pa_summary *s, const struct report_options *opts, FILE *out)
+{
+	char duration[DURATION_TEXT_SIZE];
+	double share = text_percent(s->samples, s->ticks_due);
+
+	duration_format(s->duration_ns, duration);
+	if (!has_cpu_clock(s)) /* cycles stand still on an idle CPU: they say nothing of how idle */
+		line(opts, out, "CPUs", "%u, %s, one sample each 1/%u s by %s", s->nr_cpus,
+		     duration, s->sample_rate_hz, s->event);
+	else
+		line(opts, out, "CPUs", "%.1f%% busy (%u CPUs, %s at %u Hz)",
+		     text_percent(s->ticks_due - s->ticks_idle, s->ticks_due), s->nr_cpus, duration,
+		     s->sample_rate_hz);
+	if (opts->is_system_wide)
+		return;
+	if (has_cpu_clock(s))
+		line(opts, out, "target", "%.1f%% of the CPU time, %.2f CPUs on average%s", share,
+		     share * s->nr_cpus / 100,
+		     s->targets_exited ? "; the capture ended with it" : "");
+	else
+		line(opts, out, "target", "%.1f%% of the events%s", share,
+		     s->targets_exited ? "; the capture ended with it" : "");
+}
+
+static void print_no_samples(const struct pa_summary *s, const struct report_options *opts,
+			     FILE *out)
+{
+	if (s->ticks_lost)
+		line(opts, out, "samples", "none: all %" PRIu64 " were lost", s->ticks_lost);
+	else if (opts->is_system_wide)
+		line(opts, out, "samples", "none: the machine was idle whenever it was looked at");
+	else
+		line(opts, out, "samples", "%s",
+		     "none: the target never ran when it was looked at; it may be idle, waiting, "
+		     "or "
+		     "have ended early");
+}
+
+/* A file is shown by its last part where columns are scarce. */
+static void print_function(const struct pa_summary *s, const struct pa_function_stat *f,
+			   const struct report_options *opts, FILE *out)
+{
+	const char *file = opts->is_verbose ? f->file : text_base_name(f->file);
+	bool has_brackets = file[0] == '[';
+	uint32_t name_cols = TEXT_NO_LIMIT, file_cols = text_columns(file);
+
+	if (opts->max_cols != TEXT_NO_LIMIT) {
+		uint32_t left = opts->max_cols > TABLE_COLUMNS + NAME_COLUMNS_MIN
+					? opts->max_cols - TABLE_COLUMNS
+					: NAME_COLUMNS_MIN;
+
+		if (file_cols > left / 2)
+			file_cols = left / 2;
+		if (file_cols > FILE_COLUMNS_MAX)
+			file_cols = FILE_COLUMNS_MAX;
+		name_cols = left - file_cols - (has_brackets ? 1 : 3);
+	}
+	(void)fprintf(out, " %6.1f%%  %6.1f%%  ", text_percent(f->nr_self, s->samples),
+		      text_percent(f->nr_total, s->samples));
+	(void)text_put(out, f->name, name_cols);
+	(void)fputs(has_brackets ? " " : " [", out);
+	(void)text_put(out, file, file_cols);
+	(void)fputs(has_brackets ? "\n" : "]\n", out);
+}
+
+static void print_functions(const struct pa_summary *s, const struct report_options *opts,
+			    FILE *out)
+{
+	size_t nr =
+		min_size(s->nr_functions, opts->is_verbose ? NR_FUNCTIONS_VERBOSE : NR_FUNCTIONS);
+
+	if (!nr)
+		return;
+	(void)fputs("\n    self    total  function\n", out);
+	for (size_t i = 0; i < nr; i++)
+		print_function(s, &s->functions[i], opts, out);
+	(void)fputc('\n', out);
+}
+
+/* Ends of a walk that leave nothing to be told. */
+static bool is_good_end(const struct pa_count *stop)
+{
+	return !strcmp(stop->name, "complete") || !strcmp(stop->name, "kernel_task");
+}
+
+/* The most frequent stop below the one before, which is NULL at first; equal counts by place. */
+static const struct pa_count *next_stop(const struct pa_summary *s, const struct pa_count *before)
+{
+	const struct pa_count *best = NULL;
+
+	for (size_t i = 0; i < s->nr_stops; i++) {
+		const struct pa_count *stop = &s->stops[i];
+
+		if (is_good_end(stop) || !stop->count)
+			continue;
+		if (before && (stop->count > before->count ||
+			       (stop->count == before->count && stop <= before)))
+			continue;
+		if (!best || stop->count > best->count)
+			best = stop;
+	}
+	return best;
+}
+
+static void print_stacks(const struct pa_summary *s, const struct report_options *opts, FILE *out)
+{
+	const struct pa_count *stop = NULL;
+	size_t nr = opts->is_verbose ? s->nr_stops : NR_STOPS;
+
+	line(opts, out, "samples", "%" PRIu64 " in %" PRIu64 " stacks of %" PRIu64 " process%s",
+	     s->samples, s->nr_stacks, s->nr_processes, s->nr_processes == 1 ? "" : "es");
+	line(opts, out, "stacks", "%.1f%% complete", text_percent(s->stacks_complete, s->samples));
+	for (size_t i = 0; i < nr && (stop = next_stop(s, stop)); i++)
+		line(opts, out, "", "%.1f%% %s", text_percent(stop->count, s->samples), stop->text);
+}
+
+static void print_names(const struct pa_summary *s, const struct report_options *opts, FILE *out)
+{
+	size_t nr = min_size(s->nr_unnamed, opts->is_verbose ? s->nr_unnamed : NR_UNNAMED);
+
+	if (s->nr_locations)
+		line(opts, out, "names", "%.1f%% of %" PRIu64 " addresses have one",
+		     text_percent(s->nr_locations_named, s->nr_locations), s->nr_locations);
+	for (size_t i = 0; i < nr; i++) {
+		const struct pa_unnamed_stat *u = &s->unnamed[i];
+
+		line(opts, out, "", "%s: %" PRIu64 " samples (%.1f%%) without a name: %s", u->file,
+		     u->nr_samples, text_percent(u->nr_samples, s->samples), u->why);
+		if (u->cure && *u->cure) /* never cut: a cure is there to be followed */
+			line(&(struct report_options){ .max_cols = TEXT_NO_LIMIT }, out, "",
+			     "  fix: %s", u->cure);
+	}
+}
+
+static bool has_kernel_frames(const struct pa_summary *s, const struct report_options *opts)
+{
+	if (opts->has_kernel_stacks)
+		return true;
+	for (size_t i = 0; i < s->nr_functions; i++)
+		if (!strcmp(s->functions[i].file, "[kernel]"))
+			return true;
+	return false;
+}
+
+static void print_losses(const struct pa_summary *s, const struct report_options *opts, FILE *out)
+{
+	uint64_t sum =
+		s->ticks_idle + s->ticks_other + s->ticks_outside + s->samples + s->ticks_lost;
+
+	if (!s->ticks_lost && !s->sideband_lost)
+		line(opts, out, "lost", "nothing was lost");
+	for (size_t i = 0; i < s->nr_losses; i++)
+		if (s->losses[i].count)
+			line(opts, out, "lost", "%" PRIu64 " ticks (%.2f%%): %s",
+			     s->losses[i].count, text_percent(s->losses[i].count, s->ticks_due),
+			     s->losses[i].text);
+	if (s->sideband_lost)
+		line(opts, out, "lost", "%" PRIu64 " records about processes and mappings",
+		     s->sideband_lost);
+	line(opts, out, "ticks",
+	     "%" PRIu64 " due = %" PRIu64 " idle + %" PRIu64 " other + %" PRIu64
+	     " outside + %" PRIu64 " samples + %" PRIu64 " lost",
+	     s->ticks_due, s->ticks_idle, s->ticks_other, s->ticks_outside, s->samples,
+	     s->ticks_lost);
+	if (sum != s->ticks_due)
+		line(opts, out, "", "these do not add up, which is a bug in perf-agent; report it");
+}
+
+static void print_cost(const struct pa_summary *s, const struct report_options *opts, FILE *out)
+{
+	char size[TEXT_SIZE_SIZE];
+
+	line(opts, out, "agent", "%.2fs of CPU time (%.1f%% of one CPU), %s of memory at most",
+	     (double)s->agent_cpu_ns / NS_PER_S, text_percent(s->agent_cpu_ns, s->duration_ns),
+	     text_size(s->agent_peak_rss_bytes, size));
+}
+
+void report_print(const struct pa_summary *s, const struct report_options *opts, FILE *out)
+{
+	print_outputs(s, opts, out);
+	print_load(s, opts, out);
+	if (s->samples) {
+		print_functions(s, opts, out);
+		print_stacks(s, opts, out);
+		print_names(s, opts, out);
+	} else {
+		print_no_samples(s, opts, out);
+	}
+	if (s->kernel_symbols && s->samples && has_kernel_frames(s, opts))
+		line(opts, out, "kernel", "names: %s", s->kernel_symbols);
+	print_losses(s, opts, out);
+	print_cost(s, opts, out);
+}

@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A libperfagent that profiles nothing: the test double under perf-agent-fake. It keeps the
+ * promises of the public header (phases, the event descriptor, lifecycle, output files) and does
+ * what the environment says:
+ *
+ *   FAKE_NEW_ERROR, FAKE_START_ERROR, FAKE_STOP_ERROR   that call fails with this sentence
+ *   FAKE_OPTIONS=PATH       the options that pa_session_new() was given, as text
+ *   FAKE_DURATION_MS=N      a timed capture takes this long instead (default 20)
+ *   FAKE_WRITING_MS=N       how long naming and writing take
+ *   FAKE_LOST=N, FAKE_SIDEBAND_LOST=N                   losses
+ *   FAKE_IDLE=1             no samples at all
+ *   FAKE_HOSTILE=1          names full of control characters and broken UTF-8
+ *   FAKE_LOG=1              one message of each level
+ *   FAKE_MAX_RATE=HZ        what the kernel allows (default 100000); 0: not known
+ *   FAKE_DOCTOR_FAILED=1    one check fails
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <perfagent/perfagent.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define NS_PER_MS 1000000ull
+#define MAX_OUTPUTS 2
+#define PATH_SIZE 256
+
+struct pa_session {
+	struct pa_options opts;
+	char pprof_path[PATH_SIZE], folded_path[PATH_SIZE];
+	char auto_name[PATH_SIZE];
+	int stop_fd;   /* an eventfd: end the capture */
+	int cancel_fd; /* an eventfd: end everything */
+	int done_fd;   /* an eventfd: ended */
+	int target_fd; /* a pidfd of the first target; -1: none */
+	pthread_t thread;
+	bool has_thread;
+	atomic_int phase;
+	atomic_bool is_cancelled;
+	bool has_target_ended;
+	struct pa_output_stat outputs[MAX_OUTPUTS];
+	struct pa_summary summary;
+	bool has_summary;
+};
+
+static unsigned long env_number(const char *name, unsigned long otherwise)
+{
+	const char *text = getenv(name);
+
+	return text ? strtoul(text, NULL, 10) : otherwise;
+}
+
+/* Fails with the sentence of variable name, if there is one. */
+static int env_error(const char *name, int code, struct pa_error *err)
+{
+	const char *text = getenv(name);
+
+	if (!text)
+		return 0;
+	if (err) {
+		err->code = code;
+		(void)snprintf(err->text, sizeof(err->text), "%s", text);
+	}
+	return -code;
+}
+
+static void dump_options(const struct pa_options *o)
+{
+	const char *path = getenv("FAKE_OPTIONS");
+	FILE *f = path ? fopen(path, "we") : NULL;
+
+	if (!f)
+		return;
+	for (size_t i = 0; i < o->nr_pids; i++)
+		(void)fprintf(f, "pid=%d\n", (int)o->pids[i]);
+	(void)fprintf(f, "all=%d\nno_follow_children=%d\nstart_on_exec=%d\nevent=%d\n", o->all,
+		      o->no_follow_children, o->start_on_exec, (int)o->event);
+	(void)fprintf(f, "sample_rate_hz=%u\nkernel_stacks=%d\nduration_ns=%llu\n",
+		      o->sample_rate_hz, o->kernel_stacks, (unsigned long long)o->duration_ns);
+	(void)fprintf(f, "pprof_path=%s\nfolded_path=%s\nauto_name=%s\nno_pprof=%d\n",
+		      o->pprof_path ? o->pprof_path : "(null)",
+		      o->folded_path ? o->folded_path : "(null)",
+		      o->auto_name ? o->auto_name : "(null)", o->no_pprof);
+	for (size_t i = 0; i < o->nr_tags; i++)
+		(void)fprintf(f, "tag=%s\n", o->tags[i]);
+	(void)fprintf(f, "set_owner=%d\nowner=%d:%d\n", o->set_owner, (int)o->owner_uid,
+		      (int)o->owner_gid);
+	(void)fclose(f);
+}
+
+int pa_session_new(const struct pa_options *opts, struct pa_session **ret_session,
+		   struct pa_error *err)
+{
+	struct pa_session *s;
+	int r = env_error("FAKE_NEW_ERROR", EPERM, err);
+
+	dump_options(opts);
+	if (r < 0)
+		return r;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->opts = *opts;
+	(void)snprintf(s->auto_name, sizeof(s->auto_name), "%s-on-cpu.pb.gz",
+		       opts->auto_name ? opts->auto_name : "target");
+	(void)snprintf(s->pprof_path, sizeof(s->pprof_path), "%s",
+		       opts->pprof_path ? opts->pprof_path : s->auto_name);
+	(void)snprintf(s->folded_path, sizeof(s->folded_path), "%s",
+		       opts->folded_path ? opts->folded_path : "");
+	s->stop_fd = eventfd(0, EFD_CLOEXEC);
+	s->cancel_fd = eventfd(0, EFD_CLOEXEC);
+	s->done_fd = eventfd(0, EFD_CLOEXEC);
+	s->target_fd = opts->nr_pids ? (int)syscall(SYS_pidfd_open, opts->pids[0], 0) : -1;
+	*ret_session = s;
+	return 0;
+}
+
+static void log_all_levels(const struct pa_session *s)
+{
+	static const char *const texts[] = { "an error", "a warning", "an info", "a debug" };
+
+	if (!getenv("FAKE_LOG"))
+		return;
+	for (int level = PA_LOG_ERROR; level <= PA_LOG_DEBUG; level++)
+		s->opts.log(s->opts.log_ctx, (enum pa_log_level)level, texts[level]);
+}
+
+static void write_output(struct pa_session *s, const char *kind, const char *path)
+{
+	static const char bytes[] = "a profile\n";
+	int fd = !strcmp(path, "-") ? dup(STDOUT_FILENO)
+				    : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+
+	if (!*path || fd < 0)
+		return;
+	(void)!write(fd, bytes, sizeof(bytes) - 1);
+	close(fd);
+	s->outputs[s->summary.nr_outputs++] =
+		(struct pa_output_stat){ kind, path, sizeof(bytes) - 1 };
+}
+
+static const struct pa_function_stat functions[] = {
+	{ "compute", "/usr/bin/app", 600, 900 },
+	{ "std::vector<std::pair<std::basic_string<char>, unsigned long> >::_M_realloc_insert(int)",
+	  "/usr/lib/x86_64-linux-gnu/libstdc++.so.6.0.30", 200, 250 },
+	{ "do_syscall_64", "[kernel]", 100, 150 },
+	{ "main", "/usr/bin/app", 0, 1000 },
+};
+
+static const struct pa_function_stat hostile_functions[] = {
+	{ "\x1b[31mred\nline\rback\tTab\x7f\xff\xfe\xe2\x80\xaereversed", "/tmp/\x1b]0;title\x07",
+	  600, 900 },
+};
+
+static const struct pa_unnamed_stat unnamed[] = {
+	{ "/opt/app/libstripped.so", 100, "it has no symbol table", "install its debug package" },
+};
+
+static void fill_counts(struct pa_session *s)
+{
+	static struct pa_count losses[] = {
+		{ "not_delivered", "not delivered by the kernel", 0 },
+		{ "ring_full", "the sample ring was full", 0 },
+	};
+	static const struct pa_count stops[] = {
+		{ "complete", "reached the outermost frame", 930 },
+		{ "too_deep", "deeper than the walker goes", 20 },
+		{ "unreadable_stack", "the user stack could not be read", 50 },
+	};
+	struct pa_summary *m = &s->summary;
+
+	losses[0].count = env_number("FAKE_LOST", 0);
+	m->losses = losses;
+	m->nr_losses = 2;
+	m->ticks_lost = losses[0].count;
+	m->sideband_lost = env_number("FAKE_SIDEBAND_LOST", 0);
+	m->stops = stops;
+	m->nr_stops = getenv("FAKE_IDLE") ? 0 : 3;
+	m->samples = getenv("FAKE_IDLE") ? 0 : 1000;
+	m->ticks_idle = 6000;
+	m->ticks_other = 1000;
+	m->ticks_due = m->ticks_idle + m->ticks_other + m->samples + m->ticks_lost;
+}
+
+static void fill_names(struct pa_session *s)
+{
+	bool is_hostile = getenv("FAKE_HOSTILE");
+	struct pa_summary *m = &s->summary;
+
+	if (!m->samples)
+		return;
+	m->nr_stacks = 120;
+	m->nr_processes = 1;
+	m->stacks_complete = 930;
+	m->nr_locations = 400;
+	m->nr_locations_named = 380;
+	m->functions = is_hostile ? hostile_functions : functions;
+	m->nr_functions = is_hostile ? 1 : sizeof(functions) / sizeof(functions[0]);
+	m->unnamed = unnamed;
+	m->nr_unnamed = 1;
+}
+
+static void fill_summary(struct pa_session *s)
+{
+	s->summary = (struct pa_summary){
+		.sz = sizeof(s->summary),
+		.version = pa_version(),
+		.event = s->opts.event == PA_EVENT_CYCLES ? "cycles" : "cpu-clock",
+		.period = 10101010,
+		.sample_rate_hz = s->opts.sample_rate_hz,
+		.start_time_ns = 1700000000000000000ull,
+		.duration_ns = 10000 * NS_PER_MS,
+		.nr_cpus = 8,
+		.kernel_symbols = "/proc/kallsyms",
+		.outputs = s->outputs,
+		.agent_cpu_ns = 123 * NS_PER_MS,
+		.agent_peak_rss_bytes = 35 << 20,
+		.targets_exited = s->has_target_ended,
+	};
+	fill_counts(s);
+	fill_names(s);
+}
+
+/* Whether waiting was cut short by cancellation. */
+static bool wait_cancelled(struct pa_session *s, unsigned long ms)
+{
+	struct pollfd fd = { .fd = s->cancel_fd, .events = POLLIN };
+
+	return poll(&fd, 1, (int)ms) > 0;
+}
+
+static void sample(struct pa_session *s)
+{
+	struct pollfd fds[] = {
+		{ .fd = s->stop_fd, .events = POLLIN },
+		{ .fd = s->cancel_fd, .events = POLLIN },
+		{ .fd = s->target_fd, .events = POLLIN },
+	};
+	int ms = s->opts.duration_ns ? (int)env_number("FAKE_DURATION_MS", 20) : -1;
+
+	(void)poll(fds, 3, ms);
+	s->has_target_ended = fds[2].revents != 0;
+}
+
+static void *session_thread(void *arg)
+{
+	struct pa_session *s = arg;
+
+	log_all_levels(s);
+	sample(s);
+	s->phase = PA_PHASE_NAMING;
+	s->is_cancelled = wait_cancelled(s, env_number("FAKE_WRITING_MS", 0));
+	if (!s->is_cancelled) {
+		s->phase = PA_PHASE_WRITING;
+		fill_summary(s);
+		if (!getenv("FAKE_STOP_ERROR"))
+			write_output(s, "pprof", s->pprof_path);
+		write_output(s, "folded", s->folded_path);
+		s->has_summary = true;
+	}
+	s->phase = PA_PHASE_DONE;
+	(void)eventfd_write(s->done_fd, 1);
+	return NULL;
+}
+
+int pa_session_start(struct pa_session *s, struct pa_error *err)
+{
+	int r = env_error("FAKE_START_ERROR", ENOTSUP, err);
+
+	if (r < 0)
+		return r;
+	if (s->has_thread)
+		return -EALREADY;
+	s->phase = PA_PHASE_SAMPLING;
+	if (pthread_create(&s->thread, NULL, session_thread, s) != 0)
+		return -EAGAIN;
+	s->has_thread = true;
+	return 0;
+}
+
+int pa_session_event_fd(const struct pa_session *s)
+{
+	return s->done_fd;
+}
+
+int pa_session_request_stop(struct pa_session *s)
+{
+	return s->has_thread ? eventfd_write(s->stop_fd, 1) : -EINVAL;
+}
+
+int pa_session_cancel(struct pa_session *s)
+{
+	return eventfd_write(s->cancel_fd, 1);
+}
+
+static void join(struct pa_session *s)
+{
+	if (s->has_thread)
+		(void)pthread_join(s->thread, NULL);
+	s->has_thread = false;
+}
+
+int pa_session_stop(struct pa_session *s, struct pa_error *err)
+{
+	if (!s->has_thread)
+		return -EINVAL;
+	(void)pa_session_request_stop(s);
+	join(s);
+	return s->is_cancelled ? -ECANCELED : env_error("FAKE_STOP_ERROR", ENOSPC, err);
+}
+
+void pa_session_free(struct pa_session *s)
+{
+	if (!s)
+		return;
+	(void)pa_session_cancel(s);
+	join(s);
+	close(s->stop_fd);
+	close(s->cancel_fd);
+	close(s->done_fd);
+	if (s->target_fd >= 0)
+		close(s->target_fd);
+	free(s);
+}
+
+void pa_session_progress(const struct pa_session *s, struct pa_progress *ret_progress)
+{
+	*ret_progress = (struct pa_progress){
+		.sz = sizeof(*ret_progress),
+		.phase = (enum pa_phase)s->phase,
+		.elapsed_ns = 1500 * NS_PER_MS,
+		.duration_ns = s->opts.duration_ns,
+		.nr_samples = 1234,
+		.nr_stacks = 56,
+		.agent_cpu_ns = 15 * NS_PER_MS,
+	};
+}
+
+const struct pa_summary *pa_session_summary(const struct pa_session *s)
+{
+	return s->has_summary ? &s->summary : NULL;
+}
+
+int pa_doctor(const struct pa_options *opts, pa_check_fn fn, void *ctx)
+{
+	bool has_failed = env_number("FAKE_DOCTOR_FAILED", 0) > 0;
+	struct pa_check checks[] = {
+		{ PA_CHECK_OK, "kernel BTF", "present", NULL },
+		{ PA_CHECK_LIMITED, "kernel addresses", "hidden by kptr_restrict",
+		  "sysctl kernel.kptr_restrict=1" },
+		{ has_failed ? PA_CHECK_FAILED : PA_CHECK_OK, "privileges",
+		  has_failed ? "CAP_BPF is missing" : "all there",
+		  has_failed ? "run as root" : NULL },
+	};
+	char target[64];
+
+	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)
+		fn(ctx, &checks[i]);
+	if (opts->nr_pids) {
+		(void)snprintf(target, sizeof(target), "process %d", (int)opts->pids[0]);
+		fn(ctx, &(struct pa_check){ PA_CHECK_OK, target, "can be profiled", NULL });
+	}
+	return has_failed;
+}
+
+long pa_max_sample_rate(void)
+{
+	unsigned long hz = env_number("FAKE_MAX_RATE", 100000);
+
+	return hz ? (long)hz : -ENOENT;
+}
+
+const char *pa_version(void)
+{
+	return PERFAGENT_VERSION;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "cli/report.h"
+#include "cli/text.h"
+#include "tap.h"
+
+static const struct pa_function_stat functions[] = {
+	{ "hot", "/usr/bin/app", 60, 90 },
+	{ "\x1b[2Jevil\n", "/tmp/\x1b]0;evil\x07", 20, 20 },
+	{ "a_function_whose_name_is_far_too_long_for_any_terminal_that_is_eighty_columns_wide",
+	  "/usr/lib/a_library_with_a_long_name_of_its_own_that_takes_half_the_line.so", 10, 10 },
+};
+
+static const struct pa_unnamed_stat unnamed[] = {
+	{ "/opt/libstripped.so", 5, "it has no symbol table", "install its debug package" },
+};
+
+static const struct pa_output_stat outputs[] = { { "pprof", "app-on-cpu.pb.gz", 2048 } };
+
+static const struct pa_count stops[] = {
+	{ "complete", "reached the outermost frame", 90 },
+	{ "a", "stopped for a", 1 },
+	{ "b", "stopped for b", 4 },
+	{ "c", "stopped for c", 4 },
+	{ "d", "stopped for d", 1 },
+};
+
+static struct pa_count losses[] = { { "x", "lost by x", 0 }, { "y", "lost by y", 0 } };
+
+static struct pa_summary sample(void)
+{
+	losses[0].count = losses[1].count = 0;
+	return (struct pa_summary){
+		.sz = sizeof(struct pa_summary),
+		.version = "1",
+		.event = "cpu-clock",
+		.sample_rate_hz = 99,
+		.duration_ns = 10000000000,
+		.nr_cpus = 4,
+		.ticks_due = 1000,
+		.ticks_idle = 750,
+		.ticks_other = 150,
+		.samples = 100,
+		.losses = losses,
+		.nr_losses = 2,
+		.nr_stacks = 12,
+		.nr_processes = 1,
+		.stacks_complete = 90,
+		.stops = stops,
+		.nr_stops = 5,
+		.nr_locations = 10,
+		.nr_locations_named = 9,
+		.kernel_symbols = "kallsyms",
+		.functions = functions,
+		.nr_functions = 3,
+		.unnamed = unnamed,
+		.nr_unnamed = 1,
+		.outputs = outputs,
+		.nr_outputs = 1,
+		.agent_cpu_ns = 100000000,
+		.agent_peak_rss_bytes = 32 << 20,
+	};
+}
+
+/* The caller frees it. */
+static char *print(const struct pa_summary *s, const struct report_options *opts)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	must(f);
+	report_print(s, opts, f);
+	must(fclose(f) == 0 && text);
+	return text;
+}
+
+static void check_with(const struct pa_summary *s, const struct report_options *opts,
+		       const char *part, bool is_there, const char *what)
+{
+	char *text = print(s, opts);
+
+	if (!ok((strstr(text, part) != NULL) == is_there, "%s", what))
+		printf("# looked for '%s'\n", part);
+	free(text);
+}
+
+static const struct report_options wide = { .max_cols = TEXT_NO_LIMIT };
+
+static void has(const struct pa_summary *s, const char *part, const char *what)
+{
+	check_with(s, &wide, part, true, what);
+}
+
+static void has_not(const struct pa_summary *s, const char *part, const char *what)
+{
+	check_with(s, &wide, part, false, what);
+}
+
+static void test_numbers(void)
+{
+	struct pa_summary s = sample();
+
+	has(&s, "app-on-cpu.pb.gz (pprof, 2.0 KiB)", "files are named with their size");
+	has(&s, "25.0% busy (4 CPUs", "CPUs are busy when they are not idle");
+	has(&s, "10.0% of the CPU time, 0.40 CPUs", "the target has its share");
+	has(&s, "60.0%    90.0%  hot [app]", "functions have self, total, name and file");
+	has(&s,
+	    "90.0% complete\n         4.0% stopped for b\n         4.0% stopped for c\n"
+	    "         1.0% stopped for a\nnames",
+	    "the three most frequent stops follow, none twice");
+	has(&s, "/opt/libstripped.so: 5 samples (5.0%) without a name: it has no symbol table\n",
+	    "files without names say why");
+	has(&s, "fix: install its debug package", "… and the cure");
+	has(&s, "nothing was lost", "no loss is said");
+	has(&s, "1000 due = 750 idle + 150 other + 0 outside + 100 samples + 0 lost\n",
+	    "the account is shown");
+	has_not(&s, "do not add up", "a good account is not doubted");
+	has(&s, "0.10s of CPU time (1.0% of one CPU), 32.0 MiB", "the agent says its cost");
+	has_not(&s, "kallsyms", "without kernel frames, no source of kernel names");
+}
+
+static void test_losses(void)
+{
+	struct pa_summary s = sample();
+
+	losses[1].count = s.ticks_lost = 3;
+	s.ticks_due += 3;
+	has(&s, "3 ticks (0.30%): lost by y", "a loss is named");
+	has_not(&s, "lost by x", "a loss that did not occur is not");
+	has_not(&s, "nothing was lost", "nothing is said to be lost only when nothing was");
+	s.sideband_lost = 2;
+	has(&s, "2 records about processes", "lost side-band records are named");
+	s.ticks_due++;
+	has(&s, "do not add up", "an account that does not add up is said to be one");
+}
+
+static void test_cases(void)
+{
+	struct pa_summary s = sample();
+	struct report_options opts = wide;
+
+	opts.has_kernel_stacks = true;
+	check_with(&s, &opts, "kallsyms", true, "with kernel stacks, the source of their names");
+	opts.is_system_wide = true;
+	check_with(&s, &opts, "target ", false, "the whole machine has no share of itself");
+	opts.json_path = "x.json";
+	opts.json_size_bytes = 100;
+	check_with(&s, &opts, "x.json (json, 100 B)", true, "the summary's file is named");
+	s.event = "cycles";
+	has_not(&s, "busy", "cycles say nothing of idle CPUs");
+	s.samples = 0;
+	s.ticks_other = 250;
+	has(&s, "none: the target never ran", "no samples are explained");
+	has_not(&s, "nan", "no samples divide nothing by nothing");
+	s.ticks_due = s.ticks_idle = s.ticks_other = s.duration_ns = 0;
+	has_not(&s, "nan", "no ticks divide nothing by nothing");
+}
+
+static void test_hostile_names(void)
+{
+	struct pa_summary s = sample();
+	char *text = print(&s, &wide);
+	bool is_clean = true;
+
+	for (const char *p = text; *p; p++)
+		is_clean = is_clean && (*p == '\n' || (*p >= ' ' && *p <= '~'));
+	ok(is_clean, "no control character gets through");
+	ok(strstr(text, "?[2Jevil? [?]0;evil?]") != NULL, "a hostile name stays on its line");
+	free(text);
+}
+
+/* Paths and cures are there to be copied and are left whole; they begin these lines. */
+static bool may_be_long(const char *line)
+{
+	return !strncmp(line, "wrote", 5) || strstr(line, "fix: ");
+}
+
+static void test_width(uint32_t cols)
+{
+	struct pa_summary s = sample();
+	struct report_options opts = { .max_cols = cols };
+	char *text = print(&s, &opts), *save, *line;
+	size_t longest = 0;
+
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+		if (!may_be_long(line) && strlen(line) > longest)
+			longest = strlen(line);
+	ok(longest <= cols, "lines fit %u columns (%zu)", cols, longest);
+	free(text);
+}
+
+int main(void)
+{
+	test_numbers();
+	test_losses();
+	test_cases();
+	test_hostile_names();
+	test_width(200);
+	test_width(80);
+	test_width(40);
+	return tap_done();
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <locale.h>
+#include <string.h>
+
+#include "cli/text.h"
+#include "tap.h"
+
+/* What text_put() writes, and in *ret_cols what it says it used. */
+static const char *put(const char *s, uint32_t max_cols, uint32_t *ret_cols)
+{
+	static char text[256];
+	FILE *f = fmemopen(text, sizeof(text), "w");
+
+	must(f);
+	text[0] = '\0'; /* writing nothing writes no NUL either */
+	*ret_cols = text_put(f, s, max_cols);
+	must(fclose(f) == 0);
+	return text;
+}
+
+static void check(const char *s, uint32_t max_cols, const char *expected, const char *what)
+{
+	uint32_t cols;
+	const char *text = put(s, max_cols, &cols);
+
+	ok(!strcmp(text, expected), "%s", what);
+	ok(cols <= max_cols, "… and fits");
+}
+
+static void test_cutting(void)
+{
+	check("compute", 7, "compute", "what fits is left as it is");
+	check("compute", 6, "com...", "what does not ends in dots");
+	check("compute", 3, "...", "three columns are dots only");
+	check("compute", 2, "co", "two columns have no room for dots");
+	check("compute", 0, "", "no columns show nothing");
+	check("compute", TEXT_NO_LIMIT, "compute", "without a limit nothing is cut");
+	check("", 10, "", "nothing stays nothing");
+}
+
+static void test_harmless(void)
+{
+	check("\x1b[31mred\x1b[0m", 40, "?[31mred?[0m", "an escape sequence is defused");
+	check("a\nb\rc\td\x7f", 40, "a?b?c?d?", "control characters are defused");
+	check("a\xff\xfe", 40, "a??", "bytes that are no character are defused");
+	check("a\xe2\x80", 40, "a??", "a character cut off at the end is defused");
+}
+
+static void test_utf8(void)
+{
+	if (!setlocale(LC_CTYPE, "C.UTF-8")) {
+		tap_skip("needs the C.UTF-8 locale");
+		return;
+	}
+	check("gr\xc3\xb6\xc3\x9f"
+	      "e",
+	      5,
+	      "gr\xc3\xb6\xc3\x9f"
+	      "e",
+	      "letters count as columns");
+	check("\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2", 6, "\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2",
+	      "wide characters count twice");
+	check("\xe6\xbc\xa2\xe5\xad\x97\xe6\xbc\xa2", 5, "\xe6\xbc\xa2...",
+	      "a wide character is never halved");
+	check("a\xe2\x80\xae"
+	      "b",
+	      40, "a?b", "a reversal of direction is defused");
+	check("a\xe2\x80\x8b"
+	      "b",
+	      40, "a?b", "an invisible space is shown");
+	check("a\xc2\x9b"
+	      "31m",
+	      40, "a?31m", "a control character of the upper half is defused");
+	check("a\xed\xa0\x80", 40, "a???", "a surrogate is no character");
+	setlocale(LC_CTYPE, "C");
+}
+
+static void check_size(uint64_t size_bytes, const char *expected)
+{
+	char text[TEXT_SIZE_SIZE];
+
+	ok(!strcmp(text_size(size_bytes, text), expected), "%llu bytes are %s (%s)",
+	   (unsigned long long)size_bytes, expected, text);
+}
+
+static void test_sizes(void)
+{
+	check_size(0, "0 B");
+	check_size(1023, "1023 B");
+	check_size(1024, "1.0 KiB");
+	check_size(12600, "12.3 KiB");
+	check_size((1 << 20) - 1, "1.0 MiB");
+	check_size(UINT64_MAX, "16.0 EiB");
+}
+
+static void test_base_names(void)
+{
+	ok(!strcmp(text_base_name("/usr/bin/app"), "app"), "a path is shown by its last part");
+	ok(!strcmp(text_base_name("[kernel]"), "[kernel]"), "what is no path is left as it is");
+	ok(!strcmp(text_base_name("/usr/"), "/usr/"),
+	   "a path without a last part is left as it is");
+}
+
+int main(void)
+{
+	test_cutting();
+	test_harmless();
+	test_utf8();
+	test_sizes();
+	test_base_names();
+	ok(text_percent(1, 0) == 0, "a share of nothing is 0");
+	return tap_done();
+}
