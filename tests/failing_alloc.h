@@ -6,8 +6,12 @@
 #ifndef TESTS_FAILING_ALLOC_H
 #define TESTS_FAILING_ALLOC_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static unsigned long nr_allocations; /* since it was set to 0 */
 static unsigned long fail_at;        /* the one that fails; 0: none */
@@ -25,6 +29,10 @@ void *__wrap_realloc(void *p, size_t size);
 void *__wrap_reallocarray(void *p, size_t nr, size_t size);
 char *__wrap_strdup(const char *s);
 void __wrap_free(void *p);
+
+char *__real_strndup(const char *s, size_t n);
+char *__wrap_strndup(const char *s, size_t n);
+int __wrap_asprintf(char **to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 static bool fails(void)
 {
@@ -67,6 +75,25 @@ void *__wrap_reallocarray(void *p, size_t nr, size_t size)
 char *__wrap_strdup(const char *s)
 {
 	return fails() ? NULL : counted(__real_strdup(s));
+}
+
+char *__wrap_strndup(const char *s, size_t n)
+{
+	return fails() ? NULL : counted(__real_strndup(s, n));
+}
+
+int __wrap_asprintf(char **to, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	if (fails())
+		return -1;
+	va_start(ap, fmt);
+	n = vasprintf(to, fmt, ap);
+	va_end(ap);
+	nr_live += n >= 0;
+	return n;
 }
 
 void __wrap_free(void *p)

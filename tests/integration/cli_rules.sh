@@ -2,17 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the command line accepts, what it says when it does not, and how it ends.
 #
-#   cli_rules.sh PERF_AGENT [PERF_AGENT_FAKE]
+#   cli_rules.sh PERF_AGENT [PERF_AGENT_FAKE [DOCS]]
 #
 # The rules that need no kernel are tried on PERF_AGENT; the rest on PERF_AGENT_FAKE, the same
 # program on a library whose behaviour the FAKE_* variables choose (tests/unit/fake_perfagent.c).
+# DOCS is the folder of the manual, which must tell what the program knows.
 set -u
 
-agent=$1
-fake=${2-}
-dir=$(mktemp -d) || exit 99
+# bail_out WHY: without these nothing below means anything.
+bail_out() {
+	echo "Bail out! $1"
+	exit 99
+}
+
+[ -x "$1" ] || bail_out "no program '$1'"
+agent=$(realpath "$1")
+fake=${2:+$(realpath "$2")}
+docs=${3:+$(realpath "$3")}
+dir=$(mktemp -d) || bail_out "no temporary directory"
+cd "$dir" || bail_out "no temporary directory"
 trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 99
 unset SUDO_UID SUDO_GID
 nr=0
 failed=0
@@ -457,6 +466,33 @@ test_terminal() {
 	ok $? "... -q shows none"
 }
 
+test_docs() {
+	run --help
+	grep -Eo -- '--[a-z-]+' out | sort -u >listed
+	while read -r option; do
+		grep -Fq -- "*$option*" "$docs/perf-agent.1.scd"
+		ok $? "the manual knows $option"
+		grep -Eq -- "$option( |'|$)" "$docs/perf-agent.bash-completion"
+		ok $? "... and so does the completion"
+	done <listed
+	run -q --profile -a --json
+	python3 - out "$docs/json-schema.md" 2>err <<-'EOF'
+		import json, re, sys
+		summary = json.load(open(sys.argv[1]))
+		rows = re.findall(r"^\| `([a-z_\[\].]+)` \| ([a-z]+)", open(sys.argv[2]).read(), re.M)
+		keys = set(summary)
+		for name in ("functions", "unnamed", "outputs"):
+		    keys |= {f"{name}[].{key}" for key in summary[name][0]}
+		documented = {name for name, _ in rows}
+		assert keys == documented, keys ^ documented
+		types = {"string": str, "integer": int, "boolean": bool, "array": list}
+		for name, kind in rows:
+		    if "[" not in name and summary[name] is not None:
+		        assert type(summary[name]) is types[kind], name
+	EOF
+	ok $? "the schema describes the fields that are written, and no others"
+}
+
 test_usage
 test_usage_values
 test_usage_outputs
@@ -473,6 +509,9 @@ if [ -n "$fake" ]; then
 	test_signals
 	test_closed_descriptors
 	test_terminal
+fi
+if [ -n "$docs" ]; then
+	test_docs
 fi
 echo "1..$nr"
 [ "$failed" -eq 0 ]

@@ -58,6 +58,7 @@ def workdir():
 
 def prog(name, *args, **kwargs):
     """A test program, started. Ended with the test if need be."""
+    kwargs.setdefault("stdout", subprocess.DEVNULL)
     p = subprocess.Popen([os.path.join(PROGS, name), *map(str, args)], **kwargs)
     import atexit
     atexit.register(end, p)
@@ -125,6 +126,6 @@ def stop(p, sig=signal.SIGINT):
 
 def adds_up(summary):
     """ticks due = idle + other + outside + samples + losses, from the summary's own numbers."""
-    t = summary["ticks"]
-    return t["due"] == (t["idle"] + t["other"] + t["outside"] + t["samples"]
-                        + sum(x["count"] for x in t["losses"]))
+    return summary["ticks_due"] == (
+        summary["ticks_idle"] + summary["ticks_other"] + summary["ticks_outside"]
+        + summary["samples"] + sum(x["count"] for x in summary["losses"]))

@@ -38,7 +38,7 @@ run = finish_agent(run)
 truth = read_truth(truth_path)
 p = run.profile
 ok(run.status == 0 and adds_up(run.summary), "the agent ends well and adds up")
-ok(run.summary["sideband"]["lost"] == 0, "no side-band record was lost")
+ok(run.summary["sideband_lost"] == 0, "no side-band record was lost")
 ok(sum(len(x) for x in truth.values()) == COUNT, f"{COUNT} processes are in the driver's list")
 
 total = right = wrong = unplaced = frames = named = 0
