@@ -68,10 +68,14 @@ static void decode_inode(struct cursor *c, struct sideband_event *e)
 	e->generation = cursor_u64(c);
 }
 
-static int decode_mmap2(struct cursor *c, uint16_t misc, bool wants_build_id,
+/*
+ * Two events tell of each mapping: one its inode, the other its build-id where it has one. Which is
+ * which is told by the event: the kernel leaves the build-id mark of one event's record on the next
+ * one's (seen on 6.18).
+ */
+static int decode_mmap2(struct cursor *c, uint16_t misc, bool is_build_id_event,
 			struct sideband_event *e)
 {
-	bool has_build_id = misc & PERF_RECORD_MISC_MMAP_BUILD_ID;
 	uint64_t len;
 
 	e->pid = (pid_t)cursor_u32(c);
@@ -80,7 +84,7 @@ static int decode_mmap2(struct cursor *c, uint16_t misc, bool wants_build_id,
 	len = cursor_u64(c);
 	e->end = e->start + len;
 	e->offset = cursor_u64(c);
-	if (has_build_id)
+	if (is_build_id_event)
 		decode_build_id(c, e);
 	else
 		decode_inode(c, e);
@@ -88,8 +92,7 @@ static int decode_mmap2(struct cursor *c, uint16_t misc, bool wants_build_id,
 	e->path = cursor_str(c);
 	if (c->bad || e->end < e->start)
 		return -EBADMSG;
-	/* Two events tell of each mapping, one its inode, the other its build-id where it has one. */
-	return wants_build_id == has_build_id;
+	return !is_build_id_event || (misc & PERF_RECORD_MISC_MMAP_BUILD_ID);
 }
 
 static int decode_lost(struct cursor *c, struct sideband_event *e)

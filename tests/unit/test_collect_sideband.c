@@ -87,6 +87,9 @@ static void test_mmap(void)
 	r = mmap2(0, false, "/x\0\0\0\0\0\0", 8);
 	ok(finish(&r, 5, BUILD_ID_EVENT, &e) == 0,
 	   "the second event is silent where there is no build-id");
+	r = mmap2(PERF_RECORD_MISC_MMAP_BUILD_ID, false, "/x\0\0\0\0\0\0", 8);
+	ok(finish(&r, 5, OTHER_EVENT, &e) == 1 && e.type == SIDEBAND_MMAP && e.inode == 4711,
+	   "a build-id mark left over from the other event's record is not believed");
 	r = mmap2(0, false, "no end", 6);
 	r.h.size = (__u16)(r.h.size + 2);
 	memset(r.bytes + r.h.size - sizeof(r.h) - 8, 'x', 8);
