@@ -56,13 +56,18 @@ char *__wrap_strdup(const char *s)
 
 static char path[] = "/tmp/test_symbolize_alloc.XXXXXX";
 
-static int resolve_and_free(struct symbolizer *s, uint64_t addr)
+/* -EPROTO: a name is wrong. */
+static int resolve_and_free(struct symbolizer *s, uint64_t addr, const char *name)
 {
 	struct symbol_result r;
 	int res = s->ops->resolve(s, addr, &r);
 
+	if (res == 0 && strcmp(r.frames[0].name, name) != 0)
+		res = -EPROTO;
 	if (res == 0)
-		res = s->ops->resolve(s, addr + 0x100000, &r);
+		res = s->ops->resolve(s, 0xabc, &r);
+	if (res == 0 && strcmp(r.frames[0].name, "0xabc") != 0)
+		res = -EPROTO;
 	symbolizer_free(s);
 	return res;
 }
@@ -73,7 +78,7 @@ static int use_kernel(void *ctx)
 	const char *source;
 	int r = symbolizer_new_kernel(path, &s, &source);
 
-	return r < 0 ? r : resolve_and_free(s, 0xffffffff81000000);
+	return r < 0 ? r : resolve_and_free(s, 0xffffffff81000000, "foo::bar");
 }
 
 static int use_elf(void *ctx)
@@ -87,7 +92,7 @@ static int use_elf(void *ctx)
 		return r;
 	r = symbolizer_new_elf(img, "file", &s);
 	if (r == 0)
-		r = resolve_and_free(s, 0x1000);
+		r = resolve_and_free(s, 0x1000, "f()");
 	elf_image_free(img);
 	return r;
 }
@@ -118,7 +123,7 @@ static void write_kallsyms(int nr)
 	fprintf(f, "ffffffff81000000 T _RNvC3foo3bar\n");
 	for (int i = 1; i < nr; i++)
 		fprintf(f, "%016" PRIx64 " T f_%d\t[m]\n",
-			0xffffffff81000000 + 16 * (uint64_t)(i ^ 1), i);
+			0xffffffff81000100 + 16 * (uint64_t)(i ^ 1), i);
 	must(fclose(f) == 0);
 }
 
