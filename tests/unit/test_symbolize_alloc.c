@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Linked with --wrap: every allocation of the library passes here, is counted, and can be refused. */
+/* Linked with --wrap: every allocation of the library passes here and can be refused. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
