@@ -269,14 +269,3 @@ int elf_image_offset_of(const struct elf_image *img, uint64_t vaddr, uint64_t *r
 	}
 	return -ENOENT;
 }
-
-bool elf_image_is_code(const struct elf_image *img, uint64_t vaddr)
-{
-	for (size_t i = 0; i < img->nr_loads; i++) {
-		const struct elf_segment *s = &img->loads[i];
-
-		if ((s->flags & PF_X) && vaddr >= s->vaddr && vaddr - s->vaddr < s->memsz)
-			return true;
-	}
-	return false;
-}

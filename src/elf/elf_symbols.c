@@ -46,9 +46,8 @@ static int table_init(struct table *t, const struct elf_image *img,
 
 static bool is_in_code_section(const struct elf_image *img, const Elf64_Sym *sym)
 {
-	/* The index is in a table of its own then; only files with 65,000 sections have it. */
-	if (sym->st_shndx == SHN_XINDEX)
-		return elf_image_is_code(img, sym->st_value);
+	/* SHN_XINDEX, of files with 65,000 sections, is not looked up: no linked file has labels
+	 * there that matter. */
 	return sym->st_shndx < img->nr_sections &&
 	       (img->sections[sym->st_shndx].flags & SHF_EXECINSTR);
 }

@@ -18,7 +18,7 @@
 #include "symbolize/symbolize_internal.h"
 
 #define INDEX_MAX_SYMBOLS (16u << 20)
-#define INDEX_MAX_PIECES (2 * INDEX_MAX_SYMBOLS)
+#define INDEX_MAX_PIECES (2ul * INDEX_MAX_SYMBOLS) /* one ends where a symbol begins or ends */
 #define INDEX_MAX_NAME_BYTES (512u << 20)
 /* Symbols may share one string, so names can be longer than the file. Real files stay below one
  * time their size; a small file must not cost much memory. */

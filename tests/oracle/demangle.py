@@ -19,8 +19,8 @@ def check(tap, path):
     names = mangled_names(path)
     if not names:
         return
-    run = subprocess.run(["c++filt", "--no-verbose"], input="\n".join(names) + "\n", capture_output=True,
-                         check=True, encoding="latin-1")
+    run = subprocess.run(["c++filt", "--no-verbose"], input="\n".join(names) + "\n",
+                         capture_output=True, check=True, encoding="latin-1")
     compare(tap, path.rsplit("/", 1)[-1], names, ask(["demangle"], names),
             run.stdout.split("\n")[:-1])
 
