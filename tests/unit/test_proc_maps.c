@@ -163,7 +163,7 @@ static int compare(void *ctx, const struct maps_entry *e)
 
 static void test_agrees_with_scanf(void)
 {
-	static char text[1 << 20];
+	static char text[1 << 20], copy[1 << 20]; /* parsing modifies the text */
 	FILE *f = fopen("/proc/self/maps", "re");
 	FILE *again;
 	uint64_t nr_bad;
@@ -175,10 +175,10 @@ static void test_agrees_with_scanf(void)
 	}
 	n = fread(text, 1, sizeof(text), f);
 	fclose(f);
-	again = fmemopen(text, n, "r");
-	must(again && n > 0 && n < sizeof(text));
-	setvbuf(again, NULL, _IOFBF, sizeof(text)); /* reads all before the text is modified */
-	ungetc(fgetc(again), again);
+	must(n > 0 && n < sizeof(text));
+	memcpy(copy, text, n);
+	again = fmemopen(copy, n, "r");
+	must(again);
 	ok(maps_parse(text, n, compare, again, &nr_bad) == 0 && nr_bad == 0,
 	   "our own maps read the same by scanf");
 	fclose(again);
