@@ -17,15 +17,6 @@
 #define NODES_PER_LEVEL 32
 #define MAX_IDLE_NODES 4096
 
-struct maptree_node {
-	struct mapping m;
-	struct maptree_node *left;  /* owned reference; next in the chain of spare nodes */
-	struct maptree_node *right; /* owned reference */
-	uint32_t refs;
-	uint32_t nr; /* in this subtree */
-	uint8_t height;
-};
-
 /* ---- nodes ---- */
 
 static int pool_reserve(struct maptree_pool *pool, uint32_t nr)
