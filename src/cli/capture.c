@@ -276,6 +276,7 @@ static int run(struct capture *c)
 	}
 	if (c->abort_signal) {
 		(void)pa_session_cancel(c->session);
+		console_note(&c->console, "aborted by a second signal");
 		return EXIT_STATUS_SIGNAL + c->abort_signal;
 	}
 	if (status == EXIT_STATUS_OK && c->command.has_ended)

@@ -23,12 +23,17 @@ void console_init(struct console *c, bool quiet, unsigned int verbosity)
 		c->max_level = verbosity > 1 ? PA_LOG_DEBUG : PA_LOG_INFO;
 }
 
-/* Spaces instead of an escape sequence: they work on every terminal. */
+/*
+ * Spaces instead of an escape sequence: they work on every terminal. All columns but the last, which
+ * would wrap the line. The cursor always rests in the first, so that an echoed ^C is written over.
+ */
 static void erase_status(struct console *c)
 {
-	if (c->shown_cols)
-		(void)fprintf(stderr, "\r%*s\r", (int)c->shown_cols, "");
-	c->shown_cols = 0;
+	uint32_t columns = text_terminal_columns(STDERR_FILENO);
+
+	if (c->has_status && columns)
+		(void)fprintf(stderr, "\r%*s\r", (int)columns - 1, "");
+	c->has_status = false;
 }
 
 static void put_line(struct console *c, const char *prefix, const char *text)
@@ -82,10 +87,9 @@ void console_status(struct console *c, const char *text)
 		return;
 	pthread_mutex_lock(&c->lock);
 	(void)fputc('\r', stderr);
-	cols = text_put(stderr, text, columns - 1); /* the last column would wrap the line */
-	if (c->shown_cols > cols && c->shown_cols < columns)
-		(void)fprintf(stderr, "%*s", (int)(c->shown_cols - cols), "");
-	c->shown_cols = cols;
+	cols = text_put(stderr, text, columns - 1);
+	(void)fprintf(stderr, "%*s\r", (int)(columns - 1 - cols), "");
+	c->has_status = true;
 	(void)fflush(stderr);
 	pthread_mutex_unlock(&c->lock);
 }

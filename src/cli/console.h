@@ -10,8 +10,8 @@
 #include <pthread.h>
 
 struct console {
-	pthread_mutex_t lock; /* over the stream and shown_cols */
-	uint32_t shown_cols;  /* of the status line; 0: there is none */
+	pthread_mutex_t lock; /* over the stream and has_status */
+	bool has_status;      /* a status line is shown */
 	enum pa_log_level max_level;
 	bool is_quiet;
 	bool is_live; /* a terminal, and not quiet: status lines are shown */

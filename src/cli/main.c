@@ -11,14 +11,16 @@
 #include "cli/exit_status.h"
 #include "cli/options.h"
 
-/* A file opened later must not land on a standard descriptor that the caller had closed. The
- * command does not inherit these. */
+/*
+ * A file opened later must not land on a standard descriptor that the caller had closed. Read-only:
+ * output that was asked for there is still an error. The command does not inherit these.
+ */
 static bool open_standard_fds(void)
 {
 	int fd;
 
 	do {
-		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	} while (fd >= 0 && fd <= STDERR_FILENO);
 	if (fd < 0)
 		return false;

@@ -15,6 +15,16 @@ int rules_stray_argument(const char *arg)
 	return usage_error(arg, "stray argument; a command to run goes after --");
 }
 
+static int check_command(const struct options *o)
+{
+	if (o->command && !o->command[0])
+		return usage_error("--",
+				   "a command is required after it; write -- COMMAND [ARG...]");
+	if (o->command && !o->command[0][0])
+		return usage_error("--", "the command is empty; write -- COMMAND [ARG...]");
+	return 0;
+}
+
 static int check_target(const struct options *o)
 {
 	const char *what = NULL;
@@ -27,11 +37,6 @@ static int check_target(const struct options *o)
 		what = "-a/--all and -- COMMAND";
 	if (what)
 		return usage_error(what, "mutually exclusive; give one of " TARGET_FLAGS);
-	if (o->command && !o->command[0])
-		return usage_error("--",
-				   "a command is required after it; write -- COMMAND [ARG...]");
-	if (o->command && !o->command[0][0])
-		return usage_error("--", "the command is empty; write -- COMMAND [ARG...]");
 	if (!o->nr_pids && !o->all && !o->command)
 		return usage_error(TARGET_FLAGS, "one of them is required; name what to profile");
 	return 0;
@@ -84,6 +89,8 @@ int rules_check(const struct options *o)
 {
 	int r = check_target(o);
 
+	if (r == 0)
+		r = check_command(o);
 	if (r == 0)
 		r = check_what_to_record(o);
 	if (r == 0)

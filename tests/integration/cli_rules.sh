@@ -379,6 +379,13 @@ test_command() {
 	ls /proc/self/fd >expected 2>err
 	diff expected out >err
 	ok $? "... the command has no descriptors of the agent"
+	if env --ignore-signal=CHLD true 2>/dev/null; then
+		env --ignore-signal=CHLD "$agent" -q -- sh -c 'exit 7' 2>err
+		[ $? -eq 7 ]
+		ok $? "a command's status is seen though SIGCHLD was ignored"
+	else
+		skip "a command's status is seen though SIGCHLD was ignored" "needs env --ignore-signal"
+	fi
 	FAKE_DURATION_MS=1 status 5 -d 1s -- sh -c 'sleep 0.3; echo done; exit 5'
 	prints 'done'
 	says 'waiting for .sh. \(PID [0-9]+\)'
@@ -419,10 +426,9 @@ test_signals() {
 	done
 	rm -f s.pb.gz
 	FAKE_WRITING_MS=60000 FAKE_DURATION_MS=60000 start --profile -a -o s.pb.gz
-	kill -TERM $pid
-	sleep 0.2 # two signals at once would be one
-	kill -TERM $pid
-	ended 143 "a second SIGTERM aborts"
+	kill -INT $pid
+	kill -TERM $pid # not INT again: two of a kind at once would be one
+	ended 143 "a second signal aborts"
 	[ ! -e s.pb.gz ]
 	ok $? "... and writes nothing"
 	rm -f s.pb.gz
@@ -444,6 +450,20 @@ test_closed_descriptors() {
 	ok $? "closed standard descriptors do no harm"
 	[ "$(cat c.pb.gz)" = 'a profile' ] && python3 -m json.tool c.json >/dev/null
 	ok $? "... and nothing lands in the wrong file"
+	"$agent" -q --profile -a --json >&- 2>err
+	[ $? -eq 1 ] && grep -q 'cannot write .standard output.: Bad file descriptor' err
+	ok $? "... but a summary that should go there is an error"
+	FAKE_DURATION_MS=60000 "$agent" --profile -a >out 2>&- </dev/null &
+	pid=$!
+	i=0
+	while [ "$(readlink /proc/$pid/fd/2)" != /dev/null ] && [ $i -lt 200 ]; do
+		sleep 0.05
+		i=$((i + 1))
+	done
+	[ "$(readlink /proc/$pid/fd/2)" = /dev/null ]
+	ok $? "... no other file takes their numbers"
+	kill -TERM $pid
+	wait $pid
 }
 
 test_terminal() {

@@ -95,6 +95,32 @@ static void test_values(json_t *j)
 	ok(json_is_array(json_object_get(j, "stops")), "an empty list is a list");
 }
 
+static long nr_allocs_left; /* before one fails; below 0: none does */
+
+static void *failing_malloc(size_t n)
+{
+	if (nr_allocs_left == 0)
+		return NULL;
+	nr_allocs_left--;
+	return malloc(n);
+}
+
+static void test_memory(const struct pa_summary *s)
+{
+	char *text = NULL;
+	int r = -ENOMEM;
+	long n;
+
+	json_set_alloc_funcs(failing_malloc, free);
+	for (n = 0; r == -ENOMEM && n < 100000; n++) {
+		nr_allocs_left = n;
+		r = report_json(s, "an error", &text);
+	}
+	nr_allocs_left = -1;
+	ok(r == 0 && text, "each of %ld allocations may fail, then it works", n);
+	free(text);
+}
+
 int main(void)
 {
 	struct pa_summary s = sample();
@@ -109,5 +135,6 @@ int main(void)
 	ok(!strcmp(json_string_value(json_object_get(j, "error")), "the disk is full"),
 	   "an error is told");
 	json_decref(j);
+	test_memory(&s);
 	return tap_done();
 }
