@@ -47,7 +47,7 @@ static inline void closep(int *fd)
 static inline void fclosep(FILE **f)
 {
 	if (*f)
-		fclose(*f);
+		(void)fclose(*f); /* what was to be kept has been closed by hand */
 }
 
 #endif

@@ -132,4 +132,28 @@ fails shell "an unquoted parameter in a script without a suffix"
 printf 'it was %s\n' 'recie''ved' | file README.md
 fails spelling "a misspelt word"
 
+# What ./check counts, from a log as meson writes it.
+counts() {
+	printf '%s\n' "$2" | file log.json
+	got=$("$scripts/count_tests" L "$tree/log.json" | cut -f 1 | sort | uniq -c |
+		awk '{ printf "%s%s %s", sep, $1, $2; sep = ", " }')
+	[ "$got" = "$1" ]
+	ok $? "count_tests: $3"
+	[ "$got" = "$1" ] || echo "# got: $got"
+	clear_tree
+}
+
+counts '2 pass' '{"name": "a", "result": "OK", "stdout": "ok 1 - x\nok 2 - y\n1..2\n"}' \
+	"each check of a TAP test counts"
+counts '1 fail, 1 pass' '{"name": "a", "result": "FAIL", "stdout": "ok 1 - x\nnot ok 2 - y\n1..2\n"}' \
+	"a failed check is one failure, not two"
+counts '1 fail, 2 pass' '{"name": "a", "result": "ERROR", "stdout": "ok 1\nok 2\n1..2\n"}' \
+	"a bad exit status after good checks is a failure"
+counts '1 pass, 1 skip' '{"name": "a", "result": "OK", "stdout": "ok 1 - x\nok 2 # SKIP no perf\n1..2\n"}' \
+	"a skipped check is not a passed one"
+counts '1 skip' '{"name": "a", "result": "SKIP", "stdout": "1..0 # SKIP no perf\n"}' \
+	"a test that is skipped as a whole counts once"
+counts '1 skip' '{"name": "a", "result": "SKIP", "stdout": "no tool\n"}' "a skip without TAP counts once"
+counts '1 fail' '{"name": "a", "result": "TIMEOUT"}' "a test that never ends is a failure"
+
 echo "1..$nr"
