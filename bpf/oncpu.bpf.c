@@ -39,22 +39,26 @@ static __always_inline void add_user_stack(struct bpf_perf_event_data *ctx, stru
 	s->sample.nr_user = 0;
 	if (s->sample.flags & PA_SAMPLE_KERNEL_TASK)
 		s->sample.stop = PA_STOP_KERNEL;
-	else if (!BPF_CORE_READ(task, mm))
-		s->sample.stop = PA_STOP_NO_MM;
+	else if (BPF_CORE_READ_BITFIELD_PROBED(task, in_execve))
+		s->sample.stop = PA_STOP_EXEC; /* the registers are of the image that goes */
 	else if (user_regs(ctx, task, &regs))
 		s->sample.stop = PA_STOP_STACK_FAULT;
 	else if (regs.is_compat)
 		s->sample.stop = PA_STOP_COMPAT;
+	else if (!BPF_CORE_READ(task, mm))
+		pa_walk_leaf(s, &regs, PA_STOP_NO_MM);
 	else
 		pa_walk(s, &regs);
 }
 
-/* Where in the kernel: the stack if asked for; else the one address of a task that has no user
- * stack to show. */
+/* Where in the kernel: the stack if asked for; else the one address of a sample that has no user
+ * frame to show. The user stack comes behind it, so whether there will be one is asked first. */
 static __always_inline void add_kernel_stack(struct bpf_perf_event_data *ctx, struct pa_scratch *s,
-					     bool has_user_stack)
+					     struct task_struct *task)
 {
 	struct pa_sample *rec = &s->sample;
+	bool has_user_frame = !(rec->flags & PA_SAMPLE_KERNEL_TASK) &&
+			      !BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
 	long n;
 
 	rec->nr_kernel = 0;
@@ -65,7 +69,7 @@ static __always_inline void add_kernel_stack(struct bpf_perf_event_data *ctx, st
 		if (n > 0)
 			rec->nr_kernel = (u32)n / sizeof(u64);
 	}
-	if (!rec->nr_kernel && (cfg.kernel_stacks || !has_user_stack)) {
+	if (!rec->nr_kernel && (cfg.kernel_stacks || !has_user_frame)) {
 		rec->pcs[0] = ctx_pc(ctx);
 		rec->nr_kernel = 1;
 	}
@@ -105,8 +109,7 @@ static __always_inline void sample(struct bpf_perf_event_data *ctx, struct pa_ti
 	if (!s)
 		return; /* cannot be: an array's element 0 exists */
 	fill_header(ctx, &s->sample, task, pid);
-	add_kernel_stack(ctx, s,
-			 !(s->sample.flags & PA_SAMPLE_KERNEL_TASK) && BPF_CORE_READ(task, mm));
+	add_kernel_stack(ctx, s, task);
 	add_user_stack(ctx, s, task);
 	if (submit(&s->sample))
 		st->ring_full++;

@@ -60,6 +60,7 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct signal_struct *signal;
 	char comm[16];
+	unsigned int in_execve : 1; /* from the beginning of execve() to its end */
 };
 
 #if defined(__TARGET_ARCH_x86)

@@ -13,6 +13,17 @@ struct pa_user_regs {
 	bool is_compat; /* a 32-bit task */
 };
 
+/* The sampled address alone: the stack below it is gone, or not ours to walk. */
+static __always_inline void pa_walk_leaf(struct pa_scratch *s, const struct pa_user_regs *regs,
+					 u8 stop)
+{
+	struct pa_sample *rec = &s->sample;
+
+	rec->pcs[rec->nr_kernel & (PA_PCS_SLOTS - 1)] = regs->pc | PA_PC_EXACT;
+	rec->nr_user = 1;
+	rec->stop = stop;
+}
+
 /*
  * Walks from regs; appends to the sample in the scratch behind its kernel pcs, sets nr_user and
  * stop. The loop's bound is the number of frames a record holds; the step itself ends the walk with
@@ -20,20 +31,18 @@ struct pa_user_regs {
  */
 static __always_inline void pa_walk(struct pa_scratch *s, const struct pa_user_regs *regs)
 {
-	struct pa_sample *rec = &s->sample;
-
+	pa_walk_leaf(s, regs, PA_STOP_TOO_DEEP);
 	s->walk.pc = regs->pc;
 	s->walk.sp = regs->sp;
 	s->walk.fp = regs->fp;
 	s->walk.nr = 1;
 	s->walk.stop = PA_STOP_TOO_DEEP;
-	rec->pcs[rec->nr_kernel & (PA_PCS_SLOTS - 1)] = regs->pc | PA_PC_EXACT;
 	for (u32 i = 0; i < PA_MAX_USER_FRAMES; i++) {
 		if (!pa_walk_step(i))
 			break;
 	}
-	rec->nr_user = s->walk.nr;
-	rec->stop = s->walk.stop;
+	s->sample.nr_user = s->walk.nr;
+	s->sample.stop = s->walk.stop;
 }
 
 #endif
