@@ -9,7 +9,11 @@
 #include <unistd.h>
 
 #include "collect/features.h"
+/* Made by bpftool, which casts constness away. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wcast-qual"
 #include "perfagent.skel.h"
+#pragma GCC diagnostic pop
 
 /* include/linux/sched.h: PF_KTHREAD; io workers are threads of their process since 5.12, other
  * workers (vhost) since 6.4, each with a flag that meant something else before. */
