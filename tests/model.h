@@ -79,6 +79,18 @@ static uint32_t model_labels(struct profile *p, const char *comm, int64_t pid)
 	return id;
 }
 
+/* One label that is a number with a unit. */
+__attribute__((unused)) static uint32_t model_unit_label(struct profile *p, int64_t bytes)
+{
+	struct profile_label l = { .key = model_string(p, "size"),
+				   .num = bytes,
+				   .unit = model_string(p, "bytes") };
+	uint32_t id;
+
+	must(profile_label_set(p, &l, 1, &id) == 0);
+	return id;
+}
+
 /* n samples of 10 ms with this stack, leaf first. */
 static void model_add(struct profile *p, const uint32_t *stack, uint32_t nr, uint32_t labels,
 		      int64_t n)
@@ -183,7 +195,8 @@ __attribute__((unused)) static struct profile *model_large(uint64_t seed)
 		char comm[16];
 
 		snprintf(comm, sizeof(comm), "thread-%d", i);
-		labels[i] = model_labels(p, comm, i == 5 ? INT64_MIN : i);
+		labels[i] = i == 7 ? model_unit_label(p, 4096)
+				   : model_labels(p, comm, i == 5 ? INT64_MIN : i);
 	}
 	for (int i = 0; i < 5000; i++) {
 		uint32_t nr = model_random(&s) % 200;

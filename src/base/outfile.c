@@ -4,20 +4,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <linux/magic.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 
 #include "base/clock.h"
+#include "base/path.h"
 
-#define OUTFILE_MAX_LINKS 40     /* as many symbolic links as the kernel follows (MAXSYMLINKS) */
-#define OUTFILE_MAX_UNIQUE 10000 /* names that are tried before giving up */
-#define OUTFILE_MAX_HIDDEN 100   /* random names that are tried: more cannot be chance */
+#define OUTFILE_MAX_UNIQUE 10000     /* names that are tried before giving up */
+#define OUTFILE_MAX_HIDDEN 100       /* random names that are tried: more cannot be chance */
 #define OUTFILE_MAX_WRITE 0x10000000 /* bytes per call; the kernel stops at 2 GiB anyway */
 #define HIDDEN_SIZE 40
 
@@ -132,111 +129,6 @@ static int write_failed(struct outfile *f, int code, struct pa_error *err)
 		return error_set(err, code, "cannot write %s: %s: %s", f->shown,
 				 strerror_r(code, text, sizeof(text)), aftermath(f));
 	}
-}
-
-/* The part after the last '/'. */
-static const char *name_in(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-static char *dir_of(const char *path)
-{
-	size_t n = (size_t)(name_in(path) - path);
-
-	if (n == 0)
-		return strdup(".");
-	return strndup(path, n > 1 ? n - 1 : n);
-}
-
-/*
- * The kernel's rule for links in a directory like /tmp (fs/namei.c, may_follow_link()): only those
- * of the same user or of the directory's owner. We follow links ourselves and must keep to it.
- */
-static bool may_follow(const char *link, const struct stat *link_st)
-{
-	_cleanup_(freep) char *dir = dir_of(link);
-	struct stat st;
-
-	if (!dir || stat(dir, &st) < 0)
-		return false;
-	if ((st.st_mode & (S_ISVTX | S_IWOTH)) != (S_ISVTX | S_IWOTH))
-		return true;
-	return link_st->st_uid == geteuid() || link_st->st_uid == st.st_uid;
-}
-
-/* Where the link leads, as a new path; NULL when it is a link of procfs, which leads to an open
- * file whatever it reads. */
-static int read_link(int fd, const char *path, char **ret_target)
-{
-	char text[PATH_MAX];
-	struct statfs fs;
-	ssize_t n;
-
-	if (fstatfs(fd, &fs) < 0)
-		return -errno;
-	if (fs.f_type == PROC_SUPER_MAGIC) {
-		*ret_target = NULL;
-		return 0;
-	}
-	n = readlinkat(fd, "", text, sizeof(text));
-	if (n < 0)
-		return -errno;
-	if ((size_t)n == sizeof(text))
-		return -ENAMETOOLONG;
-	if (text[0] == '/')
-		*ret_target = strndup(text, (size_t)n);
-	else if (asprintf(ret_target, "%.*s%.*s", (int)(name_in(path) - path), path, (int)n, text) <
-		 0)
-		*ret_target = NULL;
-	return *ret_target ? 0 : -ENOMEM;
-}
-
-/* Replaces *path by what it leads to. 1: that was a link; 0: it is none, or nothing is there;
- * -EREMOTE: it is one of procfs, to be written in place. */
-static int follow_one(char **path)
-{
-	_cleanup_(closep) int fd = open(*path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	char *target;
-	struct stat st;
-	int r;
-
-	if (fd < 0)
-		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (!S_ISLNK(st.st_mode))
-		return 0;
-	if (!may_follow(*path, &st))
-		return -EACCES;
-	r = read_link(fd, *path, &target);
-	if (r < 0)
-		return r;
-	if (!target)
-		return -EREMOTE;
-	free(*path);
-	*path = target;
-	return 1;
-}
-
-static int follow_links(const char *path, char **ret_real)
-{
-	_cleanup_(freep) char *real = strdup(path);
-	int r = 1;
-
-	if (!real)
-		return -ENOMEM;
-	for (int i = 0; r > 0; i++) {
-		if (i == OUTFILE_MAX_LINKS)
-			return -ELOOP;
-		r = follow_one(&real);
-	}
-	if (r < 0)
-		return r;
-	*ret_real = TAKE(real);
-	return 0;
 }
 
 static int open_in_place(struct outfile *f, struct pa_error *err)
@@ -363,8 +255,8 @@ static int open_beside(struct outfile *f, const char *real, const struct outfile
 {
 	int r;
 
-	f->dir = dir_of(real);
-	f->name = strdup(name_in(real));
+	f->dir = path_dir(real);
+	f->name = strdup(path_name(real));
 	if (!f->dir || !f->name)
 		return explain(f->shown, "", ENOMEM, err);
 	r = make_file(f);
@@ -378,19 +270,19 @@ static int open_beside(struct outfile *f, const char *real, const struct outfile
 
 static int open_path(struct outfile *f, const struct outfile_options *opts, struct pa_error *err)
 {
-	_cleanup_(freep) char *real = NULL, *dir = dir_of(f->path);
+	_cleanup_(freep) char *real = NULL, *dir = path_dir(f->path);
 	struct stat st;
 	int r;
 
 	if (!dir)
 		return explain(f->shown, "", ENOMEM, err);
-	if (name_in(f->path)[0] == '\0')
+	if (path_name(f->path)[0] == '\0')
 		return explain(f->shown, dir, EISDIR, err);
 	if (f->is_unique)
 		return open_beside(f, f->path, opts, err);
 	if (stat(f->path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
 		return open_in_place(f, err);
-	r = follow_links(f->path, &real);
+	r = path_follow_links(f->path, &real);
 	if (r == -EREMOTE)
 		return open_in_place(f, err);
 	if (r < 0)
@@ -576,7 +468,7 @@ static int rename_if_free(struct outfile *f, const char *name)
 /* "dir/comm-1.pb.gz" of "dir/comm.pb.gz"; the path itself for number 0. */
 static char *numbered_path(const char *path, int number)
 {
-	size_t stem = (size_t)(name_in(path) - path);
+	size_t stem = (size_t)(path_name(path) - path);
 	char *numbered;
 
 	if (number == 0)
@@ -595,7 +487,7 @@ static int name_unique(struct outfile *f)
 
 		if (!path)
 			return -ENOMEM;
-		r = f->hidden[0] ? rename_if_free(f, name_in(path)) : link_as(f, name_in(path));
+		r = f->hidden[0] ? rename_if_free(f, path_name(path)) : link_as(f, path_name(path));
 		if (r == -EEXIST)
 			continue;
 		if (r < 0)

@@ -112,6 +112,10 @@ static void test_owners_are_not_compared(void)
 	must(profile_merge(a, b) == 0);
 	ok(a->nr_mappings == 2, "the same owner number in two sessions may mean two files");
 	ok(a->mappings[0].owner != a->mappings[1].owner, "which then have two owners");
+	(void)model_mapping(b, "/bin/c", 2, 0x1000, 0x1000);
+	must(profile_merge(a, b) == 0 && a->nr_mappings == 3);
+	ok(model_mapping(a, "/bin/d", 2, 0x1000, 0x1000) == 3,
+	   "and the numbers of this session stay free for its own files");
 	profile_free(a);
 	profile_free(b);
 }
