@@ -92,46 +92,64 @@ static inline int replay_sample(struct capture *c, uint64_t time_ns, pid_t pid,
 	size_t size = sizeof(r.s) + 8u * (nr_kernel + nr_user);
 
 	memcpy(r.s.pcs, kernel, 8u * nr_kernel);
-	memcpy(r.s.pcs + nr_kernel, user, 8u * nr_user);
+	if (nr_user)
+		memcpy(r.s.pcs + nr_kernel, user, 8u * nr_user);
 	return capture_record(c, r.bytes, size);
+}
+
+#define REPLAY_PARENT 900001 /* nobody: what is told of them is all that is known */
+#define REPLAY_CHILD 900002
+
+/* One process with mappings of this one and some memory of its own, then its child. */
+static inline int replay_processes(struct capture *c, const uint64_t *code, unsigned int nr_code)
+{
+	struct replay_map m, anon = { .start = 0x10000000, .end = 0x10010000, .path = "//anon" };
+	int r = replay_task(c, SIDEBAND_EXEC, 10, REPLAY_PARENT, 0);
+
+	for (unsigned int i = 0; i < nr_code && r == 0; i++)
+		if (replay_find_map(code[i], &m))
+			r = replay_mmap(c, 20 + i, REPLAY_PARENT, &m);
+	if (r == 0)
+		r = replay_mmap(c, 40, REPLAY_PARENT, &anon);
+	if (r == 0)
+		r = replay_task(c, SIDEBAND_FORK, 50, REPLAY_CHILD, REPLAY_PARENT);
+	return r;
+}
+
+/* Sample i: one to four frames, now and then in anonymous memory or in none, or in the kernel. */
+static inline int replay_one(struct capture *c, unsigned int i, const uint64_t *code,
+			     unsigned int nr_code)
+{
+	uint64_t kernel[] = { REPLAY_KERNEL_PC, REPLAY_KERNEL_PC + 64 };
+	uint64_t user[REPLAY_MAX_FRAMES];
+	uint16_t nr = (uint16_t)(1 + i % 4);
+
+	for (uint16_t k = 0; k < nr; k++)
+		user[k] = code[(i + k) % nr_code] + 1 + i % 3;
+	user[0] |= PA_PC_EXACT;
+	if (i % 7 == 0)
+		user[nr - 1] = 0x10000100 + i;
+	if (i % 11 == 0)
+		user[0] = 0x123456000 | PA_PC_EXACT;
+	return replay_sample(c, 100 + i, i % 2 ? REPLAY_PARENT : REPLAY_CHILD, kernel,
+			     i % 3 ? 0 : 2, user, nr, 0, PA_STOP_FP_END);
 }
 
 /* The whole story. code: addresses to sample, in mappings of this process. */
 static inline int replay_story(struct capture *c, const uint64_t *code, unsigned int nr_code)
 {
-	pid_t parent = 900001, child = 900002; /* nobody: what is told is all that is known */
-	struct replay_map m, anon = { .start = 0x10000000, .end = 0x10010000, .path = "//anon" };
-	uint64_t kernel[] = { REPLAY_KERNEL_PC, REPLAY_KERNEL_PC + 64 };
-	uint64_t user[REPLAY_MAX_FRAMES];
-	int r = replay_task(c, SIDEBAND_EXEC, 10, parent, 0);
+	uint64_t kernel = REPLAY_KERNEL_PC;
+	int r = replay_processes(c, code, nr_code);
 
-	for (unsigned int i = 0; i < nr_code && r == 0; i++)
-		if (replay_find_map(code[i], &m))
-			r = replay_mmap(c, 20 + i, parent, &m);
+	for (unsigned int i = 0; i < REPLAY_SAMPLES && r == 0; i++)
+		r = replay_one(c, i, code, nr_code);
 	if (r == 0)
-		r = replay_mmap(c, 40, parent, &anon);
-	if (r == 0)
-		r = replay_task(c, SIDEBAND_FORK, 50, child, parent);
-	for (unsigned int i = 0; i < REPLAY_SAMPLES && r == 0; i++) {
-		uint16_t nr = (uint16_t)(1 + i % 4);
-
-		for (uint16_t k = 0; k < nr; k++)
-			user[k] = code[(i + k) % nr_code] + 1 + i % 3;
-		user[0] |= PA_PC_EXACT;
-		if (i % 7 == 0)
-			user[nr - 1] = 0x10000100 + i;
-		if (i % 11 == 0)
-			user[0] = 0x123456000 | PA_PC_EXACT;
-		r = replay_sample(c, 100 + i, i % 2 ? parent : child, kernel, i % 3 ? 0 : 2, user,
-				  nr, 0, PA_STOP_FP_END);
-	}
-	if (r == 0)
-		r = replay_sample(c, 180, 2, kernel, 1, user, 0,
+		r = replay_sample(c, 180, 2, &kernel, 1, NULL, 0,
 				  PA_SAMPLE_KERNEL_TASK | PA_SAMPLE_IN_KERNEL, PA_STOP_KERNEL);
 	if (r == 0)
-		r = replay_task(c, SIDEBAND_EXEC, 190, child, 0);
+		r = replay_task(c, SIDEBAND_EXEC, 190, REPLAY_CHILD, 0);
 	if (r == 0)
-		r = replay_task(c, SIDEBAND_EXIT, 200, child, 0);
+		r = replay_task(c, SIDEBAND_EXIT, 200, REPLAY_CHILD, 0);
 	return r == 0 ? capture_settle(c) : r;
 }
 

@@ -87,7 +87,7 @@ static int open_file(struct capture *c, const struct profile_mapping *m, struct 
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0)
-		return open_raw(s, "it is not an ELF file of this machine", "none");
+		return open_raw(s, "it is not an ELF file of this machine", NULL);
 	return symbolizer_new_elf(s->image, base_name(f->path), &s->symbolizer);
 }
 
@@ -106,14 +106,19 @@ static int open_vdso(struct source *s)
 	if (r == -ENOMEM)
 		return r;
 	if (r < 0)
-		return open_raw(s, "this process has no vDSO to read", "none");
-	return symbolizer_new_elf(s->image, "[vdso]", &s->symbolizer);
+		return open_raw(s, "this process has no vDSO to read", NULL);
+	r = symbolizer_new_elf(s->image, "[vdso]", &s->symbolizer);
+	if (r == 0) {
+		s->symbolizer->missing_why = "the kernel's vDSO exports no function there";
+		s->symbolizer->missing_cure = NULL;
+	}
+	return r;
 }
 
 static int open_source(struct capture *c, const struct profile_mapping *m, struct source *s)
 {
 	if (!m)
-		return open_raw(s, "the address was in no known mapping", "none");
+		return open_raw(s, "the address was in no known mapping", NULL);
 	switch (m->kind) {
 	case PROFILE_MAPPING_FILE:
 		return open_file(c, m, s);
@@ -125,7 +130,7 @@ static int open_source(struct capture *c, const struct profile_mapping *m, struc
 	case PROFILE_MAPPING_JIT:
 		break;
 	}
-	return open_raw(s, "machine code made at run time, which no file describes", "none");
+	return open_raw(s, "machine code made at run time, which no file describes", NULL);
 }
 
 /* The source's address for a location's: link-time for files, as it is otherwise. */

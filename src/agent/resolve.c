@@ -94,7 +94,6 @@ static int model_mapping(struct resolve *rs, const struct mapping *m, uint32_t *
 		/* Code without a file: another process's bytes at that address are other code. */
 		to.kind = PROFILE_MAPPING_JIT;
 		to.owner = process_id(rs->process);
-		to.file_offset = m->start;
 		r = profile_string(p, "[jit]", &to.path);
 	}
 	return r < 0 ? r : profile_mapping(p, &to, ret_id);

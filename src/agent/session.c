@@ -133,12 +133,11 @@ static int new_capture(struct pa_session *s)
 
 static int prepare(struct pa_session *s, const struct pa_options *opts, struct pa_error *err)
 {
-	int r = settings_init(&s->settings, opts, err);
+	int r = check_proc(err);
 
-	if (r < 0)
-		return r;
+	if (r == 0)
+		r = settings_init(&s->settings, opts, err);
 	s->log = (struct log){ s->settings.o.log, s->settings.o.log_ctx };
-	r = check_proc(err);
 	if (r == 0)
 		r = features_check(&s->log, err);
 	if (r == 0)

@@ -94,13 +94,11 @@ static int check_privileges(struct pa_error *err)
 	int r = append_missing(&names, true);
 
 	if (r == 0 && names.len) {
-		r = append_missing(&names, false);
-		error_set(err, EPERM,
-			  "missing privileges: %.*s; run as root (sudo), or grant them to the "
-			  "program "
-			  "file with setcap",
-			  (int)names.len, names.data);
-		r = -EPERM;
+		(void)append_missing(&names, false); /* those named so far are reason enough */
+		r = error_set(err, EPERM,
+			      "missing privileges: %.*s; run as root (sudo), or grant them to the "
+			      "program file with setcap",
+			      (int)names.len, names.data);
 	}
 	buf_done(&names);
 	return r;

@@ -112,6 +112,17 @@ def finish_agent(p, timeout=120):
     return Run(p.returncode, stdout, stderr, *p.paths)
 
 
+def agent_until(samples, directory, *args, seconds=3, **kwargs):
+    """A run with at least that many samples: on a busy machine the target gets less of its CPUs, and
+    the run is made again for longer."""
+    for _ in range(4):
+        run = agent(directory, *args, "-d", f"{seconds}s", **kwargs)
+        if run.profile and run.profile.total() >= samples:
+            break
+        seconds *= 3
+    return run
+
+
 def agent(directory, *args, **kwargs):
     timeout = kwargs.pop("timeout", 120)
     run = finish_agent(start_agent(directory, *args, **kwargs), timeout)

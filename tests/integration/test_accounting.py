@@ -36,13 +36,15 @@ run = agent(tmp, "-a", "-F", 999, "-d", "2s")
 check(run, "the machine")
 ok(run.summary["ticks_other"] == 0, "on the whole machine there are no other tasks")
 
-# The drain starves: the agent is stopped while its ring fills up.
+# The drain starves: the agent is stopped while deep stacks fill its ring.
+deep = prog("deep", 600, 120)
 p = start_agent(tmp, "-a", "-F", 4999, "-d", "6s", "--kernel-stacks", "--strict")
 time.sleep(1)
 p.send_signal(signal.SIGSTOP)
 time.sleep(3)
 p.send_signal(signal.SIGCONT)
 run = finish_agent(p)
+end(deep)
 check(run, "starved")
 ok(loss(run, "ring_full") > 0, f"{loss(run, 'ring_full')} samples met a full ring")
 ok(run.status == 3, "--strict exits 3 when something was lost")

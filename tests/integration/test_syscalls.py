@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Time inside system calls: the user stack is there all the same, with and without the kernel's."""
-from harness import adds_up, agent, done, end, need_root, note, ok, prog, workdir
+from harness import adds_up, agent_until, done, end, need_root, note, ok, prog, workdir
 
 MAIN = ["alternate_loop", "level_c", "level_b", "level_a", "main"]
 THREAD = ["zero_loop", "worker_b", "worker_a", "thread_main"]
@@ -35,11 +35,11 @@ def check(run, what):
 
 need_root()
 tmp = workdir()
-target = prog("syscalls", 60)
-plain = check(agent(tmp, "--pid", target.pid, "-F", 999, "-d", "2s"), "without kernel stacks")
+target = prog("syscalls", 300)
+plain = check(agent_until(1000, tmp, "--pid", target.pid, "-F", 999), "without kernel stacks")
 ok(not any(f.path == "[kernel]" for s in plain.samples for f in s.frames),
    "no kernel frame appears unasked")
-kernel = check(agent(tmp, "--pid", target.pid, "-F", 999, "-d", "2s", "--kernel-stacks"), "with them")
+kernel = check(agent_until(1000, tmp, "--pid", target.pid, "-F", 999, "--kernel-stacks"), "with them")
 end(target)
 
 in_kernel = [s for s in kernel.samples if s.frames[0].path == "[kernel]"]

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What cannot work is said in one line that names the flag or file and the cure; no file is left."""
+import os
+import re
+import subprocess
+import threading
+import time
+
+from harness import AGENT, PROGS, done, end, need_root, note, ok, prog, wait_for, workdir
+
+SPIN = os.path.join(PROGS, "spin")
+
+
+def refuse(tmp, what, args, status, pattern, before=()):
+    out = os.path.join(tmp, "out.pb.gz")
+    r = subprocess.run([*before, AGENT, *map(str, args)], capture_output=True, text=True, cwd=tmp, timeout=60)
+    lines = r.stderr.strip().splitlines()
+    passed = ok(r.returncode == status and lines and re.search(pattern, lines[-1]) is not None,
+                f"{what}: exit {status} and a line that says why")
+    if not passed:
+        note(f"exit {r.returncode}: {r.stderr}")
+    ok(not os.path.exists(out) and not [x for x in os.listdir(tmp) if x.endswith(".pb.gz")],
+       f"{what}: no file is left")
+
+
+def private_mount(script):
+    """Runs in a mount namespace of its own, so that what it hides is hidden from nobody else."""
+    return ["unshare", "-m", "sh", "-c", script + ' && exec "$@"', "sh"]
+
+
+need_root()
+tmp = workdir()
+target = prog("spin", 120)
+O = ["-o", "out.pb.gz"]
+
+gone = subprocess.Popen(["true"])
+gone.wait()
+refuse(tmp, "a PID that does not exist", ["--profile", "--pid", gone.pid, *O], 1, rf"--pid {gone.pid}: no such process")
+zombie = subprocess.Popen(["true"])
+wait_for(lambda: " Z " in open(f"/proc/{zombie.pid}/stat").read(), "a zombie")
+refuse(tmp, "a PID that has exited", ["--profile", "--pid", zombie.pid, *O], 1, "already exited")
+zombie.wait()
+
+hold = threading.Event()
+thread = threading.Thread(target=hold.wait)
+thread.start()
+tid = next(int(x) for x in os.listdir("/proc/self/task") if int(x) != os.getpid())
+refuse(tmp, "a thread's number", ["--profile", "--pid", tid, *O], 1, "thread.*process")
+hold.set()
+
+limit = int(open("/proc/sys/kernel/perf_event_max_sample_rate").read())
+refuse(tmp, "a rate above the limit", ["--profile", "--pid", target.pid, "-F", limit + 1, *O], 2,
+       rf"sample-rate.*{limit}.*kernel.perf_event_max_sample_rate")
+refuse(tmp, "a duration of nothing", ["--profile", "--pid", target.pid, "-d", "0", *O], 2, "duration")
+refuse(tmp, "no target", ["--profile", *O], 2, "required")
+refuse(tmp, "two targets", ["--profile", "-a", "--pid", target.pid, *O], 2, "mutually exclusive")
+refuse(tmp, "a directory that is not there", ["--profile", "--pid", target.pid, "-o", "no/such/out.pb.gz"], 1,
+       "no/such")
+refuse(tmp, "a read-only file system", ["--profile", "--pid", target.pid, "-o", f"{tmp}/ro/out.pb.gz"], 1,
+       "ro/out.pb.gz.*[Rr]ead-only", private_mount(f"mkdir -p {tmp}/ro && mount -t tmpfs -o ro t {tmp}/ro"))
+refuse(tmp, "a full disk", ["--profile", "--pid", target.pid, "-d", "300ms", "-q", "-o", f"{tmp}/full/out.pb.gz"], 1,
+       "full", private_mount(f"mkdir -p {tmp}/full && mount -t tmpfs -o size=64k t {tmp}/full && "
+                             f"dd if=/dev/zero of={tmp}/full/junk bs=1k count=64 2>/dev/null"))
+refuse(tmp, "no privileges", ["--profile", "--pid", target.pid, *O], 1,
+       "CAP_BPF.*CAP_PERFMON.*CAP_SYS_PTRACE.*CAP_CHECKPOINT_RESTORE.*CAP_DAC_READ_SEARCH.*CAP_SYSLOG.*(root|sudo)",
+       ["setpriv", "--bounding-set=-all", "--inh-caps=-all"])
+refuse(tmp, "a kernel without BTF", ["--profile", "--pid", target.pid, *O], 1, "CONFIG_DEBUG_INFO_BTF",
+       private_mount("mount -t tmpfs t /sys/kernel/btf"))
+refuse(tmp, "a foreign /proc", ["--profile", "--pid", target.pid, *O], 1, "namespace.*mount",
+       ["unshare", "-p", "-f"])
+refuse(tmp, "no cycle counter", ["--profile", "--pid", target.pid, "--event", "cycles", *O], 1,
+       "cycles.*cpu-clock") if not os.path.exists("/sys/bus/event_source/devices/cpu") else None
+refuse(tmp, "a command that is not there", [*O, "--", "/no/such/command"], 1, "/no/such/command.*No such file")
+refuse(tmp, "a command that is no program", [*O, "--", "/etc/passwd"], 1, "/etc/passwd.*[Pp]ermission")
+
+r = subprocess.run([AGENT, *O, "-q", "--", "false"], cwd=tmp)
+ok(r.returncode == 1 and os.path.exists(os.path.join(tmp, "out.pb.gz")),
+   "a command that fails at once gives its status and a profile")
+os.unlink(os.path.join(tmp, "out.pb.gz"))
+
+# Aborted while it writes: a second signal leaves nothing behind.
+p = subprocess.Popen([AGENT, "--profile", "--pid", str(target.pid), "-d", "60s", *O], cwd=tmp, stderr=subprocess.DEVNULL)
+time.sleep(1)
+os.kill(p.pid, 15)
+os.kill(p.pid, 15)
+p.wait(30)
+ok(p.returncode in (0, 143), f"two signals at once end it ({p.returncode})")
+left = [x for x in os.listdir(tmp) if x not in ("ro", "full") and (p.returncode or x != "out.pb.gz")]
+ok(not left, f"and leave nothing half-written: {left}")
+end(target)
+done()

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Targets that start, fork, exec, exit, move and multiply; runs that end early or by themselves."""
+import glob
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+from harness import AGENT, PROGS, adds_up, agent, agent_until, done, end, finish_agent, need_root, note
+from harness import ok, prog, start_agent, wait_for, workdir
+
+SPIN = os.path.join(PROGS, "spin")
+OWN = ["spin_inner", "spin_outer", "main"]
+
+
+def share(profile, condition):
+    return sum(s.count for s in profile.samples if condition(s)) / max(profile.total(), 1)
+
+
+def is_spin(sample):
+    return sample.names()[:3] == OWN
+
+
+def test_command(tmp):
+    run = agent(tmp, "-F", 999, command=[SPIN, 1])
+    ok(run.status == 0 and share(run.profile, is_spin) > 0.9, "a command is profiled")
+    ok(all(s.labels["comm"] == "spin" for s in run.profile.samples),
+       "from its first instruction, and nothing before")
+    ok(run.summary["targets_exited"], "the run ends with it")
+    ok(agent(tmp, command=["sh", "-c", "exit 7"]).status == 7, "its status is passed on")
+    ok(agent(tmp, command=["sh", "-c", "kill -9 $$"]).status == 137, "a signal is 128 + its number")
+    begin = time.monotonic()
+    run = agent(tmp, "-d", "500ms", command=[SPIN, 2])
+    ok(run.status == 0 and run.summary["duration_ns"] < 1.5e9 and time.monotonic() - begin > 1.9,
+       "--duration ends the capture, and the command is waited for")
+
+
+def test_children(tmp):
+    run = agent(tmp, "-F", 1999, command=[os.path.join(PROGS, "shortlived"), 2, 5])
+    pids = {s.labels["pid"] for s in run.profile.samples if "child_life" in s.names()}
+    ok(len(pids) >= 40, f"{len(pids)} children of 5 ms each have samples")
+    ok(share(run.profile, lambda s: "child_life" in s.names()) > 0.7, "they have most of the time")
+    parent = subprocess.Popen(["sh", "-c", f"{SPIN} 60 & {SPIN} 60 & wait"], stdout=subprocess.DEVNULL)
+    kids = f"/proc/{parent.pid}/task/{parent.pid}/children"
+    wait_for(lambda: len(open(kids).read().split()) == 2, "two children")
+    pids = {int(x) for x in open(kids).read().split()}
+    run = agent_until(100, tmp, "--pid", parent.pid, "-F", 499, seconds=1)
+    ok({s.labels["pid"] for s in run.profile.samples} == pids, "children that exist at start are covered")
+    run = agent(tmp, "--pid", parent.pid, "-F", 499, "-d", "1s", "--no-follow-children")
+    ok(run.profile.total() == 0 and adds_up(run.summary), "--no-follow-children leaves them out")
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    parent.wait()
+
+
+def test_exit(tmp):
+    target = prog("spin", 2)
+    begin = time.monotonic()
+    run = agent(tmp, "--pid", target.pid, "-F", 499, "-d", "60s")
+    ok(run.status == 0 and time.monotonic() - begin < 15, "a run ends when its target does")
+    ok(run.profile.total() > 50 and share(run.profile, is_spin) > 0.9, "what was seen is named")
+    ok(run.summary["agent_cpu_ns"] < 1e9, "the agent does not spin")
+
+
+def test_signals(tmp):
+    target = prog("spin", 60)
+    for sig in (signal.SIGINT, signal.SIGTERM):
+        p = start_agent(tmp, "--pid", target.pid, "-F", 499, "-d", "60s")
+        time.sleep(1.5)
+        p.send_signal(sig)
+        run = finish_agent(p)
+        ok(run.status == 0 and run.profile.total() > 10, f"{sig.name} ends early and writes everything")
+    end(target)
+
+
+def test_exec(tmp):
+    run = agent(tmp, "-F", 999, command=["sh", "-c", f"i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; exec {SPIN} 1"])
+    comms = {s.labels["comm"] for s in run.profile.samples}
+    ok(comms == {"sh", "spin"}, f"an exec changes who it is: {sorted(comms)}")
+    wrong = [s for s in run.profile.samples
+             if (s.labels["comm"] == "spin") and any("/sh" in f.path or "/dash" in f.path for f in s.frames)]
+    ok(not wrong, "no frame of the old program appears under the new name")
+
+
+def test_many_threads(tmp):
+    target = prog("threads", 10000, 2, 120, stdout=subprocess.PIPE, text=True)
+    ok("ready" in target.stdout.readline(), "10,000 threads are there")
+    run = agent_until(300, tmp, "--pid", target.pid, "-F", 499, seconds=2)
+    ok(run.status == 0 and share(run.profile, lambda s: "burn_loop" in s.names()) > 0.95,
+       "the burners are found among 10,000 sleepers")
+    ok({s.labels["thread"] for s in run.profile.samples} == {"burner"}, "by their thread's name")
+    end(target)
+
+
+def test_deep(tmp):
+    target = prog("deep", 600, 60, stdout=subprocess.PIPE, text=True)
+    ok("ready" in target.stdout.readline(), "a deep recursion runs")
+    run = agent_until(100, tmp, "--pid", target.pid, "-F", 499, seconds=1)
+    deep = [s for s in run.profile.samples if "deep_call" in s.names()]
+    ok(deep and all(s.labels.get("truncated") == "too_deep" and len(s.frames) == 512 for s in deep),
+       "600 frames are cut at 512, and that is said")
+    end(target)
+    target = prog("deep", 400, 60, stdout=subprocess.PIPE, text=True)
+    target.stdout.readline()
+    run = agent_until(100, tmp, "--pid", target.pid, "-F", 499, seconds=1)
+    ok(all(s.names().count("deep_call") == 400 for s in run.profile.samples if "deep_bottom" in s.names()),
+       "400 frames are all there")
+    end(target)
+
+
+def run_copy(tmp, path):
+    shutil.copy(SPIN, path)
+    return subprocess.Popen([path, "60"], stdout=subprocess.DEVNULL)
+
+
+def test_files(tmp):
+    path = os.path.join(tmp, "a b (deleted) spin")
+    target = run_copy(tmp, path)
+    run = agent_until(100, tmp, "--pid", target.pid, "-F", 499, seconds=1)
+    ok(share(run.profile, lambda s: s.frames[0].path == path and is_spin(s)) > 0.9,
+       "a path with spaces and a misleading end is kept as it is")
+    os.unlink(path)
+    run = agent_until(100, tmp, "--pid", target.pid, "-F", 499, seconds=1)
+    ok(share(run.profile, lambda s: s.frames[0].path == path and is_spin(s)) > 0.9,
+       "a deleted binary is named")
+    end(target)
+
+    path = os.path.join(tmp, "replaced")
+    target = run_copy(tmp, path)
+    p = start_agent(tmp, "--pid", target.pid, "-F", 499, "-d", "3s")
+    time.sleep(1)
+    shutil.copy("/bin/ls", path + ".new")
+    os.rename(path + ".new", path)
+    run = finish_agent(p)
+    ok(share(run.profile, is_spin) > 0.9, "a binary replaced during the run keeps its own names")
+    end(target)
+
+    code = (f"import os; fd = os.memfd_create('hidden'); os.write(fd, open('{SPIN}', 'rb').read()); "
+            "os.execv(f'/proc/self/fd/{fd}', ['hidden', '60'])")
+    target = subprocess.Popen(["python3", "-c", code], stdout=subprocess.DEVNULL)
+    wait_for(lambda: "memfd" in os.readlink(f"/proc/{target.pid}/exe"), "the memfd's exec")
+    run = agent_until(100, tmp, "--pid", target.pid, "-F", 499, seconds=1)
+    ok(share(run.profile, lambda s: "memfd:hidden" in s.frames[0].path and is_spin(s)) > 0.9,
+       "a program without a file is named")
+    end(target)
+
+    hidden = os.path.join(tmp, "hidden")
+    os.mkdir(hidden)
+    script = f"mount -t tmpfs t {hidden} && cp {SPIN} {hidden}/inner && exec {hidden}/inner 60"
+    target = subprocess.Popen(["unshare", "-m", "sh", "-c", script], stdout=subprocess.DEVNULL)
+    wait_for(lambda: os.readlink(f"/proc/{target.pid}/exe").endswith("inner"), "the other namespace's exec")
+    run = agent_until(100, tmp, "--pid", target.pid, "-F", 499, seconds=1)
+    ok(share(run.profile, lambda s: s.frames[0].path == f"{hidden}/inner" and is_spin(s)) > 0.9,
+       "a binary of another mount namespace is named")
+    end(target)
+
+
+def test_outputs(tmp):
+    target = prog("spin", 60)
+    folded = os.path.join(tmp, "out.folded")
+    run = agent(tmp, "--pid", target.pid, "-F", 999, "-d", "1s", "--folded-output", folded)
+    lines = {}
+    for line in open(folded):
+        stack, count = line.rsplit(" ", 1)
+        lines[stack] = int(count)
+    expected = {}
+    for s in run.profile.samples:
+        stack = ";".join([s.labels["comm"], *reversed(s.names())])
+        expected[stack] = expected.get(stack, 0) + s.count
+    ok(lines == expected, "folded stacks and pprof agree sample for sample")
+
+    for _ in range(2):
+        subprocess.run([AGENT, "--profile", "--pid", str(target.pid), "-d", "200ms", "-q"], cwd=tmp, check=True)
+    names = sorted(os.path.basename(x) for x in glob.glob(os.path.join(tmp, "spin-*-on-cpu*.pb.gz")))
+    ok(len(names) == 2 and all(re.fullmatch(r"spin-\d{12}-on-cpu(-1)?\.pb\.gz", x) for x in names),
+       f"automatic names never overwrite: {names}")
+    r = subprocess.run([AGENT, "--profile", "--pid", str(target.pid), "-d", "200ms", "-q", "-o", "-"],
+                       capture_output=True)
+    ok(r.returncode == 0 and r.stdout[:2] == b"\x1f\x8b", "-o - writes to standard output")
+    fifo = os.path.join(tmp, "fifo")
+    os.mkfifo(fifo)
+    reader = subprocess.Popen(["head", "-c", "2", fifo], stdout=subprocess.PIPE)
+    r = subprocess.run([AGENT, "--profile", "--pid", str(target.pid), "-d", "200ms", "-q", "-o", fifo])
+    ok(reader.communicate()[0] == b"\x1f\x8b" and os.path.exists(fifo), "a FIFO is written in place")
+    end(target)
+
+
+def test_machine(tmp):
+    busy = prog("syscalls", 60)
+    writer = subprocess.Popen(["sh", "-c", f"while :; do dd if=/dev/zero of={tmp}/junk bs=1M count=64 "
+                               "conv=fsync 2>/dev/null; done"])
+    run = agent(tmp, "-a", "-F", 1999, "-d", "4s")
+    writer.kill()
+    writer.wait()
+    end(busy)
+    p = run.profile
+    # A kernel task's stack is one named kernel address, complete, where kernel stacks were not asked for.
+    kernel = [s for s in p.samples if all(f.path == "[kernel]" for f in s.frames) and "truncated" not in s.labels]
+    note(f"kernel tasks: {sorted({s.labels['comm'] for s in kernel})}")
+    ok(kernel and all(len(s.frames) == 1 and s.frames[0].is_named for s in kernel),
+       f"{sum(s.count for s in kernel)} samples of kernel threads, each with one named frame")
+    ok(not any(s.labels["pid"] == 0 for s in p.samples), "idle is not in the profile")
+    ok(adds_up(run.summary), "the ticks add up")
+
+
+need_root()
+for test in (test_command, test_children, test_exit, test_signals, test_exec, test_many_threads, test_deep,
+             test_files, test_outputs, test_machine):
+    test(workdir())
+done()
