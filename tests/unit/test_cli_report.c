@@ -117,7 +117,8 @@ static void test_numbers(void)
 	has(&s, "1000 due = 750 idle + 150 other + 0 outside + 100 samples + 0 lost\n",
 	    "the account is shown");
 	has_not(&s, "do not add up", "a good account is not doubted");
-	has(&s, "0.10s of CPU time, start and naming included; 32.0 MiB", "the agent says its cost");
+	has(&s, "0.10s of CPU time, start and symbols included; 32.0 MiB",
+	    "the agent says its cost");
 	has_not(&s, "kallsyms", "without kernel frames, no source of kernel names");
 }
 

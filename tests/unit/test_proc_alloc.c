@@ -1,60 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The same story again and again, with the n-th allocation failing: nothing crashes, what was known
  * before is still known, and when memory is back the story can go on. */
+#include "failing_alloc.h"
 #include "fake_proc.h"
 #include "proc/tracker.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_OWN_MALLOC 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_OWN_MALLOC 1
-#endif
-#endif
-
-#ifdef HAS_OWN_MALLOC
-int main(void)
-{
-	tap_skip("the sanitizer has an allocator of its own");
-	return tap_done();
-}
-#else
-
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t nr, size_t size);
-void *__libc_realloc(void *p, size_t size);
-
-static long fail_in = -1; /* allocations until one fails; negative: none does */
-
-static bool fails(void)
-{
-	if (fail_in < 0)
-		return false;
-	if (fail_in-- > 0)
-		return false;
-	errno = ENOMEM;
-	return true;
-}
-
-void *malloc(size_t size)
-{
-	return fails() ? NULL : __libc_malloc(size);
-}
-
-void *calloc(size_t nr, size_t size)
-{
-	return fails() ? NULL : __libc_calloc(nr, size);
-}
-
-void *realloc(void *p, size_t size)
-{
-	return fails() ? NULL : __libc_realloc(p, size);
-}
-
-void *reallocarray(void *p, size_t nr, size_t size)
-{
-	return fails() ? NULL : __libc_realloc(p, nr * size);
-}
 
 static int map_pages(struct tracker *t, uint64_t time, pid_t pid, uint64_t page, uint64_t nr,
 		     const char *path)
@@ -99,19 +48,20 @@ static bool is_told(const struct tracker *t)
 }
 
 /* 0 or -ENOMEM; the store may also fail to come into being. */
-static int run(const struct fake *f, long nth, bool *ret_is_told)
+static int run(const struct fake *f, unsigned long nth, bool *ret_is_told)
 {
 	_cleanup_(filestore_freep) struct filestore *files = NULL;
 	_cleanup_(tracker_freep) struct tracker *t = NULL;
 	int r, again;
 
-	fail_in = nth;
+	nr_allocations = 0;
+	fail_at = nth;
 	r = filestore_new(&f->procfs, 4, &files);
 	if (r == 0)
 		r = tracker_new(&f->procfs, files, &t);
 	if (r == 0)
 		r = story(t);
-	fail_in = -1;
+	fail_at = 0;
 	*ret_is_told = true;
 	if (!t)
 		return r;
@@ -125,7 +75,7 @@ int main(void)
 {
 	struct fake f;
 	bool is_right = true, is_told_now;
-	long nth = 0;
+	unsigned long nth = 0;
 	int r;
 
 	fake_init(&f);
@@ -133,13 +83,12 @@ int main(void)
 	fake_write(&f, "10/maps", "400000-500000 r-xp 00000000 00:09 5000 /lib/a.so\n");
 	fake_write(&f, "10/map_files/400000-500000", "A");
 	do {
-		r = run(&f, nth++, &is_told_now);
+		r = run(&f, ++nth, &is_told_now);
 		is_right = is_right && is_told_now && (r == 0 || r == -ENOMEM);
 	} while (r < 0 && is_right);
 	ok(is_right, "whichever allocation fails, the result is -ENOMEM and a second try works");
-	ok(nth > 30, "%ld allocations were failed", nth - 1);
+	ok(nth > 30, "%lu allocations were failed", nth - 1);
 	ok(r == 0 && is_told_now, "with enough memory the story is told");
 	fake_done(&f);
 	return tap_done();
 }
-#endif

@@ -140,16 +140,16 @@ static void test_fork(void)
 	ok(process_parent(tracker_find(w.t, 6, 20)) == 5, "its parent is known");
 	ok(process_id(tracker_find(w.t, 6, 20)) != process_id(tracker_find(w.t, 5, 20)),
 	   "it is another process");
-	must(map_at(&w, 30, 6, 0x3000, 0x4000, "/childs") == 0);
-	ok(is_at(&w, 6, 0x3000, 30, "/childs") && is_at(&w, 5, 0x3000, 30, ""),
+	must(map_at(&w, 30, 6, 0x3000, 0x4000, "/of_child") == 0);
+	ok(is_at(&w, 6, 0x3000, 30, "/of_child") && is_at(&w, 5, 0x3000, 30, ""),
 	   "what the child maps is not the parent's");
-	must(map_at(&w, 40, 5, 0x1000, 0x2000, "/parents") == 0);
-	ok(is_at(&w, 5, 0x1000, 40, "/parents") && is_at(&w, 6, 0x1000, 40, "/exe"),
+	must(map_at(&w, 40, 5, 0x1000, 0x2000, "/of_parent") == 0);
+	ok(is_at(&w, 5, 0x1000, 40, "/of_parent") && is_at(&w, 6, 0x1000, 40, "/exe"),
 	   "what the parent maps is not the child's");
 	must(tracker_exec(w.t, 50, 6) == 0);
 	must(map_at(&w, 51, 6, 0x1000, 0x2000, "/execd") == 0);
 	ok(is_at(&w, 6, 0x1000, 49, "/exe") && is_at(&w, 6, 0x1000, 51, "/execd") &&
-		   is_at(&w, 5, 0x1000, 51, "/parents"),
+		   is_at(&w, 5, 0x1000, 51, "/of_parent"),
 	   "fork, then exec in the child: each has its own, at each time");
 	ok(tracker_fork(w.t, 60, 7, 7) == -EINVAL, "nobody is their own parent");
 	world_done(&w);

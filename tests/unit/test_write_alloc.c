@@ -6,69 +6,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "failing_alloc.h"
 #include "profile/profile.h"
 #include "profile/top.h"
 #include "tap.h"
 #include "write/writer.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_OTHER_MALLOC 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_OTHER_MALLOC 1
-#endif
-#endif
-
-#ifndef HAS_OTHER_MALLOC
-
-#define EXPORTED __attribute__((visibility("default")))
 #define MAX_ALLOCATIONS 5000
-
-void *__libc_malloc(size_t n);
-void *__libc_calloc(size_t nr, size_t n);
-void *__libc_realloc(void *p, size_t n);
-void __libc_free(void *p);
-
-static long nr_calls, fail_at, nr_live;
-
-static bool fails(void)
-{
-	return ++nr_calls == fail_at;
-}
-
-static void *counted(void *p)
-{
-	nr_live += p != NULL;
-	return p;
-}
-
-EXPORTED void *malloc(size_t n)
-{
-	return fails() ? NULL : counted(__libc_malloc(n));
-}
-
-EXPORTED void *calloc(size_t nr, size_t n)
-{
-	return fails() ? NULL : counted(__libc_calloc(nr, n));
-}
-
-EXPORTED void *realloc(void *p, size_t n)
-{
-	if (fails())
-		return NULL;
-	return p ? __libc_realloc(p, n) : counted(__libc_malloc(n));
-}
-
-EXPORTED void *reallocarray(void *p, size_t nr, size_t n)
-{
-	return realloc(p, nr * n);
-}
-
-EXPORTED void free(void *p)
-{
-	nr_live -= p != NULL;
-	__libc_free(p);
-}
 
 static int add_one(struct profile *p, uint32_t mapping, uint64_t i)
 {
@@ -173,16 +117,16 @@ static void test_each_allocation(void)
 	must(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/out.pb.gz", dir);
 	snprintf(other, sizeof(other), "%s/out-1.pb.gz", dir);
-	for (long n = 1; n < MAX_ALLOCATIONS; n++) {
+	for (unsigned long n = 1; n < MAX_ALLOCATIONS; n++) {
 		live = nr_live;
-		nr_calls = 0;
+		nr_allocations = 0;
 		fail_at = n;
 		r = everything(path);
 		fail_at = 0;
 		nr_leaks += nr_live != live;
 		(void)unlink(path); /* only there when that step was reached */
 		(void)unlink(other);
-		if (nr_calls < n)
+		if (nr_allocations < n)
 			break;
 		nr_failed++;
 		if (r == 0) /* qsort_r() does without its memory */
@@ -195,19 +139,8 @@ static void test_each_allocation(void)
 	ok(nr_leaks == 0, "and nothing was left behind");
 }
 
-#else
-
-static void test_each_allocation(void)
-{
-	tap_skip("a sanitizer brings its own malloc()");
-}
-
-#endif
-
 int main(void)
 {
-	setvbuf(stdout, NULL, _IOLBF, 0); /* its buffer is no leak of ours */
-	printf("# output begins here, so that stdio has its buffer\n");
 	test_each_allocation();
 	return tap_done();
 }
