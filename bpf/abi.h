@@ -45,8 +45,10 @@ struct pa_config {
 	__u8 kernel_stacks;
 	__u32 thread_size; /* of a kernel stack, bytes; for kernels without bpf_task_pt_regs() */
 	__u32 kernel_task_flags; /* bits of task->flags that mark kernel threads and workers */
+	__u8 use_tables;         /* else by frame pointer alone */
+	__u8 pad[7];
 };
-_Static_assert(sizeof(struct pa_config) == 16, "changed: bump PA_ABI_VERSION");
+_Static_assert(sizeof(struct pa_config) == 24, "changed: bump PA_ABI_VERSION");
 
 /*
  * One per CPU; every run of the sampling program adds one to `ticks` and to exactly one of the five
@@ -68,13 +70,15 @@ struct pa_proc_stats {
 	__u64 nr_targets;   /* in the map now */
 	__u64 targets_lost; /* a child could not be added: the map was full */
 	__u64 notices_lost; /* the ring was full; costs latency only */
+	__s64 stack_budget; /* bytes of stacks that may still be copied; user space refills it */
 };
-_Static_assert(sizeof(struct pa_proc_stats) == 24, "changed: bump PA_ABI_VERSION");
+_Static_assert(sizeof(struct pa_proc_stats) == 32, "changed: bump PA_ABI_VERSION");
 
 enum pa_record_type {
 	PA_RECORD_SAMPLE = 1,
 	PA_RECORD_EXEC = 2,      /* look at this process now, it may be gone soon */
 	PA_RECORD_LAST_EXIT = 3, /* no target is left */
+	PA_RECORD_STACK = 4,     /* struct pa_stack_page */
 };
 
 struct pa_record {
@@ -87,7 +91,28 @@ _Static_assert(sizeof(struct pa_record) == 16, "changed: bump PA_ABI_VERSION");
 enum pa_sample_flags {
 	PA_SAMPLE_IN_KERNEL = 1,   /* the CPU was in kernel mode */
 	PA_SAMPLE_KERNEL_TASK = 2, /* a kernel thread or io worker */
+	PA_SAMPLE_UNFINISHED = 4,  /* registers follow the pcs, and pages of the stack the record */
 };
+
+/* A walk that user space can finish: the sampled registers stand behind the pcs; the stack comes
+ * page by page in records of its own, from the same CPU, before its next sample. */
+struct pa_stack_regs {
+	__u64 pc, sp, lr;
+	__u64 regs[32]; /* by DWARF number */
+};
+_Static_assert(sizeof(struct pa_stack_regs) == 280, "changed: bump PA_ABI_VERSION");
+
+#define PA_STACK_MAX_PAGES 32 /* 128 KiB: 99.5 % of clang's stacks fit 108 KiB */
+#define PA_STACK_PAGE_BYTES 4096u
+
+struct pa_stack_page {
+	struct pa_record head; /* time_ns is the sample's */
+	__u64 addr;
+	__u32 cpu;
+	__u32 size; /* bytes that follow */
+	char bytes[];
+};
+_Static_assert(sizeof(struct pa_stack_page) == 32, "changed: bump PA_ABI_VERSION");
 
 struct pa_sample {
 	struct pa_record head;

@@ -24,8 +24,24 @@ struct pa_scratch {
 	struct pa_walk walk;
 	union {
 		struct pa_sample sample;
-		char bytes[sizeof(struct pa_sample) + PA_PCS_SLOTS * sizeof(__u64)];
+		char bytes[sizeof(struct pa_sample) + PA_PCS_SLOTS * sizeof(__u64) +
+			   sizeof(struct pa_stack_regs)];
 	};
+};
+
+/* A page of a stack on its way out. */
+struct pa_page_scratch {
+	union {
+		struct pa_stack_page page;
+		char record[sizeof(struct pa_stack_page) + PA_STACK_PAGE_BYTES];
+	};
+};
+
+struct pa_page_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct pa_page_scratch);
 };
 
 struct pa_scratch_map {
@@ -58,6 +74,86 @@ struct pa_stats_map {
 	__type(value, struct pa_tick_stats);
 };
 
+/*
+ * Rows live in shards, each one big element of an array that user space maps and writes; a shard is
+ * made when it is needed. What the walker finds through the directory lies in one shard, whole.
+ */
+#define PA_MAX_SHARDS 256
+#define PA_SHARD_ROWS 524288u /* 2 MiB; a power of two */
+
+struct pa_shard {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, PA_SHARD_ROWS * 4);
+};
+
+struct pa_shard_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, PA_MAX_SHARDS);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(__u32));
+	__array(values, struct pa_shard);
+};
+
+/* By index into the directory: where a block's rows begin (shard * PA_SHARD_ROWS + row), how many. */
+struct pa_block_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct pa_block);
+};
+
+struct pa_rule_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 65536);
+	__type(key, __u32);
+	__type(value, __u64);
+};
+
+/* All processes' mappings, each process's in one piece. Sized by user space. */
+struct pa_mapping_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct pa_mapping);
+};
+
+struct pa_process_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, PA_MAX_TARGETS);
+	__type(key, __u32); /* pid */
+	__type(value, struct pa_process);
+};
+
+/* pc and generation to rule, one slice per CPU, so that nobody waits: what is asked again within a
+ * moment is 93 to 98 % of all. */
+#define PA_CACHE_SLOTS 4096u
+struct pa_cache_slot {
+	__u64 pc;
+	__u64 rule;
+	__u32 generation;
+	__u32 pad;
+};
+
+struct pa_cache_map {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PA_CACHE_SLOTS); /* times the number of CPUs */
+	__type(key, __u32);
+	__type(value, struct pa_cache_slot);
+};
+
+struct pa_page_map page_scratch SEC(".maps") __weak;
+struct pa_shard_map shards SEC(".maps") __weak;
+struct pa_block_map blocks SEC(".maps") __weak;
+struct pa_rule_map rules SEC(".maps") __weak;
+struct pa_mapping_map mappings SEC(".maps") __weak;
+struct pa_process_map processes SEC(".maps") __weak;
+struct pa_cache_map rule_cache SEC(".maps") __weak;
 struct pa_scratch_map scratch SEC(".maps") __weak;
 struct pa_stats_map tick_stats SEC(".maps") __weak;
 struct pa_ring_map ring SEC(".maps") __weak;

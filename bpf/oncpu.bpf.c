@@ -12,6 +12,7 @@
 #else
 #include "regs_arm64.bpf.h"
 #endif
+#include "finish.bpf.h"
 
 const volatile struct pa_config cfg = {};
 
@@ -20,35 +21,33 @@ static __always_inline bool is_kernel_task(struct task_struct *task)
 	return (BPF_CORE_READ(task, flags) & cfg.kernel_task_flags) != 0;
 }
 
-/* The registers of user mode, wherever the sample hit. */
-static __always_inline int user_regs(struct bpf_perf_event_data *ctx, struct task_struct *task,
-				     struct pa_user_regs *to)
+/* The registers of user mode, wherever the sample hit; 0, or why the stack is not walked. */
+static __always_inline u32 user_regs(struct bpf_perf_event_data *ctx, struct task_struct *task,
+				     struct pa_walk *w)
 {
-	if (ctx_in_user_mode(ctx)) {
-		ctx_user_regs(ctx, to);
-		return 0;
-	}
-	return entry_user_regs(entry_frame(task, entry_frame_bytes()), to);
+	if (ctx_in_user_mode(ctx))
+		return ctx_user_regs(ctx, w);
+	return entry_user_regs(entry_frame(task, entry_frame_bytes()), w);
 }
 
 static __always_inline void add_user_stack(struct bpf_perf_event_data *ctx, struct pa_scratch *s,
 					   struct task_struct *task)
 {
-	struct pa_user_regs regs = {};
-
 	s->sample.nr_user = 0;
-	if (s->sample.flags & PA_SAMPLE_KERNEL_TASK)
+	if (s->sample.flags & PA_SAMPLE_KERNEL_TASK) {
 		s->sample.stop = PA_STOP_KERNEL;
-	else if (BPF_CORE_READ_BITFIELD_PROBED(task, in_execve))
-		s->sample.stop = PA_STOP_EXEC; /* the registers are of the image that goes */
-	else if (user_regs(ctx, task, &regs))
-		s->sample.stop = PA_STOP_STACK_FAULT;
-	else if (regs.is_compat)
-		s->sample.stop = PA_STOP_COMPAT;
-	else if (!BPF_CORE_READ(task, mm))
-		pa_walk_leaf(s, &regs, PA_STOP_NO_MM);
+		return;
+	}
+	s->sample.stop = PA_STOP_EXEC; /* its registers are of the image that goes */
+	if (BPF_CORE_READ_BITFIELD_PROBED(task, in_execve))
+		return;
+	s->sample.stop = user_regs(ctx, task, &s->walk);
+	if (s->sample.stop)
+		return;
+	if (BPF_CORE_READ(task, mm))
+		pa_walk(s);
 	else
-		pa_walk(s, &regs);
+		pa_walk_leaf(s, PA_STOP_NO_MM);
 }
 
 /* Where in the kernel: the stack if asked for; else the one address of a sample that has no user
@@ -91,13 +90,16 @@ static __always_inline void fill_header(struct bpf_perf_event_data *ctx, struct 
 	bpf_get_current_comm(rec->thread, sizeof(rec->thread));
 }
 
-static __always_inline long submit(struct pa_sample *rec)
+static __always_inline long submit(struct pa_scratch *s)
 {
-	u32 nr = (u32)rec->nr_kernel + rec->nr_user;
+	struct pa_sample *rec = &s->sample;
+	u64 size = sizeof(*rec) + ((u64)rec->nr_kernel + rec->nr_user) * sizeof(u64);
 
-	if (nr > PA_MAX_KERNEL_FRAMES + PA_MAX_USER_FRAMES)
-		nr = PA_MAX_KERNEL_FRAMES + PA_MAX_USER_FRAMES;
-	return bpf_ringbuf_output(&ring, rec, sizeof(*rec) + nr * sizeof(u64), BPF_RB_NO_WAKEUP);
+	if (rec->flags & PA_SAMPLE_UNFINISHED)
+		size += pa_add_regs(s);
+	if (size > sizeof(s->bytes))
+		size = sizeof(s->bytes); /* cannot be: frames are bounded */
+	return bpf_ringbuf_output(&ring, rec, size, BPF_RB_NO_WAKEUP);
 }
 
 static __always_inline void sample(struct bpf_perf_event_data *ctx, struct pa_tick_stats *st,
@@ -111,10 +113,15 @@ static __always_inline void sample(struct bpf_perf_event_data *ctx, struct pa_ti
 	fill_header(ctx, &s->sample, task, pid);
 	add_kernel_stack(ctx, s, task);
 	add_user_stack(ctx, s, task);
-	if (submit(&s->sample))
+	if (pa_is_curable(s))
+		s->sample.flags |= PA_SAMPLE_UNFINISHED;
+	if (submit(s)) {
 		st->ring_full++;
-	else
-		st->submitted++;
+		return;
+	}
+	st->submitted++;
+	if (s->sample.flags & PA_SAMPLE_UNFINISHED)
+		pa_send_stack(s);
 }
 
 SEC("perf_event")

@@ -3,6 +3,7 @@
 #ifndef BPF_REGS_ARM64_BPF_H
 #define BPF_REGS_ARM64_BPF_H
 
+#define PA_SP_AT 31        /* DWARF number of the stack pointer */
 #define PSR_MODE_MASK 0x0f /* 0: EL0, user mode */
 #define PSR_MODE32_BIT 0x10
 
@@ -16,26 +17,32 @@ static __always_inline u64 ctx_pc(struct bpf_perf_event_data *ctx)
 	return ctx->regs.pc;
 }
 
-static __always_inline void ctx_user_regs(struct bpf_perf_event_data *ctx, struct pa_user_regs *to)
+#define COPY_REGS(w, from)                                                                         \
+	do {                                                                                       \
+		(w)->pc = (from)->pc;                                                              \
+		(w)->sp = (from)->sp;                                                              \
+		(w)->fp = (from)->regs[29];                                                        \
+		(w)->lr = (from)->regs[30];                                                        \
+		_Pragma("unroll") for (int i = 0; i < 31; i++)(w)->regs[i] = (from)->regs[i];      \
+		(w)->regs[31] = (from)->sp;                                                        \
+	} while (0)
+
+/* Both: 0, or a reason why the stack is not walked. */
+static __always_inline u32 ctx_user_regs(struct bpf_perf_event_data *ctx, struct pa_walk *w)
 {
-	to->pc = ctx->regs.pc;
-	to->sp = ctx->regs.sp;
-	to->fp = ctx->regs.regs[29];
-	to->is_compat = (ctx->regs.pstate & PSR_MODE32_BIT) != 0;
+	COPY_REGS(w, &ctx->regs);
+	return ctx->regs.pstate & PSR_MODE32_BIT ? PA_STOP_COMPAT : 0;
 }
 
 /* From the frame the kernel was entered with: it begins with the user-visible registers. */
-static __always_inline int entry_user_regs(const char *frame, struct pa_user_regs *to)
+static __always_inline u32 entry_user_regs(const char *frame, struct pa_walk *w)
 {
 	struct pa_ctx_regs regs;
 
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), frame))
-		return -1;
-	to->pc = regs.pc;
-	to->sp = regs.sp;
-	to->fp = regs.regs[29];
-	to->is_compat = (regs.pstate & PSR_MODE32_BIT) != 0;
-	return 0;
+		return PA_STOP_STACK_FAULT;
+	COPY_REGS(w, &regs);
+	return regs.pstate & PSR_MODE32_BIT ? PA_STOP_COMPAT : 0;
 }
 
 static __always_inline u32 entry_frame_bytes(void)

@@ -3,14 +3,8 @@
 #ifndef BPF_REGS_X86_BPF_H
 #define BPF_REGS_X86_BPF_H
 
+#define PA_SP_AT 7     /* DWARF number of the stack pointer */
 #define USER32_CS 0x23 /* arch/x86/include/asm/segment.h: __USER32_CS */
-
-/* The entry code's frame: r15 … di, orig_ax, ip, cs, flags, sp, ss, eight bytes each. */
-#define PT_REGS_BYTES 168
-#define PT_REGS_BP 32
-#define PT_REGS_IP 128
-#define PT_REGS_CS 136
-#define PT_REGS_SP 152
 
 static __always_inline bool ctx_in_user_mode(struct bpf_perf_event_data *ctx)
 {
@@ -22,31 +16,51 @@ static __always_inline u64 ctx_pc(struct bpf_perf_event_data *ctx)
 	return ctx->regs.ip;
 }
 
-static __always_inline void ctx_user_regs(struct bpf_perf_event_data *ctx, struct pa_user_regs *to)
+/* By DWARF number: x86-64 psABI, figure 3.36. `from` has the layout of the entry code's frame. */
+#define COPY_REGS(w, from)                                                                         \
+	do {                                                                                       \
+		(w)->pc = (from)->ip;                                                              \
+		(w)->sp = (from)->sp;                                                              \
+		(w)->fp = (from)->bp;                                                              \
+		(w)->regs[0] = (from)->ax;                                                         \
+		(w)->regs[1] = (from)->dx;                                                         \
+		(w)->regs[2] = (from)->cx;                                                         \
+		(w)->regs[3] = (from)->bx;                                                         \
+		(w)->regs[4] = (from)->si;                                                         \
+		(w)->regs[5] = (from)->di;                                                         \
+		(w)->regs[6] = (from)->bp;                                                         \
+		(w)->regs[7] = (from)->sp;                                                         \
+		(w)->regs[8] = (from)->r8;                                                         \
+		(w)->regs[9] = (from)->r9;                                                         \
+		(w)->regs[10] = (from)->r10;                                                       \
+		(w)->regs[11] = (from)->r11;                                                       \
+		(w)->regs[12] = (from)->r12;                                                       \
+		(w)->regs[13] = (from)->r13;                                                       \
+		(w)->regs[14] = (from)->r14;                                                       \
+		(w)->regs[15] = (from)->r15;                                                       \
+	} while (0)
+
+/* Both: 0, or a reason why the stack is not walked. */
+static __always_inline u32 ctx_user_regs(struct bpf_perf_event_data *ctx, struct pa_walk *w)
 {
-	to->pc = ctx->regs.ip;
-	to->sp = ctx->regs.sp;
-	to->fp = ctx->regs.bp;
-	to->is_compat = (*(volatile __u64 *)&ctx->regs.cs & 0xffff) == USER32_CS;
+	COPY_REGS(w, &ctx->regs);
+	return (*(volatile __u64 *)&ctx->regs.cs & 0xffff) == USER32_CS ? PA_STOP_COMPAT : 0;
 }
 
 /* From the frame the kernel was entered with. */
-static __always_inline int entry_user_regs(const char *frame, struct pa_user_regs *to)
+static __always_inline u32 entry_user_regs(const char *frame, struct pa_walk *w)
 {
-	u64 regs[PT_REGS_BYTES / 8];
+	struct pa_ctx_regs regs;
 
-	if (bpf_probe_read_kernel(regs, sizeof(regs), frame))
-		return -1;
-	to->pc = regs[PT_REGS_IP / 8];
-	to->sp = regs[PT_REGS_SP / 8];
-	to->fp = regs[PT_REGS_BP / 8];
-	to->is_compat = (regs[PT_REGS_CS / 8] & 0xffff) == USER32_CS;
-	return 0;
+	if (bpf_probe_read_kernel(&regs, sizeof(regs), frame))
+		return PA_STOP_STACK_FAULT;
+	COPY_REGS(w, &regs);
+	return (regs.cs & 0xffff) == USER32_CS ? PA_STOP_COMPAT : 0;
 }
 
 static __always_inline u32 entry_frame_bytes(void)
 {
-	return PT_REGS_BYTES;
+	return sizeof(struct pa_ctx_regs);
 }
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The walker in the kernel. */
 #include "walk.bpf.h"
+#include "lookup.bpf.h"
 #include "maps.bpf.h"
 #include "walk.h"
 
@@ -27,7 +28,7 @@ __attribute__((noinline)) int pa_walk_step(u32 unused)
 	if (!pa_walk_frame(&s->walk))
 		return 0;
 	at = s->sample.nr_kernel + s->walk.nr - 1;
-	s->sample.pcs[at & (PA_PCS_SLOTS - 1)] = s->walk.pc;
+	s->sample.pcs[at & (PA_PCS_SLOTS - 1)] = s->walk.pc | (s->walk.is_exact ? PA_PC_EXACT : 0);
 	return 1;
 }
 

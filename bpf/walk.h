@@ -1,63 +1,212 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The one walker over user stacks. This header is the walk itself, in plain C: the kernel runs it
- * frame by frame (walk.bpf.c), and the host compiles it for tests on recorded stacks.
+ * frame by frame (walk.bpf.c); the host compiles it for tests and to finish walks that the kernel
+ * could not.
  *
- * Frames are found by frame pointer. Both architectures lay a frame record out alike: the caller's
- * frame pointer at [fp], the return address at [fp + 8].
+ * Each frame is left by the rule that the unwind table has for its pc (rows.h); where there is no
+ * table or no rule, by frame pointer if that can be one. Both architectures lay a frame record out
+ * alike: the caller's frame pointer at [fp], the return address at [fp + 8].
  */
 #ifndef BPF_WALK_H
 #define BPF_WALK_H
 
 #include "walk_state.h"
 
-static inline __attribute__((always_inline)) int pa_walk_read(struct pa_walk *w, void *to,
-							      __u32 size, __u64 addr);
+#define PA_INLINE static inline __attribute__((always_inline))
+
+/* Both are defined by whoever includes this header. Reads target memory: 0, or negative. */
+PA_INLINE int pa_walk_read(struct pa_walk *w, void *to, __u32 size, __u64 addr);
+/* The rule for a pc: 0 and *rule (a word with PA_CFA_NONE where none covers it), or why there is no
+ * answer, a reason of enum pa_stop. */
+PA_INLINE __u32 pa_walk_rule(struct pa_walk *w, __u64 pc, pa_rule *rule);
 
 /* A user address that can be code: not in the first page, not in the kernel's half. */
 #define PA_USER_MIN 4096ull
 #define PA_USER_MAX (1ull << 56) /* 57-bit addresses, the widest of both architectures */
 
-static inline __attribute__((always_inline)) int pa_is_user_addr(__u64 addr)
+PA_INLINE int pa_is_user_addr(__u64 addr)
 {
 	return addr >= PA_USER_MIN && addr < PA_USER_MAX;
 }
 
 /* Ends the walk. */
-static inline __attribute__((always_inline)) int pa_walk_end(struct pa_walk *w, __u32 stop)
+PA_INLINE int pa_walk_end(struct pa_walk *w, __u32 stop)
 {
 	w->stop = stop;
 	return 0;
 }
 
-/* Whether w->fp can be a frame record at all: above the stack pointer, aligned, in user space. */
-static inline __attribute__((always_inline)) int pa_walk_fp_is_plausible(const struct pa_walk *w)
+/* Most of what a walk reads lies in a few hundred bytes above sp: they are read at once. Near the
+ * end of a stack that fails, and words are read one by one. */
+PA_INLINE void pa_walk_fill_window(struct pa_walk *w)
 {
-	return w->fp >= w->sp && (w->fp & 7) == 0 && pa_is_user_addr(w->fp);
+	if (w->window_at && w->sp - w->window_at < PA_WINDOW_BYTES / 2)
+		return;
+	w->window_at = pa_walk_read(w, w->window, PA_WINDOW_BYTES, w->sp) ? 0 : w->sp;
 }
 
-/*
- * From the frame at w->pc to its caller. 1: w is the caller now; 0: over, w->stop says why. Target
- * memory is read by pa_walk_read(), which whoever includes this header has defined: 0, or negative
- * when the bytes cannot be read.
- */
-static inline __attribute__((always_inline)) int pa_walk_frame(struct pa_walk *w)
+/* A word of the target's memory, most often one of the stack. */
+PA_INLINE int pa_walk_word(struct pa_walk *w, __u64 *to, __u64 addr)
 {
-	__u64 record[2];
+	__u64 at = addr - w->window_at;
+
+	if (at <= PA_WINDOW_BYTES - sizeof(*to) && w->window_at) {
+		__builtin_memcpy(to, w->window + (at & (PA_WINDOW_BYTES - 1)), sizeof(*to));
+		return 0;
+	}
+	return pa_walk_read(w, to, sizeof(*to), addr);
+}
+
+#include "walk_arch.h"
+
+/* A register by its DWARF number: sp and fp as far as they are known, the others at a frame whose
+ * registers all are. */
+PA_INLINE int pa_walk_reg(struct pa_walk *w, __u32 reg, __u64 *value)
+{
+	if (reg == PA_REG_SP) {
+		*value = w->sp;
+		return 0;
+	}
+	if (reg == PA_REG_FP && w->has_fp) {
+		*value = w->fp;
+		return 0;
+	}
+	*value = w->regs[reg & (PA_NR_REGS - 1)];
+	return w->has_regs && reg != PA_REG_FP ? 0 : -1;
+}
+
+/* The CFA by a rule; 0, or a reason. */
+PA_INLINE __u32 pa_walk_cfa(struct pa_walk *w, pa_rule rule, __u64 *cfa)
+{
+	__u32 kind = PA_RULE_CFA_KIND(rule);
+	__u64 base;
+
+	if (kind == PA_CFA_PLT) {
+		*cfa = w->sp + 8 + ((w->pc & 15) >= (__u64)PA_RULE_CFA_OFF(rule) ? 8 : 0);
+		return 0;
+	}
+	if (pa_walk_reg(w, PA_RULE_CFA_REG(rule), &base))
+		return PA_STOP_HARD_RULE;
+	if (kind == PA_CFA_REG) {
+		*cfa = base + (__u64)PA_RULE_CFA_OFF(rule);
+		return 0;
+	}
+	if (pa_walk_word(w, cfa, base + (__u64)PA_RULE_DEREF_OFF(rule)))
+		return PA_STOP_STACK_FAULT;
+	*cfa += (__u64)PA_RULE_DEREF_ADD(rule);
+	return 0;
+}
+
+/* The caller's frame pointer into *fp; 0, or a reason. */
+PA_INLINE __u32 pa_walk_caller_fp(struct pa_walk *w, pa_rule rule, __u64 cfa, __u64 *fp)
+{
+	__u32 kind = PA_RULE_FP_KIND(rule);
+	__u64 at = cfa + (__u64)(PA_RULE_RA_KIND(rule) == PA_RA_BOTH ? PA_RULE_BOTH_FP(rule)
+								     : PA_RULE_SLOT(rule));
+
+	*fp = w->fp;
+	if (kind == PA_FP_LOST)
+		w->has_fp = 0;
+	if (kind == PA_FP_AT_FP) {
+		if (!w->has_fp)
+			return PA_STOP_HARD_RULE;
+		at = w->fp + (__u64)PA_RULE_SLOT(rule);
+	}
+	/* Below sp is the red zone, which a call has overwritten: the register is unchanged then. */
+	if (kind == PA_FP_SAME || kind == PA_FP_LOST || (at < w->sp && !w->is_exact))
+		return 0;
+	w->has_fp = 1;
+	return pa_walk_word(w, fp, at) ? PA_STOP_STACK_FAULT : 0;
+}
+
+/* The return address into *pc; 0, or a reason. */
+PA_INLINE __u32 pa_walk_caller_pc(struct pa_walk *w, pa_rule rule, __u64 cfa, __u64 *pc)
+{
+	__u32 kind = PA_RULE_RA_KIND(rule);
+	__u64 at = cfa - 8;
+
+	if (kind == PA_RA_LR) {
+		*pc = w->lr;
+		return w->has_lr ? 0 : PA_STOP_HARD_RULE;
+	}
+	if (kind == PA_RA_REG)
+		return pa_walk_reg(w, PA_RULE_RA_REG(rule), pc) ? PA_STOP_HARD_RULE : 0;
+	if (kind == PA_RA_AFTER_FP)
+		at = cfa + (__u64)PA_RULE_SLOT(rule) + 8;
+	else if (kind == PA_RA_AT_CFA)
+		at = cfa + (__u64)PA_RULE_SLOT(rule);
+	else if (kind == PA_RA_BOTH)
+		at = cfa + (__u64)PA_RULE_BOTH_RA(rule);
+	return pa_walk_word(w, pc, at) ? PA_STOP_STACK_FAULT : 0;
+}
+
+PA_INLINE int pa_walk_enter(struct pa_walk *w, __u64 pc, __u64 sp, __u64 fp, int is_exact)
+{
+	if (!pa_is_user_addr(pc))
+		return pa_walk_end(w, PA_STOP_FP_END);
+	w->pc = pc;
+	w->sp = sp;
+	w->fp = fp;
+	w->is_exact = (__u8)is_exact;
+	w->has_regs = 0;
+	w->has_lr = 0;
+	w->nr++;
+	return 1;
+}
+
+/* By frame pointer: above the stack pointer, aligned, in user space. */
+PA_INLINE int pa_walk_by_fp(struct pa_walk *w)
+{
+	__u64 fp, pc;
+
+	if (!w->has_fp || w->fp < w->sp || (w->fp & 7) || !pa_is_user_addr(w->fp))
+		return pa_walk_end(w, PA_STOP_FP_END);
+	if (pa_walk_word(w, &fp, w->fp) || pa_walk_word(w, &pc, w->fp + 8))
+		return pa_walk_end(w, PA_STOP_STACK_FAULT);
+	return pa_walk_enter(w, pa_strip_pac(pc), w->fp + 16, fp, 0);
+}
+
+PA_INLINE int pa_walk_by_rule(struct pa_walk *w, pa_rule rule)
+{
+	__u64 cfa, fp, pc;
+	__u32 stop = pa_walk_cfa(w, rule, &cfa);
+
+	if (!stop)
+		stop = pa_walk_caller_pc(w, rule, cfa, &pc);
+	if (!stop)
+		stop = pa_walk_caller_fp(w, rule, cfa, &fp);
+	/* A leaf that keeps its return address in a register may have no frame at all. */
+	if (!stop && (cfa < w->sp || (cfa == w->sp && !w->has_lr)))
+		stop = PA_STOP_BAD_FRAME;
+	if (stop)
+		return pa_walk_end(w, stop);
+	return pa_walk_enter(w, rule & PA_RULE_SIGNED ? pa_strip_pac(pc) : pc, cfa, fp,
+			     (rule & PA_RULE_SIGNAL) != 0);
+}
+
+/* From the frame at w->pc to its caller. 1: w is the caller now; 0: over, w->stop says why. */
+PA_INLINE int pa_walk_frame(struct pa_walk *w)
+{
+	pa_rule rule;
+	__u32 stop, kind;
 
 	if (w->nr >= PA_MAX_USER_FRAMES)
 		return pa_walk_end(w, PA_STOP_TOO_DEEP);
-	if (!pa_walk_fp_is_plausible(w))
-		return pa_walk_end(w, PA_STOP_FP_END);
-	if (pa_walk_read(w, record, sizeof(record), w->fp))
-		return pa_walk_end(w, PA_STOP_STACK_FAULT);
-	if (!pa_is_user_addr(record[1]))
-		return pa_walk_end(w, PA_STOP_FP_END);
-	w->sp = w->fp + sizeof(record);
-	w->fp = record[0];
-	w->pc = record[1];
-	w->nr++;
-	return 1;
+	pa_walk_fill_window(w);
+	stop = pa_walk_rule(w, w->is_exact ? w->pc : w->pc - 1, &rule);
+	if (stop)
+		return pa_walk_end(w, stop);
+	kind = PA_RULE_CFA_KIND(rule);
+	if (kind == PA_CFA_NONE)
+		return pa_walk_by_fp(w);
+	if (kind == PA_CFA_END)
+		return pa_walk_end(w, PA_STOP_END);
+	if (kind == PA_CFA_USER)
+		return pa_walk_end(w, PA_STOP_HARD_RULE);
+	if (kind == PA_CFA_SIGNAL)
+		return pa_walk_signal(w);
+	return pa_walk_by_rule(w, rule);
 }
 
 #endif

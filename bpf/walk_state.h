@@ -4,13 +4,55 @@
 #define BPF_WALK_STATE_H
 
 #include "abi.h"
+#include "rows.h"
+
+#define PA_NR_REGS 32         /* general registers by their DWARF numbers; a power of two */
+#define PA_WINDOW_BYTES 1024u /* of the stack, read at once; bigger gains nothing (measured) */
+
+/* A piece of code of one process. Sorted by start; generation is the process's, and a mapping that
+ * carries another one has been given to somebody else since. */
+struct pa_mapping {
+	__u64 start, end;  /* run-time addresses */
+	__u64 bias;        /* run-time address - bias = link-time address */
+	__u32 block_nr0;   /* of link-time blocks (address >> PA_BLOCK_SHIFT): the table's first */
+	__u32 nr_blocks;   /* 0: the file has no table; PA_BLOCKS_PENDING: it is not ready yet */
+	__u32 first_block; /* index into the directory */
+	__u32 generation;
+};
+_Static_assert(sizeof(struct pa_mapping) == 40, "changed: bump PA_ABI_VERSION");
+#define PA_BLOCKS_PENDING 0xffffffffu
+
+/* A process's slice of the mappings. */
+struct pa_process {
+	__u32 first;
+	__u32 nr;
+	__u32 generation; /* new with every change; 0 is nobody's */
+	__u32 pad;
+};
+_Static_assert(sizeof(struct pa_process) == 16, "changed: bump PA_ABI_VERSION");
 
 struct pa_walk {
 	__u64 pc;
-	__u64 sp; /* every frame record lies above it */
+	__u64 sp; /* every frame lies above it */
 	__u64 fp;
-	__u32 nr;   /* frames found so far, the sampled one included */
-	__u32 stop; /* enum pa_stop, once pa_walk_frame() has said that the walk is over */
+	__u64 lr;               /* AArch64 */
+	__u64 regs[PA_NR_REGS]; /* of the sampled frame */
+	__u32 nr;               /* frames found so far, the sampled one included */
+	__u32 stop;             /* enum pa_stop, once the walk is over */
+	__u8 is_exact;          /* pc is where it stands, not a return address */
+	__u8 has_fp;            /* fp is known */
+	__u8 has_regs;          /* regs are this frame's: only the sampled one's */
+	__u8 has_lr;            /* lr is: the sampled one's, and one that a signal interrupted */
+	__u8 pad[4];
+
+	struct pa_process process;
+	struct pa_mapping mapping; /* the last one used */
+
+	__u64 window_at; /* address of window[0]; 0: nothing has been read */
+	char window[PA_WINDOW_BYTES];
+#ifndef __bpf__
+	void *env; /* of whoever defines pa_walk_read() and pa_walk_rule() */
+#endif
 };
 
 #endif

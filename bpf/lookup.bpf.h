@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * From a pc to its rule: the CPU's cache, the last mapping, the process's mappings, the block, its
+ * rows, the dictionary. Searches halve by arithmetic instead of branches, and every index is masked
+ * and pinned, so that the verifier sees one path and one bound on every compiler.
+ */
+#ifndef BPF_LOOKUP_BPF_H
+#define BPF_LOOKUP_BPF_H
+
+#include "maps.bpf.h"
+
+#define MAPPING_STEPS 18 /* 2^17 mappings of one process, and one step to spare */
+
+/* Keeps the compiler from proving things about an index that the verifier cannot follow. */
+#define PIN(x) asm volatile("" : "+r"(x))
+
+/* All ones if a < b, else 0. Both below 2^63. */
+#define LESS_MASK(a, b) ((u64)((__s64)((a) - (b)) >> 63))
+
+/* The last of the process's mappings that begins at or below pc, into w->mapping. */
+static __always_inline int find_mapping(struct pa_walk *w, u64 pc)
+{
+	u64 lo = 0, n = w->process.nr;
+
+	for (int i = 0; i < MAPPING_STEPS && n > 1; i++) {
+		u64 half = n >> 1;
+		u32 at = w->process.first + (u32)(lo + half);
+		struct pa_mapping *m = bpf_map_lookup_elem(&mappings, &at);
+
+		if (!m)
+			return -1;
+		lo += half & ~LESS_MASK(pc, m->start);
+		n -= half;
+	}
+	{
+		u32 at = w->process.first + (u32)lo;
+		struct pa_mapping *m = bpf_map_lookup_elem(&mappings, &at);
+
+		if (!n || !m)
+			return -1;
+		w->mapping = *m;
+	}
+	return 0;
+}
+
+static __always_inline bool is_in(const struct pa_mapping *m, u64 pc, u32 generation)
+{
+	return pc >= m->start && pc < m->end && m->generation == generation;
+}
+
+/* The rule of the last row of a block at or below the key. */
+static __always_inline u32 find_rule_id(const struct pa_block *b, u32 key)
+{
+	u32 shard = b->first / PA_SHARD_ROWS, zero = 0;
+	u64 lo = b->first & (PA_SHARD_ROWS - 1), n = b->nr;
+	void *inner = bpf_map_lookup_elem(&shards, &shard);
+	struct pa_row *rows;
+
+	if (!inner)
+		return PA_RULE_ID_NONE;
+	rows = bpf_map_lookup_elem(inner, &zero);
+	if (!rows)
+		return PA_RULE_ID_NONE;
+	for (int i = 0; i < PA_BISECT_STEPS; i++) {
+		u64 half = n >> 1, at = (lo + half) & (PA_SHARD_ROWS - 1);
+
+		PIN(at);
+		lo += half & ~LESS_MASK((u64)key, (u64)rows[at].pc);
+		n -= half;
+	}
+	lo &= PA_SHARD_ROWS - 1;
+	PIN(lo);
+	return rows[lo].rule;
+}
+
+/* By the table of w->mapping's file; pc lies in the mapping. */
+static __always_inline u32 find_in_table(struct pa_walk *w, u64 pc, pa_rule *rule)
+{
+	u64 addr = pc - w->mapping.bias;
+	u32 at = (u32)(addr >> PA_BLOCK_SHIFT) - w->mapping.block_nr0, id;
+	struct pa_block *b;
+	u64 *word;
+
+	*rule = PA_RULE_WORD_NONE;
+	if (w->mapping.nr_blocks == PA_BLOCKS_PENDING)
+		return PA_STOP_NO_TABLE;
+	if (at >= w->mapping.nr_blocks)
+		return 0;
+	at += w->mapping.first_block;
+	b = bpf_map_lookup_elem(&blocks, &at);
+	if (!b || !b->nr)
+		return 0;
+	id = find_rule_id(b, (u32)addr & 0xffff);
+	word = bpf_map_lookup_elem(&rules, &id);
+	if (word)
+		*rule = *word;
+	return 0;
+}
+
+static __always_inline struct pa_cache_slot *cache_slot(u64 pc)
+{
+	u32 at = bpf_get_smp_processor_id() * PA_CACHE_SLOTS +
+		 (u32)((pc ^ (pc >> 12)) & (PA_CACHE_SLOTS - 1));
+
+	return bpf_map_lookup_elem(&rule_cache, &at);
+}
+
+static inline __attribute__((always_inline)) __u32 pa_walk_rule(struct pa_walk *w, __u64 pc,
+								pa_rule *rule)
+{
+	struct pa_cache_slot *slot;
+	u32 stop;
+
+	*rule = PA_RULE_WORD_NONE;
+	if (!cfg.use_tables)
+		return 0;
+	slot = cache_slot(pc);
+	if (slot && slot->pc == pc && slot->generation == w->process.generation) {
+		*rule = slot->rule;
+		return 0;
+	}
+	if (!is_in(&w->mapping, pc, w->process.generation)) {
+		if (find_mapping(w, pc) || !is_in(&w->mapping, pc, w->process.generation))
+			return PA_STOP_UNKNOWN_CODE;
+	}
+	stop = find_in_table(w, pc, rule);
+	if (!stop && slot) {
+		slot->generation = 0; /* whoever interrupts this finds no half entry */
+		slot->pc = pc;
+		slot->rule = *rule;
+		slot->generation = w->process.generation;
+	}
+	return stop;
+}
+
+#endif

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collect/tables.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "base/array.h"
+#include "base/ranges.h"
+#include "bpf/abi.h"
+
+#define SHARD_ROWS 524288u  /* PA_SHARD_ROWS */
+#define MAX_SHARDS 256u     /* PA_MAX_SHARDS */
+#define MAX_PIDS (1u << 22) /* include/linux/threads.h: PID_MAX_LIMIT */
+#define MAX_RETIRED (1u << 22)
+#define MAX_PIECES (1u << 20)
+#define AGES 2 /* turns that what was replaced stays readable */
+
+struct shard {
+	int fd;              /* owned */
+	struct pa_row *rows; /* owned mapping */
+	struct ranges free;  /* of rows */
+};
+
+/* Where the rows of a table are; pieces of one table follow each other. */
+struct piece {
+	uint32_t first_block; /* of its table */
+	uint32_t shard, row, nr_rows;
+};
+
+struct retired {
+	uint32_t first, nr; /* mappings */
+	uint32_t age;
+};
+
+struct tables {
+	struct tables_config cfg;
+	struct shard shards[MAX_SHARDS];
+	uint32_t nr_shards;
+	size_t bytes;
+	struct pa_block *blocks; /* owned mapping */
+	struct ranges free_blocks;
+	uint64_t *rules; /* owned mapping */
+	uint32_t nr_rules;
+	struct pa_mapping *mappings; /* owned mapping */
+	struct ranges free_mappings;
+	struct pa_process *processes; /* owned; by PID: what was written last */
+	uint32_t generation;
+	struct piece *pieces; /* owned */
+	uint32_t nr_pieces, cap_pieces;
+	struct retired *retired; /* owned */
+	uint32_t nr_retired, cap_retired;
+};
+
+static size_t blocks_bytes(const struct tables *t)
+{
+	return t->cfg.nr_blocks * sizeof(struct pa_block);
+}
+
+static size_t mappings_bytes(const struct tables *t)
+{
+	return t->cfg.nr_mappings * sizeof(struct pa_mapping);
+}
+
+static void *map_array(int fd, size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void unmap(void *p, size_t bytes)
+{
+	if (p)
+		munmap(p, bytes);
+}
+
+struct tables *tables_free(struct tables *t)
+{
+	if (!t)
+		return NULL;
+	for (uint32_t i = 0; i < t->nr_shards; i++) {
+		unmap(t->shards[i].rows, SHARD_ROWS * sizeof(struct pa_row));
+		close(t->shards[i].fd);
+		ranges_done(&t->shards[i].free);
+	}
+	unmap(t->blocks, blocks_bytes(t));
+	unmap(t->rules, (PA_MAX_RULES + 1) * sizeof(uint64_t));
+	unmap(t->mappings, mappings_bytes(t));
+	ranges_done(&t->free_blocks);
+	ranges_done(&t->free_mappings);
+	free(t->processes);
+	free(t->pieces);
+	free(t->retired);
+	free(t);
+	return NULL;
+}
+
+int tables_new(const struct tables_config *cfg, struct tables **ret_tables)
+{
+	_cleanup_(tables_freep) struct tables *t = calloc(1, sizeof(*t));
+	int r;
+
+	if (!t)
+		return -ENOMEM;
+	t->cfg = *cfg;
+	t->blocks = map_array(cfg->blocks_fd, blocks_bytes(t));
+	t->rules = map_array(cfg->rules_fd, (PA_MAX_RULES + 1) * sizeof(uint64_t));
+	t->mappings = map_array(cfg->mappings_fd, mappings_bytes(t));
+	if (!t->blocks || !t->rules || !t->mappings)
+		return -errno;
+	t->processes = calloc(MAX_PIDS, sizeof(*t->processes)); /* touched where PIDs are */
+	if (!t->processes)
+		return -ENOMEM;
+	r = ranges_init(&t->free_blocks, cfg->nr_blocks);
+	if (r == 0)
+		r = ranges_init(&t->free_mappings, cfg->nr_mappings);
+	if (r < 0)
+		return r;
+	*ret_tables = TAKE(t);
+	return 0;
+}
+
+static int open_shard(struct tables *t)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+	struct shard *s = &t->shards[t->nr_shards];
+	uint32_t at = t->nr_shards;
+	int r;
+
+	if (t->nr_shards == MAX_SHARDS)
+		return -ENOSPC;
+	r = ranges_init(&s->free, SHARD_ROWS);
+	if (r < 0)
+		return r;
+	s->fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "pa_shard", sizeof(uint32_t),
+			       SHARD_ROWS * sizeof(struct pa_row), 1, &opts);
+	s->rows = s->fd < 0 ? NULL : map_array(s->fd, SHARD_ROWS * sizeof(struct pa_row));
+	t->nr_shards++; /* from here on it is freed with the rest */
+	if (!s->rows)
+		return -errno;
+	return bpf_map_update_elem(t->cfg.shards_fd, &at, &s->fd, BPF_ANY);
+}
+
+/* Room for nr rows in one shard. */
+static int take_rows(struct tables *t, uint32_t nr, uint32_t *ret_shard, uint32_t *ret_row)
+{
+	int r;
+
+	if (t->bytes + nr * sizeof(struct pa_row) > t->cfg.max_bytes)
+		return -ENOSPC;
+	for (uint32_t i = 0; i < t->nr_shards; i++) {
+		*ret_shard = i;
+		if (ranges_take(&t->shards[i].free, nr, ret_row) == 0)
+			return 0;
+	}
+	r = open_shard(t);
+	if (r < 0)
+		return r;
+	*ret_shard = t->nr_shards - 1;
+	return ranges_take(&t->shards[*ret_shard].free, nr, ret_row);
+}
+
+/* Copies the blocks [first, end) of a table, whose rows are [row, row + nr), as one piece. */
+static int add_piece(struct tables *t, const struct table_data *d, uint32_t slot, uint32_t first,
+		     uint32_t end, uint32_t row, uint32_t nr)
+{
+	struct piece p = { .first_block = slot, .nr_rows = nr };
+	int r = ARRAY_RESERVE(t->pieces, t->cap_pieces, t->nr_pieces + 1, MAX_PIECES);
+
+	if (r < 0)
+		return r;
+	r = nr ? take_rows(t, nr, &p.shard, &p.row) : 0;
+	if (r < 0)
+		return r;
+	if (nr)
+		memcpy(t->shards[p.shard].rows + p.row, d->rows + row, nr * sizeof(struct pa_row));
+	t->bytes += nr * sizeof(struct pa_row);
+	t->pieces[t->nr_pieces++] = p;
+	for (uint32_t i = first; i < end; i++) {
+		struct pa_block b = d->blocks[i];
+
+		b.first = b.nr ? p.shard * SHARD_ROWS + p.row + (b.first - row) : 0;
+		t->blocks[slot + i] = b;
+	}
+	return 0;
+}
+
+/* The first block from `from` on that begins a page with its own first row, so that a table can be
+ * cut before it. */
+static uint32_t page_end(const struct table_data *d, uint32_t from, uint32_t row0)
+{
+	uint32_t end = from;
+
+	while (end < d->nr_blocks &&
+	       (!d->blocks[end].nr ||
+		d->blocks[end].first + d->blocks[end].nr - row0 <= SHARD_ROWS))
+		end++;
+	return end;
+}
+
+static uint32_t last_row(const struct table_data *d, uint32_t first, uint32_t end, uint32_t row)
+{
+	for (uint32_t i = first; i < end; i++)
+		if (d->blocks[i].nr && d->blocks[i].first + d->blocks[i].nr > row)
+			row = d->blocks[i].first + d->blocks[i].nr;
+	return row;
+}
+
+int tables_add(struct tables *t, const struct table_data *d, struct table_slot *ret_slot)
+{
+	struct table_slot slot = { .nr_blocks = d->nr_blocks };
+	int r = ranges_take(&t->free_blocks, d->nr_blocks, &slot.first_block);
+	uint32_t row = 0;
+
+	if (r < 0)
+		return r;
+	for (uint32_t first = 0; first < d->nr_blocks && r == 0;) {
+		uint32_t end = page_end(d, first, row), behind = last_row(d, first, end, row);
+
+		r = add_piece(t, d, slot.first_block, first, end, row, behind - row);
+		/* The next block may look back at one row of this piece: it is copied again. */
+		first = end;
+		if (end < d->nr_blocks)
+			row = d->blocks[end].first;
+	}
+	if (r < 0) {
+		tables_remove(t, &slot);
+		return r;
+	}
+	*ret_slot = slot;
+	return 0;
+}
+
+void tables_remove(struct tables *t, const struct table_slot *slot)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < t->nr_pieces; i++) {
+		const struct piece *p = &t->pieces[i];
+
+		if (p->first_block != slot->first_block) {
+			t->pieces[kept++] = *p;
+			continue;
+		}
+		t->bytes -= p->nr_rows * sizeof(struct pa_row);
+		if (p->nr_rows) /* without memory for it, the room is lost, nothing else */
+			(void)ranges_give(&t->shards[p->shard].free, p->row, p->nr_rows);
+	}
+	t->nr_pieces = kept;
+	(void)ranges_give(&t->free_blocks, slot->first_block, slot->nr_blocks);
+}
+
+void tables_set_rules(struct tables *t, const uint64_t *words, uint32_t nr)
+{
+	for (; t->nr_rules < nr; t->nr_rules++)
+		t->rules[t->nr_rules] = words[t->nr_rules];
+}
+
+static void retire(struct tables *t, const struct pa_process *p)
+{
+	if (!p->nr)
+		return;
+	if (ARRAY_RESERVE(t->retired, t->cap_retired, t->nr_retired + 1, MAX_RETIRED) < 0)
+		return; /* the room is lost, nothing else */
+	t->retired[t->nr_retired++] = (struct retired){ p->first, p->nr, 0 };
+}
+
+int tables_set_process(struct tables *t, pid_t pid, const struct pa_mapping *m, uint32_t nr)
+{
+	struct pa_process p = { .nr = nr, .generation = t->generation + 1 };
+	uint32_t key = (uint32_t)pid;
+	int r = 0;
+
+	if (key >= MAX_PIDS)
+		return -EINVAL;
+	if (nr)
+		r = ranges_take(&t->free_mappings, nr, &p.first);
+	if (r < 0)
+		return r;
+	t->generation += t->generation + 1 ? 1 : 2; /* 0 is nobody's */
+	for (uint32_t i = 0; i < nr; i++) {
+		t->mappings[p.first + i] = m[i];
+		t->mappings[p.first + i].generation = p.generation;
+	}
+	r = bpf_map_update_elem(t->cfg.processes_fd, &key, &p, BPF_ANY);
+	if (r < 0) {
+		retire(t, &p);
+		return r;
+	}
+	retire(t, &t->processes[key]);
+	t->processes[key] = p;
+	return 0;
+}
+
+void tables_drop_process(struct tables *t, pid_t pid)
+{
+	uint32_t key = (uint32_t)pid;
+
+	if (key >= MAX_PIDS)
+		return;
+	(void)bpf_map_delete_elem(t->cfg.processes_fd, &key); /* the kernel may have been first */
+	retire(t, &t->processes[key]);
+	t->processes[key] = (struct pa_process){ 0 };
+}
+
+void tables_age(struct tables *t)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < t->nr_retired; i++) {
+		struct retired *o = &t->retired[i];
+
+		if (o->age++ < AGES)
+			t->retired[kept++] = *o;
+		else
+			(void)ranges_give(&t->free_mappings, o->first, o->nr);
+	}
+	t->nr_retired = kept;
+}
+
+size_t tables_bytes(const struct tables *t)
+{
+	return t->bytes;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The only way back into the kernel: unwind tables and processes' mappings, written where the walker
+ * reads them. What is replaced stays readable for a while, since a walk may be reading it; a
+ * mapping that was given to somebody else in the meantime is told by its generation.
+ *
+ * Of one thread.
+ */
+#ifndef COLLECT_TABLES_H
+#define COLLECT_TABLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/cleanup.h"
+#include "bpf/walk_state.h"
+
+struct tables;
+
+struct tables_config {
+	int shards_fd, blocks_fd, rules_fd, mappings_fd, processes_fd; /* borrowed */
+	uint32_t nr_blocks, nr_mappings;                               /* as the maps were made */
+	size_t max_bytes;                                              /* of rows */
+};
+
+int tables_new(const struct tables_config *cfg, struct tables **ret_tables);
+struct tables *tables_free(struct tables *t);
+DEFINE_CLEANUP(struct tables *, tables_free)
+
+/* A compiled table: blocks count rows from the table's first. Borrowed during the call. */
+struct table_data {
+	const struct pa_row *rows;
+	uint32_t nr_rows;
+	const struct pa_block *blocks;
+	uint32_t nr_blocks;
+};
+
+/* A table in the kernel. */
+struct table_slot {
+	uint32_t first_block, nr_blocks;
+};
+
+/* -ENOSPC: no room below the limit. The rules it names must have been written before. */
+int tables_add(struct tables *t, const struct table_data *d, struct table_slot *ret_slot);
+
+/* No mapping may name it any more. */
+void tables_remove(struct tables *t, const struct table_slot *slot);
+
+/* Rules [0, nr) of the dictionary; those written before are the same as then. */
+void tables_set_rules(struct tables *t, const uint64_t *words, uint32_t nr);
+
+/* Replaces what the walker knows of a process. m is sorted by start; generations are filled in
+ * here. -ENOSPC. */
+int tables_set_process(struct tables *t, pid_t pid, const struct pa_mapping *m, uint32_t nr);
+
+/* The process is gone: the kernel has forgotten it by itself. */
+void tables_drop_process(struct tables *t, pid_t pid);
+
+/* Once per turn: what was replaced two turns ago is free now. */
+void tables_age(struct tables *t);
+
+size_t tables_bytes(const struct tables *t); /* of rows in use */
+
+#endif
