@@ -110,6 +110,13 @@ def test_deep(tmp):
     end(target)
 
 
+def exe_of(pid):
+    try:
+        return os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return ""
+
+
 def run_copy(tmp, path):
     shutil.copy(SPIN, path)
     return subprocess.Popen([path, "60"], stdout=subprocess.DEVNULL)
@@ -140,7 +147,7 @@ def test_files(tmp):
     code = (f"import os; fd = os.memfd_create('hidden'); os.write(fd, open('{SPIN}', 'rb').read()); "
             "os.execv(f'/proc/self/fd/{fd}', ['hidden', '60'])")
     target = subprocess.Popen(["python3", "-c", code], stdout=subprocess.DEVNULL)
-    wait_for(lambda: "memfd" in os.readlink(f"/proc/{target.pid}/exe"), "the memfd's exec")
+    wait_for(lambda: "memfd" in exe_of(target.pid), "the memfd's exec")
     run = agent_until(100, tmp, "--pid", target.pid, "-F", 499, seconds=1)
     ok(share(run.profile, lambda s: "memfd:hidden" in s.frames[0].path and is_spin(s)) > 0.9,
        "a program without a file is named")
@@ -150,7 +157,7 @@ def test_files(tmp):
     os.mkdir(hidden)
     script = f"mount -t tmpfs t {hidden} && cp {SPIN} {hidden}/inner && exec {hidden}/inner 60"
     target = subprocess.Popen(["unshare", "-m", "sh", "-c", script], stdout=subprocess.DEVNULL)
-    wait_for(lambda: os.readlink(f"/proc/{target.pid}/exe").endswith("inner"), "the other namespace's exec")
+    wait_for(lambda: exe_of(target.pid).endswith("inner"), "the other namespace's exec")
     run = agent_until(100, tmp, "--pid", target.pid, "-F", 499, seconds=1)
     ok(share(run.profile, lambda s: s.frames[0].path == f"{hidden}/inner" and is_spin(s)) > 0.9,
        "a binary of another mount namespace is named")
