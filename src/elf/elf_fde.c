@@ -39,6 +39,7 @@ _Static_assert(sizeof(struct entry) == 8, "must match the file");
 struct elf_fdes {
 	const struct elf_image *img; /* borrowed from the caller until this is freed */
 	uint64_t hdr_addr;
+	uint64_t frame_addr;   /* 0: not said */
 	struct entry *entries; /* owned; sorted by start */
 	size_t nr;
 };
@@ -101,9 +102,29 @@ static int find_header(const struct elf_image *img, struct elf_segment *ret_at)
 	return 0;
 }
 
-/* The fixed part: number of entries, and how many bytes stand before them. */
-static int read_fixed_part(const struct elf_image *img, const struct elf_segment *at,
-			   uint32_t *ret_nr, size_t *ret_bytes)
+/* The pointer to .eh_frame, which stands 4 bytes into the header. */
+static uint64_t take_frame_addr(struct cursor *c, uint64_t hdr_addr, uint8_t encoding)
+{
+	uint64_t at = hdr_addr + 4, v;
+
+	if (encoding == PE_OMIT)
+		return 0;
+	v = take_number(c, encoding & PE_FORMAT_MASK);
+	switch (encoding & ~PE_FORMAT_MASK) {
+	case PE_ABSPTR:
+		return v;
+	case PE_PCREL:
+		return at + v;
+	case PE_DATAREL:
+		return hdr_addr + v;
+	default:
+		return 0;
+	}
+}
+
+/* The fixed part: where .eh_frame is, the number of entries, and how many bytes stand before. */
+static int read_fixed_part(struct elf_fdes *f, const struct elf_segment *at, uint32_t *ret_nr,
+			   size_t *ret_bytes)
 {
 	uint8_t bytes[16];
 	size_t n = at->filesz < sizeof(bytes) ? at->filesz : sizeof(bytes);
@@ -112,7 +133,7 @@ static int read_fixed_part(const struct elf_image *img, const struct elf_segment
 	uint32_t nr;
 	int r;
 
-	r = elf_image_read(img, at->offset, bytes, n);
+	r = elf_image_read(f->img, at->offset, bytes, n);
 	if (r < 0)
 		return r;
 	version = cursor_u8(&c);
@@ -124,8 +145,7 @@ static int read_fixed_part(const struct elf_image *img, const struct elf_segment
 	if (count_encoding != PE_UDATA4 || table_encoding != (PE_DATAREL | PE_SDATA4) ||
 	    (frame_encoding != PE_OMIT && !pointer_bytes(frame_encoding)))
 		return -ENOENT;
-	if (frame_encoding != PE_OMIT)
-		(void)cursor_take(&c, pointer_bytes(frame_encoding));
+	f->frame_addr = take_frame_addr(&c, at->vaddr, frame_encoding);
 	nr = cursor_u32(&c);
 	if (c.bad)
 		return -EBADMSG;
@@ -148,7 +168,7 @@ static int read_entries(struct elf_fdes *f, const struct elf_segment *at)
 	uint32_t nr;
 	int r;
 
-	r = read_fixed_part(f->img, at, &nr, &before);
+	r = read_fixed_part(f, at, &nr, &before);
 	if (r < 0)
 		return r;
 	if (nr == 0)
@@ -346,4 +366,23 @@ int elf_fdes_find(const struct elf_fdes *f, uint64_t addr, uint64_t *ret_start, 
 		}
 	}
 	return -ENOENT;
+}
+
+size_t elf_fdes_nr(const struct elf_fdes *f)
+{
+	return f->nr;
+}
+
+void elf_fdes_at(const struct elf_fdes *f, size_t i, uint64_t *ret_start, uint64_t *ret_fde)
+{
+	*ret_start = entry_start(f, i);
+	*ret_fde = f->hdr_addr + (uint64_t)(int64_t)f->entries[i].fde;
+}
+
+int elf_fdes_frame_addr(const struct elf_fdes *f, uint64_t *ret_addr)
+{
+	if (!f->frame_addr)
+		return -ENOENT;
+	*ret_addr = f->frame_addr;
+	return 0;
 }

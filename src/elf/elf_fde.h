@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where functions begin and end, as the binary search table of .eh_frame_hdr and the FDEs behind
- * it say: enough to tell functions of a stripped binary apart. Not for unwinding.
+ * it say: enough to tell functions of a stripped binary apart. What is inside an FDE is unwind/'s.
  */
 #ifndef ELF_ELF_FDE_H
 #define ELF_ELF_FDE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/cleanup.h"
@@ -21,5 +22,13 @@ DEFINE_CLEANUP(struct elf_fdes *, elf_fdes_free)
 
 /* The FDE that covers a link-time address. -ENOENT: none does. */
 int elf_fdes_find(const struct elf_fdes *f, uint64_t addr, uint64_t *ret_start, uint64_t *ret_end);
+
+/* The table as it stands, sorted by start, nothing behind it checked: where each FDE says that it
+ * starts, and where it lies. */
+size_t elf_fdes_nr(const struct elf_fdes *f);
+void elf_fdes_at(const struct elf_fdes *f, size_t i, uint64_t *ret_start, uint64_t *ret_fde);
+
+/* Where .eh_frame begins. -ENOENT: the header does not say. */
+int elf_fdes_frame_addr(const struct elf_fdes *f, uint64_t *ret_addr);
 
 #endif

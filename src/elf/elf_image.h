@@ -54,6 +54,9 @@ const struct elf_segment *elf_image_loads(const struct elf_image *img, size_t *r
  * since segments may overlap in the file). The only place where the two are converted. -ENOENT. */
 int elf_image_vaddr_of(const struct elf_image *img, uint64_t offset, uint64_t *ret_vaddr);
 
+/* The way back, by the first PT_LOAD that holds the address. -ENOENT. */
+int elf_image_offset_of(const struct elf_image *img, uint64_t vaddr, uint64_t *ret_offset);
+
 /* From PT_NOTE, else from SHT_NOTE sections. len 0: none. */
 const struct build_id *elf_image_build_id(const struct elf_image *img);
 

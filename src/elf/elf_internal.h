@@ -20,9 +20,6 @@ struct elf_image {
 	struct build_id build_id;
 };
 
-/* The file offset of a link-time address: the way back of elf_image_vaddr_of(). -ENOENT. */
-int elf_image_offset_of(const struct elf_image *img, uint64_t vaddr, uint64_t *ret_offset);
-
 /* Reads the sections that the header announces. Damage leaves none and is no error; -ENOMEM. */
 int elf_sections_load(struct elf_image *img, uint64_t table_offset, uint64_t nr, uint64_t names_at);
 

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind/cfi_vm.h"
+
+#include <errno.h>
+
+#include "unwind/leb128.h"
+
+/* DWARF 5, 7.24; the last four are extensions of GNU and Arm. */
+enum {
+	OP_ADVANCE_LOC = 0x40, /* operand in the low six bits, as of the next two */
+	OP_OFFSET = 0x80,
+	OP_RESTORE = 0xc0,
+	OP_OPERAND_MASK = 0x3f,
+
+	OP_NOP = 0x00,
+	OP_SET_LOC = 0x01,
+	OP_ADVANCE_LOC1 = 0x02,
+	OP_ADVANCE_LOC2 = 0x03,
+	OP_ADVANCE_LOC4 = 0x04,
+	OP_OFFSET_EXTENDED = 0x05,
+	OP_RESTORE_EXTENDED = 0x06,
+	OP_UNDEFINED = 0x07,
+	OP_SAME_VALUE = 0x08,
+	OP_REGISTER = 0x09,
+	OP_REMEMBER_STATE = 0x0a,
+	OP_RESTORE_STATE = 0x0b,
+	OP_DEF_CFA = 0x0c,
+	OP_DEF_CFA_REGISTER = 0x0d,
+	OP_DEF_CFA_OFFSET = 0x0e,
+	OP_DEF_CFA_EXPRESSION = 0x0f,
+	OP_EXPRESSION = 0x10,
+	OP_OFFSET_EXTENDED_SF = 0x11,
+	OP_DEF_CFA_SF = 0x12,
+	OP_DEF_CFA_OFFSET_SF = 0x13,
+	OP_VAL_OFFSET = 0x14,
+	OP_VAL_OFFSET_SF = 0x15,
+	OP_VAL_EXPRESSION = 0x16,
+	OP_AARCH64_NEGATE_RA_STATE_WITH_PC = 0x2c,
+	OP_AARCH64_NEGATE_RA_STATE = 0x2d,
+	OP_GNU_ARGS_SIZE = 0x2e,
+	OP_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
+};
+
+/* Products of hostile numbers wrap; signed ones must not. */
+static int64_t scaled(const struct cfi_vm *vm, uint64_t factored)
+{
+	return (int64_t)(factored * (uint64_t)vm->scale->data);
+}
+
+/* NULL: a register that nobody follows. */
+static struct cfi_rule *slot_of(struct cfi_vm *vm, uint64_t reg)
+{
+	uint8_t slot = reg < CFI_MAX_REGS ? vm->slots->of[reg] : CFI_NO_SLOT;
+
+	if (slot == CFI_NO_SLOT)
+		return NULL;
+	vm->changed = true;
+	return &vm->state.slots[slot];
+}
+
+static void set_rule(struct cfi_vm *vm, uint64_t reg, enum cfi_kind kind, int64_t off)
+{
+	struct cfi_rule *rule = slot_of(vm, reg);
+
+	if (rule)
+		*rule = (struct cfi_rule){ .kind = (uint8_t)kind, .off = off };
+}
+
+static void set_register(struct cfi_vm *vm, uint64_t reg, uint64_t other)
+{
+	struct cfi_rule *rule = slot_of(vm, reg);
+
+	if (rule)
+		*rule = (struct cfi_rule){ .kind = CFI_REGISTER,
+					   .reg = other > UINT16_MAX ? UINT16_MAX
+								     : (uint16_t)other };
+}
+
+/* Back to what the CIE says of it. */
+static void restore(struct cfi_vm *vm, uint64_t reg)
+{
+	struct cfi_rule *rule = slot_of(vm, reg);
+
+	if (!rule)
+		return;
+	if (vm->initial)
+		*rule = vm->initial->slots[rule - vm->state.slots];
+	else
+		*rule = (struct cfi_rule){ .kind = CFI_UNSET };
+}
+
+static struct cfi_rule take_expr(struct cfi_vm *vm, enum cfi_kind kind)
+{
+	uint64_t len = cursor_uleb128(&vm->c);
+	const uint8_t *expr = cursor_take(&vm->c, len <= UINT32_MAX ? len : SIZE_MAX);
+
+	return (struct cfi_rule){ .kind = (uint8_t)kind, .expr_len = (uint32_t)len, .expr = expr };
+}
+
+static void set_expr(struct cfi_vm *vm, uint64_t reg, enum cfi_kind kind)
+{
+	struct cfi_rule expr = take_expr(vm, kind);
+	struct cfi_rule *rule = slot_of(vm, reg);
+
+	if (rule)
+		*rule = expr;
+}
+
+static int set_cfa(struct cfi_vm *vm, uint64_t reg, int64_t off)
+{
+	if (reg > UINT16_MAX)
+		return -EBADMSG;
+	vm->changed = true;
+	vm->state.cfa = (struct cfi_rule){ .kind = CFI_CFA, .reg = (uint16_t)reg, .off = off };
+	return 0;
+}
+
+/* Half of a definition needs the other half to be there. */
+static int set_cfa_register(struct cfi_vm *vm, uint64_t reg)
+{
+	if (vm->state.cfa.kind != CFI_CFA)
+		return -EBADMSG;
+	return set_cfa(vm, reg, vm->state.cfa.off);
+}
+
+static int set_cfa_offset(struct cfi_vm *vm, int64_t off)
+{
+	if (vm->state.cfa.kind != CFI_CFA)
+		return -EBADMSG;
+	vm->changed = true;
+	vm->state.cfa.off = off;
+	return 0;
+}
+
+static int remember(struct cfi_vm *vm)
+{
+	if (vm->depth == CFI_MAX_REMEMBER)
+		return -EBADMSG;
+	cfi_state_copy(&vm->remembered[vm->depth++], &vm->state, vm->slots->nr);
+	return 0;
+}
+
+static int recall(struct cfi_vm *vm)
+{
+	if (vm->depth == 0)
+		return -EBADMSG;
+	vm->changed = true;
+	cfi_state_copy(&vm->state, &vm->remembered[--vm->depth], vm->slots->nr);
+	return 0;
+}
+
+static int negate_ra_state(struct cfi_vm *vm)
+{
+	if (!vm->arch->has_pac)
+		return -EBADMSG;
+	vm->changed = true;
+	vm->state.ra_signed = !vm->state.ra_signed;
+	return 0;
+}
+
+/* What says where a register is. */
+static int run_register_op(struct cfi_vm *vm, uint8_t op)
+{
+	struct cursor *c = &vm->c;
+	uint64_t reg = cursor_uleb128(c);
+
+	switch (op) {
+	case OP_OFFSET_EXTENDED:
+		set_rule(vm, reg, CFI_OFFSET, scaled(vm, cursor_uleb128(c)));
+		return 0;
+	case OP_OFFSET_EXTENDED_SF:
+		set_rule(vm, reg, CFI_OFFSET, scaled(vm, (uint64_t)cursor_sleb128(c)));
+		return 0;
+	case OP_GNU_NEGATIVE_OFFSET_EXTENDED:
+		set_rule(vm, reg, CFI_OFFSET, scaled(vm, -cursor_uleb128(c)));
+		return 0;
+	case OP_VAL_OFFSET:
+		set_rule(vm, reg, CFI_VAL_OFFSET, scaled(vm, cursor_uleb128(c)));
+		return 0;
+	case OP_VAL_OFFSET_SF:
+		set_rule(vm, reg, CFI_VAL_OFFSET, scaled(vm, (uint64_t)cursor_sleb128(c)));
+		return 0;
+	case OP_RESTORE_EXTENDED:
+		restore(vm, reg);
+		return 0;
+	case OP_UNDEFINED:
+		set_rule(vm, reg, CFI_UNDEFINED, 0);
+		return 0;
+	case OP_SAME_VALUE:
+		set_rule(vm, reg, CFI_SAME, 0);
+		return 0;
+	case OP_REGISTER:
+		set_register(vm, reg, cursor_uleb128(c));
+		return 0;
+	case OP_EXPRESSION:
+		set_expr(vm, reg, CFI_EXPR);
+		return 0;
+	case OP_VAL_EXPRESSION:
+		set_expr(vm, reg, CFI_VAL_EXPR);
+		return 0;
+	default:
+		return -EBADMSG;
+	}
+}
+
+/* What says where the CFA is, and what has no register. */
+static int run_other_op(struct cfi_vm *vm, uint8_t op)
+{
+	struct cursor *c = &vm->c;
+	uint64_t reg;
+
+	switch (op) {
+	case OP_NOP:
+		return 0;
+	case OP_GNU_ARGS_SIZE: /* for landing pads; the CFA does not depend on it */
+		(void)cursor_uleb128(c);
+		return 0;
+	case OP_REMEMBER_STATE:
+		return remember(vm);
+	case OP_RESTORE_STATE:
+		return recall(vm);
+	case OP_DEF_CFA:
+		reg = cursor_uleb128(c);
+		return set_cfa(vm, reg, (int64_t)cursor_uleb128(c));
+	case OP_DEF_CFA_SF:
+		reg = cursor_uleb128(c);
+		return set_cfa(vm, reg, scaled(vm, (uint64_t)cursor_sleb128(c)));
+	case OP_DEF_CFA_REGISTER:
+		return set_cfa_register(vm, cursor_uleb128(c));
+	case OP_DEF_CFA_OFFSET:
+		return set_cfa_offset(vm, (int64_t)cursor_uleb128(c));
+	case OP_DEF_CFA_OFFSET_SF:
+		return set_cfa_offset(vm, scaled(vm, (uint64_t)cursor_sleb128(c)));
+	case OP_DEF_CFA_EXPRESSION:
+		vm->changed = true;
+		vm->state.cfa = take_expr(vm, CFI_VAL_EXPR);
+		return 0;
+	case OP_AARCH64_NEGATE_RA_STATE:
+	case OP_AARCH64_NEGATE_RA_STATE_WITH_PC:
+		return negate_ra_state(vm);
+	default:
+		return run_register_op(vm, op);
+	}
+}
+
+static int advance_by(struct cfi_vm *vm, uint64_t delta)
+{
+	uint64_t bytes = delta * vm->scale->code; /* 32 bits each */
+
+	if (bytes > UINT64_MAX - vm->next)
+		return -EBADMSG;
+	vm->next += bytes;
+	return 0;
+}
+
+static int advance_to(struct cfi_vm *vm)
+{
+	uint64_t addr;
+
+	if (vm->read_address(vm->read_ctx, &vm->c, vm->scale->address_encoding, &addr) < 0 ||
+	    addr < vm->next)
+		return -EBADMSG;
+	vm->next = addr;
+	return 0;
+}
+
+static int run_op(struct cfi_vm *vm, uint8_t op)
+{
+	uint64_t operand = op & OP_OPERAND_MASK;
+
+	switch (op & ~OP_OPERAND_MASK) {
+	case OP_ADVANCE_LOC:
+		return advance_by(vm, operand);
+	case OP_OFFSET:
+		set_rule(vm, operand, CFI_OFFSET, scaled(vm, cursor_uleb128(&vm->c)));
+		return 0;
+	case OP_RESTORE:
+		restore(vm, operand);
+		return 0;
+	default:
+		break;
+	}
+	switch (op) {
+	case OP_ADVANCE_LOC1:
+		return advance_by(vm, cursor_u8(&vm->c));
+	case OP_ADVANCE_LOC2:
+		return advance_by(vm, cursor_u16(&vm->c));
+	case OP_ADVANCE_LOC4:
+		return advance_by(vm, cursor_u32(&vm->c));
+	case OP_SET_LOC:
+		return advance_to(vm);
+	default:
+		return run_other_op(vm, op);
+	}
+}
+
+int cfi_vm_run(struct cfi_vm *vm)
+{
+	uint64_t begin = vm->next;
+
+	while (vm->c.at < vm->c.end) {
+		int r = run_op(vm, *vm->c.at++);
+
+		if (r < 0)
+			return r;
+		if (vm->c.bad)
+			return -EBADMSG;
+		if (vm->next != begin)
+			return 1;
+	}
+	return 0;
+}

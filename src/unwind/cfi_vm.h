@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The machine that runs call frame instructions (DWARF 5, 6.4.2) and stops at every row. It follows
+ * either the few registers that rows are made of or all of them. It evaluates no expression.
+ */
+#ifndef UNWIND_CFI_VM_H
+#define UNWIND_CFI_VM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/cursor.h"
+#include "unwind/arch.h"
+
+#define CFI_MAX_REMEMBER 16 /* nested remember_state; compilers use one */
+
+enum cfi_kind {
+	CFI_UNSET = 0,  /* nothing said: unchanged */
+	CFI_SAME,       /* unchanged */
+	CFI_UNDEFINED,  /* not to be had */
+	CFI_OFFSET,     /* at CFA + off */
+	CFI_VAL_OFFSET, /* is CFA + off */
+	CFI_REGISTER,   /* in register reg */
+	CFI_EXPR,       /* at the address that expr gives */
+	CFI_VAL_EXPR,   /* is what expr gives */
+	CFI_CFA,        /* of the CFA only: register reg + off; its CFI_VAL_EXPR is an expression */
+};
+
+struct cfi_rule {
+	uint8_t kind; /* enum cfi_kind */
+	uint16_t reg;
+	uint32_t expr_len;
+	union {
+		int64_t off;
+		const uint8_t *expr; /* borrowed from the section's bytes */
+	};
+};
+_Static_assert(sizeof(struct cfi_rule) == 16, "copied for every FDE");
+
+/* Registers that rows are made of; the machine's slots when it does not follow all. */
+enum { CFI_SLOT_FP, CFI_SLOT_RA, CFI_SLOT_SP, CFI_NR_ROW_SLOTS };
+#define CFI_NO_SLOT 0xff
+
+struct cfi_state {
+	struct cfi_rule cfa;
+	bool ra_signed;
+	struct cfi_rule slots[CFI_MAX_REGS];
+};
+
+/* Which slot a DWARF register has. */
+struct cfi_slots {
+	uint8_t nr;
+	uint8_t of[CFI_MAX_REGS];
+};
+
+/* What the opcodes need of a CIE. */
+struct cfi_scale {
+	uint32_t code; /* code alignment factor */
+	int64_t data;  /* data alignment factor */
+	uint8_t address_encoding;
+};
+
+/* Gives the operand of DW_CFA_set_loc: an address in the section's own encoding. */
+typedef int (*cfi_address_fn)(const void *ctx, struct cursor *c, uint8_t encoding,
+			      uint64_t *ret_addr);
+
+struct cfi_vm {
+	struct cursor c;
+	const struct unwind_arch *arch; /* borrowed until the run is over, as all that follow */
+	const struct cfi_slots *slots;
+	const struct cfi_scale *scale;
+	const struct cfi_state *initial; /* after the CIE's instructions; NULL: this is the CIE */
+	cfi_address_fn read_address;
+	const void *read_ctx;
+	uint64_t next;      /* where the row after this one begins */
+	bool changed;       /* since whoever asks has cleared it: a followed rule may differ */
+	unsigned int depth; /* of remembered states */
+	struct cfi_state state;
+	struct cfi_state remembered[CFI_MAX_REMEMBER];
+};
+
+static inline void cfi_state_copy(struct cfi_state *to, const struct cfi_state *from, size_t nr)
+{
+	memcpy(to, from, offsetof(struct cfi_state, slots) + nr * sizeof(from->slots[0]));
+}
+
+/*
+ * Runs up to the next row. 1: vm->state is the row that ends at vm->next; 0: the instructions are
+ * over, vm->state is the last row. -EBADMSG: an instruction that is unknown, cut or makes no sense.
+ */
+int cfi_vm_run(struct cfi_vm *vm);
+
+#endif

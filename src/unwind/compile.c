@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Call frame information in, table out: one pass over the FDEs in the order of the code. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "unwind/eh_frame.h"
+#include "unwind/rows.h"
+#include "unwind/rule.h"
+#include "unwind/rule_dict.h"
+#include "unwind/table.h"
+
+/* One source and its next FDE that is good to use. */
+struct stream {
+	const struct cfi *cfi;
+	struct cfi_reader *rd; /* owned */
+	size_t next;           /* in the index */
+	bool has_head;
+	struct cfi_fde head;
+	uint64_t end; /* where the FDE taken last ends */
+};
+
+struct compiler {
+	const struct unwind_arch *arch;
+	struct rule_dict *dict; /* borrowed from the caller */
+	struct stream streams[UNWIND_MAX_SOURCES];
+	size_t nr_streams;
+	struct row_builder rows;
+	bool has_rows;    /* the builder is set up */
+	uint64_t covered; /* end of the FDE that was added last */
+	struct unwind_stats stats;
+	uint8_t is_used[(PA_MAX_RULES + 8) / 8]; /* bit per rule */
+	uint16_t *rules;                         /* owned; the numbers in use */
+	uint32_t nr_rules, cap_rules;
+	pa_rule last_rule; /* the last one looked up, and its number */
+	uint16_t last_id;
+	struct cfi_vm vm;
+};
+
+static void compiler_done(struct compiler *c)
+{
+	for (size_t i = 0; i < c->nr_streams; i++)
+		cfi_reader_free(c->streams[i].rd);
+	row_builder_done(&c->rows);
+	free(c->rules);
+}
+
+static struct compiler *compiler_free(struct compiler *c)
+{
+	if (c) {
+		compiler_done(c);
+		free(c);
+	}
+	return NULL;
+}
+DEFINE_CLEANUP(struct compiler *, compiler_free)
+
+/* Finds the next FDE of the source that can be used. */
+static void stream_fill(struct compiler *c, struct stream *s)
+{
+	s->has_head = false;
+	while (!s->has_head && s->next < cfi_nr_fdes(s->cfi)) {
+		int r = cfi_reader_fde(s->rd, s->next++, &s->head);
+
+		s->has_head = r == 0;
+		c->stats.nr_outside += r == -ERANGE;
+		c->stats.nr_bad += r == -EBADMSG;
+	}
+}
+
+/* Whether an earlier source covers the start of this one's FDE. */
+static bool is_shadowed(const struct compiler *c, const struct stream *s)
+{
+	for (const struct stream *e = c->streams; e < s; e++)
+		if (s->head.start < e->end || (e->has_head && s->head.start == e->head.start))
+			return true;
+	return false;
+}
+
+/* The source whose FDE comes next in the order of the code; NULL: all are through. */
+static struct stream *next_stream(struct compiler *c)
+{
+	struct stream *best = NULL;
+
+	for (size_t i = 0; i < c->nr_streams; i++) {
+		struct stream *s = &c->streams[i];
+
+		while (s->has_head && is_shadowed(c, s))
+			stream_fill(c, s);
+		if (s->has_head && (!best || s->head.start < best->head.start))
+			best = s;
+	}
+	return best;
+}
+
+static bool is_used(const struct compiler *c, uint16_t id)
+{
+	return c->is_used[id / 8] & (1u << (id % 8));
+}
+
+/* The first use of a rule by this file. */
+static int note_rule(struct compiler *c, uint16_t id)
+{
+	int r = ARRAY_RESERVE(c->rules, c->cap_rules, c->nr_rules + 1, UNWIND_MAX_RULES);
+
+	if (r < 0)
+		return r;
+	c->rules[c->nr_rules++] = id;
+	c->is_used[id / 8] |= (uint8_t)(1u << (id % 8));
+	return 0;
+}
+
+/* A rule that has no room, here or in the dictionary, becomes one for user space. */
+static int number_new_rule(struct compiler *c, pa_rule rule, uint16_t *ret_id)
+{
+	bool has_room = c->nr_rules < UNWIND_MAX_RULES;
+	uint16_t id = PA_RULE_ID_USER;
+	int r = 0;
+
+	if (has_room)
+		r = rule_dict_intern(c->dict, rule, &id);
+	else if (!rule_dict_find(c->dict, rule, &id) || !is_used(c, id))
+		id = PA_RULE_ID_USER;
+	if (r == 0 && !is_used(c, id))
+		r = note_rule(c, id);
+	if (r < 0)
+		return r;
+	c->last_rule = rule;
+	c->last_id = id;
+	*ret_id = id;
+	return 0;
+}
+
+static int number_rule(struct compiler *c, pa_rule rule, uint16_t *ret_id)
+{
+	if (rule != c->last_rule)
+		return number_new_rule(c, rule, ret_id);
+	*ret_id = c->last_id;
+	return 0;
+}
+
+/* The row for the state that the machine has reached. */
+static int add_row(struct compiler *c, const struct stream *s, const struct cfi_fde *fde,
+		   const struct cfi_cie *cie, uint64_t addr)
+{
+	const struct cfi_state *state = &c->vm.state;
+	bool is_kernel_signal = cie->is_signal && c->arch->is_kernel_signal_frame(
+							  state, cfi_image(s->cfi), fde->start);
+	pa_rule rule = rule_pack(c->arch, cie, state, is_kernel_signal);
+	uint16_t id;
+	int r;
+
+	r = number_rule(c, rule, &id);
+	if (r < 0)
+		return r;
+	c->stats.nr_user += id == PA_RULE_ID_USER;
+	c->stats.nr_refused += id == PA_RULE_ID_USER && rule != PA_RULE_WORD_USER;
+	return row_builder_add(&c->rows, addr, id);
+}
+
+/* Runs the instructions up to `end`. -EBADMSG: they are damaged. */
+static int add_rows(struct compiler *c, struct stream *s, const struct cfi_fde *fde, uint64_t end)
+{
+	struct cfi_vm *vm = &c->vm;
+	const struct cfi_cie *cie;
+	uint64_t addr;
+	int r;
+
+	r = cfi_reader_start(s->rd, fde, vm, &cie);
+	if (r < 0)
+		return r;
+	do {
+		addr = vm->next;
+		r = cfi_vm_run(vm);
+		if (r < 0)
+			return r;
+		if (vm->changed && addr < end) {
+			int r2 = add_row(c, s, fde, cie, addr);
+
+			if (r2 < 0)
+				return r2;
+			vm->changed = false;
+		}
+	} while (r > 0);
+	return 0;
+}
+
+/* What lies between two FDEs has no rule, unless it is too short to be code. */
+static int add_gap(struct compiler *c, uint64_t next_start)
+{
+	if (!c->has_rows) {
+		row_builder_init(&c->rows, next_start);
+		c->has_rows = true;
+		return 0;
+	}
+	if (next_start - c->covered <= UNWIND_PADDING_BYTES)
+		return 0;
+	return row_builder_add(&c->rows, c->covered, PA_RULE_ID_NONE);
+}
+
+/* One FDE, as far as the next one leaves it. A damaged one leaves no trace but a count. */
+static int add_fde(struct compiler *c, struct stream *s, const struct cfi_fde *fde, uint64_t end)
+{
+	struct row_mark mark;
+	int r;
+
+	r = add_gap(c, fde->start);
+	if (r < 0)
+		return r;
+	mark = row_builder_mark(&c->rows);
+	r = add_rows(c, s, fde, end);
+	if (r == -EBADMSG) {
+		c->stats.nr_bad++;
+		row_builder_rewind(&c->rows, &mark);
+		return 0;
+	}
+	c->covered = end;
+	return r;
+}
+
+static int add_all(struct compiler *c)
+{
+	struct stream *s;
+	int r = 0;
+
+	for (size_t i = 0; i < c->nr_streams; i++)
+		stream_fill(c, &c->streams[i]);
+	s = next_stream(c);
+	while (r == 0 && s) {
+		struct cfi_fde fde = s->head;
+		struct stream *next;
+		uint64_t end;
+
+		s->end = fde.end;
+		stream_fill(c, s);
+		next = next_stream(c);
+		end = next && next->head.start < fde.end ? next->head.start : fde.end;
+		if (end > fde.start)
+			r = add_fde(c, s, &fde, end);
+		s = next;
+	}
+	if (r == 0 && c->has_rows)
+		r = row_builder_add(&c->rows, c->covered, PA_RULE_ID_NONE);
+	return r;
+}
+
+static int add_sources(struct compiler *c, const struct cfi *const *sources, size_t nr)
+{
+	if (nr == 0 || nr > UNWIND_MAX_SOURCES)
+		return -EINVAL;
+	c->arch = cfi_arch(sources[0]);
+	for (; c->nr_streams < nr; c->nr_streams++) {
+		struct stream *s = &c->streams[c->nr_streams];
+		int r;
+
+		s->cfi = sources[c->nr_streams];
+		if (cfi_arch(s->cfi) != c->arch)
+			return -EINVAL;
+		r = cfi_reader_new(s->cfi, false, &s->rd);
+		if (r < 0)
+			return r;
+		c->stats.nr_fdes += (uint32_t)cfi_nr_fdes(s->cfi);
+	}
+	return 0;
+}
+
+static int finish(struct compiler *c, struct unwind_table **ret_table)
+{
+	_cleanup_(unwind_table_freep) struct unwind_table *t = calloc(1, sizeof(*t));
+	int r;
+
+	if (!t)
+		return -ENOMEM;
+	r = row_builder_finish(&c->rows, t);
+	if (r < 0)
+		return r;
+	t->rules = TAKE(c->rules);
+	t->nr_rules = c->nr_rules;
+	t->stats = c->stats;
+	*ret_table = TAKE(t);
+	return 0;
+}
+
+int unwind_compile(const struct cfi *const *sources, size_t nr, struct rule_dict *dict,
+		   struct unwind_table **ret_table)
+{
+	_cleanup_(compiler_freep) struct compiler *c = calloc(1, sizeof(*c));
+	int r;
+
+	if (!c)
+		return -ENOMEM;
+	c->dict = dict;
+	c->is_used[0] = 1u << PA_RULE_ID_NONE | 1u << PA_RULE_ID_USER; /* fixed, not listed */
+	r = add_sources(c, sources, nr);
+	if (r < 0)
+		return r;
+	r = add_all(c);
+	if (r < 0)
+		return r;
+	return finish(c, ret_table);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind/rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "unwind/eh_frame.h"
+#include "unwind/table.h"
+
+#define MAX_PAGES ((CFI_MAX_SPAN_BYTES >> PA_PAGE_SHIFT) + 2) /* and a part at either end */
+#define BLOCKS_PER_PAGE (1u << (PA_PAGE_SHIFT - PA_BLOCK_SHIFT))
+
+void row_builder_init(struct row_builder *b, uint64_t addr)
+{
+	*b = (struct row_builder){ .base = addr & ~(uint64_t)(PA_BLOCK_SIZE - 1),
+				   .rule = PA_RULE_ID_NONE };
+}
+
+void row_builder_done(struct row_builder *b)
+{
+	free(b->rows);
+	free(b->page_first);
+	*b = (struct row_builder){ 0 };
+}
+
+static uint64_t page_of(const struct row_builder *b, uint64_t addr)
+{
+	return (addr >> PA_PAGE_SHIFT) - (b->base >> PA_PAGE_SHIFT);
+}
+
+static int append(struct row_builder *b, uint16_t pc, uint16_t rule)
+{
+	int r;
+
+	if (b->nr == b->cap) {
+		r = ARRAY_RESERVE(b->rows, b->cap, (size_t)b->nr + 1, UNWIND_MAX_ROWS);
+		if (r < 0)
+			return r;
+	}
+	b->rows[b->nr++] = (struct pa_row){ .pc = pc, .rule = rule };
+	return 0;
+}
+
+/* Begins the page. Its first row carries the rule in, unless one begins there anyway, or the whole
+ * page has none. */
+static int begin_page(struct row_builder *b, bool has_own_first, bool is_empty)
+{
+	int r;
+
+	r = ARRAY_RESERVE(b->page_first, b->cap_pages, (size_t)b->nr_pages + 1, MAX_PAGES);
+	if (r < 0)
+		return r;
+	b->page_first[b->nr_pages++] = b->nr;
+	if (has_own_first || (is_empty && b->rule == PA_RULE_ID_NONE))
+		return 0;
+	return append(b, 0, b->rule);
+}
+
+static int begin_pages_to(struct row_builder *b, uint64_t addr)
+{
+	uint64_t page = page_of(b, addr);
+	int r = 0;
+
+	while (r == 0 && b->nr_pages <= page) {
+		bool is_last = b->nr_pages == page;
+
+		r = begin_page(b, is_last && (addr & 0xffff) == 0, !is_last);
+	}
+	return r;
+}
+
+int row_builder_add(struct row_builder *b, uint64_t addr, uint16_t rule)
+{
+	int r;
+
+	if (rule == b->rule)
+		return 0;
+	if (page_of(b, addr) >= b->nr_pages) {
+		r = begin_pages_to(b, addr);
+		if (r < 0)
+			return r;
+	}
+	r = append(b, (uint16_t)addr, rule);
+	if (r < 0)
+		return r;
+	b->last = addr;
+	b->rule = rule;
+	return 0;
+}
+
+struct row_mark row_builder_mark(const struct row_builder *b)
+{
+	return (struct row_mark){ b->nr, b->nr_pages, b->last, b->rule };
+}
+
+void row_builder_rewind(struct row_builder *b, const struct row_mark *mark)
+{
+	b->nr = mark->nr;
+	b->nr_pages = mark->nr_pages;
+	b->last = mark->last;
+	b->rule = mark->rule;
+}
+
+/* The blocks of one page. Its rows begin at its first byte, or there are none. */
+static void fill_page(const struct row_builder *b, uint64_t page, struct unwind_table *t)
+{
+	uint32_t at = b->page_first[page];
+	uint32_t end = page + 1 < b->nr_pages ? b->page_first[page + 1] : b->nr;
+	uint64_t first_block = b->base >> PA_BLOCK_SHIFT;
+	uint64_t block = ((b->base >> PA_PAGE_SHIFT) + page) * BLOCKS_PER_PAGE;
+
+	for (uint64_t i = 0; i < BLOCKS_PER_PAGE; i++, block++) {
+		uint32_t block_pc = (uint32_t)i << PA_BLOCK_SHIFT, behind;
+
+		while (at + 1 < end && b->rows[at + 1].pc <= block_pc)
+			at++;
+		behind = at;
+		while (behind < end && b->rows[behind].pc < block_pc + PA_BLOCK_SIZE)
+			behind++;
+		if (block >= first_block && block - first_block < t->nr_blocks)
+			t->blocks[block - first_block] = (struct pa_block){ at, behind - at };
+	}
+}
+
+int row_builder_finish(struct row_builder *b, struct unwind_table *t)
+{
+	if (b->nr == 0)
+		return 0;
+	t->base = b->base;
+	t->nr_blocks = (uint32_t)((b->last - b->base) >> PA_BLOCK_SHIFT) + 1;
+	t->blocks = calloc(t->nr_blocks, sizeof(*t->blocks));
+	if (!t->blocks)
+		return -ENOMEM;
+	for (uint64_t page = 0; page < b->nr_pages; page++)
+		fill_page(b, page, t);
+	t->nr_rows = b->nr;
+	t->rows = TAKE(b->rows);
+	return 0;
+}

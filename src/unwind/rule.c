@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind/rule.h"
+
+#include "unwind/cfi_expr.h"
+#include "unwind/eh_frame.h"
+
+struct packer {
+	const struct unwind_arch *arch;
+	uint8_t pc_reg;
+	const struct cfi_state *state;
+	struct cfi_sym cfa; /* REG, DEREF or PLT */
+};
+
+static bool fits(int64_t v, unsigned int bits)
+{
+	return v >= -(1ll << (bits - 1)) && v < 1ll << (bits - 1);
+}
+
+/* Whether a slot that far from the CFA can be written in units of 8 bytes. */
+static bool is_slot(int64_t off, unsigned int bits)
+{
+	return (off & 7) == 0 && fits(off >> 3, bits);
+}
+
+static pa_rule field(int64_t v, unsigned int shift, unsigned int bits)
+{
+	return ((pa_rule)v & ((1ull << bits) - 1)) << shift;
+}
+
+static pa_rule slot_field(int64_t off)
+{
+	return field(off >> 3, PA_RULE_SLOT_SHIFT, PA_RULE_SLOT_BITS);
+}
+
+/* The CFA as a form; false: it has none that a rule can hold. */
+static bool reduce_cfa(struct packer *p)
+{
+	const struct cfi_rule *cfa = &p->state->cfa;
+
+	if (cfa->kind == CFI_CFA) {
+		p->cfa = (struct cfi_sym){ .kind = CFI_SYM_REG, .reg = cfa->reg, .off = cfa->off };
+		return true;
+	}
+	return cfa->kind == CFI_VAL_EXPR &&
+	       cfi_expr_reduce(cfa->expr, cfa->expr_len, p->pc_reg, false, &p->cfa);
+}
+
+static pa_rule pack_cfa(const struct packer *p)
+{
+	const struct cfi_sym *cfa = &p->cfa;
+	pa_rule reg = (pa_rule)cfa->reg << PA_RULE_REG_SHIFT;
+
+	if (cfa->reg > 31)
+		return PA_RULE_WORD_USER;
+	if (cfa->kind == CFI_SYM_REG && fits(cfa->off, PA_RULE_CFA_BITS))
+		return PA_CFA_REG | reg | field(cfa->off, PA_RULE_CFA_SHIFT, PA_RULE_CFA_BITS);
+	if (cfa->kind == CFI_SYM_DEREF && fits(cfa->off, PA_RULE_DEREF_BITS) &&
+	    fits(cfa->add, PA_RULE_ADD_BITS))
+		return PA_CFA_DEREF | reg | field(cfa->off, PA_RULE_CFA_SHIFT, PA_RULE_DEREF_BITS) |
+		       field(cfa->add, PA_RULE_ADD_SHIFT, PA_RULE_ADD_BITS);
+	if (cfa->kind == CFI_SYM_PLT && cfa->reg == p->arch->sp && cfa->off == 8 && cfa->add >= 0 &&
+	    cfa->add <= 15)
+		return PA_CFA_PLT | field(cfa->add, PA_RULE_CFA_SHIFT, PA_RULE_CFA_BITS);
+	return PA_RULE_WORD_USER;
+}
+
+/* Where a register is saved: CFA + off, or another register + off. */
+static bool reduce_slot(const struct packer *p, const struct cfi_rule *rule, struct cfi_sym *ret)
+{
+	struct cfi_sym sym = { .kind = CFI_SYM_CFA, .off = rule->off };
+
+	if (rule->kind != CFI_OFFSET) {
+		if (rule->kind != CFI_EXPR ||
+		    !cfi_expr_reduce(rule->expr, rule->expr_len, p->pc_reg, true, &sym))
+			return false;
+		/* Relative to the register that the CFA is relative to: one form for both. */
+		if (sym.kind == CFI_SYM_REG && p->cfa.kind == CFI_SYM_REG && sym.reg == p->cfa.reg)
+			sym = (struct cfi_sym){
+				.kind = CFI_SYM_CFA,
+				.off = (int64_t)((uint64_t)sym.off - (uint64_t)p->cfa.off),
+			};
+	}
+	*ret = sym;
+	return sym.kind == CFI_SYM_CFA || sym.kind == CFI_SYM_REG;
+}
+
+struct fp_part {
+	enum pa_fp kind;
+	int64_t off;
+};
+
+static struct fp_part reduce_fp(const struct packer *p)
+{
+	const struct cfi_rule *rule = &p->state->slots[CFI_SLOT_FP];
+	struct cfi_sym sym;
+
+	if (rule->kind == CFI_UNSET || rule->kind == CFI_SAME ||
+	    (rule->kind == CFI_REGISTER && rule->reg == p->arch->fp))
+		return (struct fp_part){ PA_FP_SAME, 0 };
+	if (!reduce_slot(p, rule, &sym) || !is_slot(sym.off, PA_RULE_SLOT_BITS))
+		return (struct fp_part){ PA_FP_LOST, 0 };
+	if (sym.kind == CFI_SYM_CFA)
+		return (struct fp_part){ PA_FP_AT_CFA, sym.off };
+	return sym.reg == p->arch->fp ? (struct fp_part){ PA_FP_AT_FP, sym.off }
+				      : (struct fp_part){ PA_FP_LOST, 0 };
+}
+
+static pa_rule pack_fp(struct fp_part fp)
+{
+	return (pa_rule)fp.kind << PA_RULE_FP_SHIFT | slot_field(fp.off);
+}
+
+static pa_rule pack_ra_kind(enum pa_ra kind)
+{
+	return (pa_rule)kind << PA_RULE_RA_SHIFT;
+}
+
+/* In a register: the one made for it needs no number. */
+static pa_rule pack_ra_register(const struct packer *p, struct fp_part fp, uint16_t reg)
+{
+	if (reg == p->arch->lr)
+		return pack_fp(fp) | pack_ra_kind(PA_RA_LR);
+	if (reg > 31 || fp.off != 0 || fp.kind == PA_FP_AT_FP || fp.kind == PA_FP_AT_CFA)
+		return PA_RULE_WORD_USER;
+	return pack_fp(fp) | pack_ra_kind(PA_RA_REG) | (pa_rule)reg << PA_RULE_SLOT_SHIFT;
+}
+
+/* At CFA + off. The order of the forms makes each meaning have one. */
+static pa_rule pack_ra_slot(struct fp_part fp, int64_t off)
+{
+	bool fp_has_slot = fp.kind == PA_FP_AT_CFA || fp.kind == PA_FP_AT_FP;
+
+	if (off == -8)
+		return pack_fp(fp) | pack_ra_kind(PA_RA_CFA_MINUS_8);
+	if (fp.kind == PA_FP_AT_CFA && off == fp.off + 8)
+		return pack_fp(fp) | pack_ra_kind(PA_RA_AFTER_FP);
+	if (!fp_has_slot && is_slot(off, PA_RULE_SLOT_BITS))
+		return pack_fp(fp) | pack_ra_kind(PA_RA_AT_CFA) | slot_field(off);
+	if (fp.kind == PA_FP_AT_CFA && is_slot(off, PA_RULE_HALF_BITS) &&
+	    is_slot(fp.off, PA_RULE_HALF_BITS))
+		return (pa_rule)fp.kind << PA_RULE_FP_SHIFT | pack_ra_kind(PA_RA_BOTH) |
+		       field(fp.off >> 3, PA_RULE_SLOT_SHIFT, PA_RULE_HALF_BITS) |
+		       field(off >> 3, PA_RULE_HALF_SHIFT, PA_RULE_HALF_BITS);
+	return PA_RULE_WORD_USER;
+}
+
+static pa_rule pack_ra_and_fp(const struct packer *p)
+{
+	const struct cfi_rule *ra = &p->state->slots[CFI_SLOT_RA];
+	struct fp_part fp = reduce_fp(p);
+	struct cfi_sym sym;
+
+	if (ra->kind == CFI_OFFSET)
+		return pack_ra_slot(fp, ra->off);
+	if (ra->kind == CFI_REGISTER)
+		return pack_ra_register(p, fp, ra->reg);
+	/* Unchanged: it is in its column, which is a register on AArch64 and none on x86-64. */
+	if (ra->kind == CFI_UNSET || ra->kind == CFI_SAME)
+		return p->pc_reg == p->arch->lr ? pack_ra_register(p, fp, p->pc_reg)
+						: PA_RULE_WORD_USER;
+	if (reduce_slot(p, ra, &sym) && sym.kind == CFI_SYM_CFA)
+		return pack_ra_slot(fp, sym.off);
+	return PA_RULE_WORD_USER;
+}
+
+/* A rule goes on with SP = CFA; a file that says otherwise needs user space. */
+static bool is_sp_the_cfa(const struct cfi_rule *sp)
+{
+	return sp->kind == CFI_UNSET || (sp->kind == CFI_VAL_OFFSET && sp->off == 0);
+}
+
+pa_rule rule_pack(const struct unwind_arch *arch, const struct cfi_cie *cie,
+		  const struct cfi_state *state, bool is_kernel_signal)
+{
+	struct packer p = { .arch = arch, .pc_reg = cie->ra_reg, .state = state };
+	pa_rule cfa, rest;
+
+	if (state->slots[CFI_SLOT_RA].kind == CFI_UNDEFINED)
+		return PA_CFA_END;
+	if (is_kernel_signal)
+		return PA_CFA_SIGNAL | PA_RULE_SIGNAL;
+	if (!is_sp_the_cfa(&state->slots[CFI_SLOT_SP]) || !reduce_cfa(&p))
+		return PA_RULE_WORD_USER;
+	cfa = pack_cfa(&p);
+	rest = pack_ra_and_fp(&p);
+	if (cfa == PA_RULE_WORD_USER || rest == PA_RULE_WORD_USER)
+		return PA_RULE_WORD_USER;
+	return cfa | rest | (state->ra_signed ? PA_RULE_SIGNED : 0) |
+	       (cie->is_signal ? PA_RULE_SIGNAL : 0);
+}

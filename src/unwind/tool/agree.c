@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind/tool/agree.h"
+
+#include <elf.h>
+
+#include "unwind/arch.h"
+#include "unwind/tool/world.h"
+
+#define NR_WORLDS 2 /* different memory: equal by chance once in 2^128 */
+
+static bool cfa_ops(const struct oracle_row *row, Dwarf_Op **ret_ops, size_t *ret_nr)
+{
+	return dwarf_frame_cfa(row->frame, ret_ops, ret_nr) == 0;
+}
+
+bool is_pc_relative(const struct oracle_row *row)
+{
+	Dwarf_Op *ops;
+	size_t nr;
+
+	if (!cfa_ops(row, &ops, &nr))
+		return false;
+	for (size_t i = 0; i < nr; i++)
+		if (ops[i].atom == DW_OP_breg16)
+			return true;
+	return false;
+}
+
+static struct value libdw_cfa(const struct world *w, const struct oracle_row *row)
+{
+	Dwarf_Op *ops;
+	size_t nr;
+
+	if (!cfa_ops(row, &ops, &nr) || nr == 0)
+		return (struct value){ VALUE_BEYOND, 0 };
+	return world_ops(w, ops, nr, 0, false);
+}
+
+static struct value libdw_reg(const struct world *w, const struct oracle_row *row, unsigned int reg,
+			      uint64_t cfa)
+{
+	Dwarf_Op mem[3], *ops;
+	size_t nr;
+
+	if (dwarf_frame_register(row->frame, (int)reg, mem, &ops, &nr) < 0)
+		return (struct value){ VALUE_BEYOND, 0 };
+	if (nr)
+		return world_ops(w, ops, nr, cfa, true);
+	if (!ops)
+		return (struct value){ VALUE_KNOWN, w->regs[reg] };
+	return (struct value){ VALUE_UNDEFINED, 0 };
+}
+
+static int libdw_ra_reg(const struct oracle_row *row)
+{
+	return dwarf_frame_info(row->frame, NULL, NULL, NULL);
+}
+
+/* At most "CFA + offset": what a rule must be able to hold. */
+static bool is_simple_reg(const struct oracle_row *row, unsigned int reg)
+{
+	Dwarf_Op mem[3], *ops;
+	size_t nr;
+
+	if (dwarf_frame_register(row->frame, (int)reg, mem, &ops, &nr) < 0)
+		return false;
+	if (nr == 0)
+		return ops == NULL;
+	return ops[0].atom == DW_OP_call_frame_cfa &&
+	       (nr == 1 || (nr == 2 && ops[1].atom == DW_OP_plus_uconst));
+}
+
+static bool is_simple_cfa(const struct oracle_row *row)
+{
+	Dwarf_Op *ops;
+	size_t nr;
+
+	return cfa_ops(row, &ops, &nr) && nr == 1 &&
+	       ((ops[0].atom >= DW_OP_breg0 && ops[0].atom <= DW_OP_breg31) ||
+		ops[0].atom == DW_OP_bregx);
+}
+
+/* Whether SP is what follows from the CFA alone. */
+static bool is_simple_sp(const struct unwind_arch *arch, const struct oracle_row *row)
+{
+	Dwarf_Op mem[3], *ops;
+	size_t nr;
+
+	return dwarf_frame_register(row->frame, arch->sp, mem, &ops, &nr) == 0 && nr == 2 &&
+	       ops[0].atom == DW_OP_call_frame_cfa && ops[1].atom == DW_OP_stack_value;
+}
+
+static bool same(struct value a, struct value b)
+{
+	return a.state == VALUE_KNOWN && b.state == VALUE_KNOWN && a.v == b.v;
+}
+
+static enum agreement agree_in(const struct world *w, const struct unwind_arch *arch,
+			       const struct oracle_row *row, pa_rule rule)
+{
+	struct value cfa = libdw_cfa(w, row);
+	struct value fp = libdw_reg(w, row, arch->fp, cfa.v);
+	struct value ra = libdw_reg(w, row, (unsigned int)libdw_ra_reg(row), cfa.v);
+	struct outcome ours = world_rule(w, arch, rule);
+
+	if (!same(cfa, ours.cfa) || !same(ra, ours.ra) ||
+	    !!(rule & PA_RULE_SIGNAL) != row->is_signal)
+		return AGREE_DIFFER;
+	if (same(fp, ours.fp))
+		return AGREE_SAME;
+	if (PA_RULE_FP_KIND(rule) == PA_FP_LOST && !is_simple_reg(row, arch->fp))
+		return AGREE_FP_LOST;
+	return AGREE_DIFFER;
+}
+
+static bool is_ra_undefined(const struct oracle_row *row)
+{
+	Dwarf_Op mem[3], *ops;
+	size_t nr;
+
+	return dwarf_frame_register(row->frame, libdw_ra_reg(row), mem, &ops, &nr) == 0 &&
+	       nr == 0 && ops;
+}
+
+/* Giving up is right only where the rule is not one of the plain ones. */
+static enum agreement agree_user(const struct unwind_arch *arch, const struct oracle_row *row)
+{
+	bool is_plain = is_simple_cfa(row) && is_simple_sp(arch, row) &&
+			is_simple_reg(row, (unsigned int)libdw_ra_reg(row));
+
+	return is_plain ? AGREE_DIFFER : AGREE_USER;
+}
+
+enum agreement agree_rule(const struct unwind_arch *arch, const struct oracle_row *row,
+			  pa_rule rule, uint64_t pc)
+{
+	enum agreement worst = AGREE_SAME;
+
+	switch (PA_RULE_CFA_KIND(rule)) {
+	case PA_CFA_NONE:
+		return AGREE_DIFFER;
+	case PA_CFA_USER:
+		return agree_user(arch, row);
+	case PA_CFA_END:
+		return is_ra_undefined(row) ? AGREE_END : AGREE_DIFFER;
+	case PA_CFA_SIGNAL:
+		if (arch->machine == EM_AARCH64)
+			return row->is_signal ? AGREE_SIGNAL : AGREE_DIFFER;
+		break;
+	default:
+		break;
+	}
+	for (uint64_t seed = 1; seed <= NR_WORLDS; seed++) {
+		enum agreement a;
+		struct world w;
+
+		world_init(&w, arch, seed, pc);
+		a = agree_in(&w, arch, row, rule);
+		if (a > worst)
+			worst = a;
+	}
+	return worst;
+}
+
+static bool agree_reg(const struct world *w, const struct unwind_arch *arch,
+		      const struct oracle_row *row, const struct cfi_full_row *full,
+		      unsigned int reg, uint64_t cfa)
+{
+	struct value theirs = libdw_reg(w, row, reg, cfa);
+	struct value ours = world_full_reg(w, full, reg, cfa);
+
+	/* libdw knows which registers a call overwrites, and that SP is the CFA. */
+	if (ours.state == VALUE_NOT_SAID && reg == arch->sp)
+		return theirs.state == VALUE_KNOWN && theirs.v == cfa;
+	if (ours.state == VALUE_NOT_SAID)
+		return theirs.state == VALUE_UNDEFINED ||
+		       (theirs.state == VALUE_KNOWN && theirs.v == ours.v);
+	return theirs.state == ours.state && theirs.v == ours.v;
+}
+
+bool agree_full_row(const struct unwind_arch *arch, const struct oracle_row *row,
+		    const struct cfi_full_row *full, uint64_t pc)
+{
+	struct value cfa, full_cfa;
+	struct world w;
+
+	world_init(&w, arch, 1, pc);
+	cfa = libdw_cfa(&w, row);
+	full_cfa = world_full_cfa(&w, full);
+	if (cfa.state != full_cfa.state || cfa.v != full_cfa.v || full->is_signal != row->is_signal)
+		return false;
+	for (unsigned int reg = 0; reg < full->nr_regs; reg++)
+		if (!agree_reg(&w, arch, row, full, reg, cfa.v))
+			return false;
+	return true;
+}
