@@ -12,7 +12,7 @@
 #include <linux/types.h>
 #endif
 
-#define PA_ABI_VERSION 1
+#define PA_ABI_VERSION 2
 
 #define PA_COMM_SIZE 16          /* TASK_COMM_LEN */
 #define PA_MAX_USER_FRAMES 512   /* 8 % of clang's stacks are deeper than 127 */
@@ -76,7 +76,7 @@ _Static_assert(sizeof(struct pa_proc_stats) == 32, "changed: bump PA_ABI_VERSION
 
 enum pa_record_type {
 	PA_RECORD_SAMPLE = 1,
-	PA_RECORD_EXEC = 2,      /* look at this process now, it may be gone soon */
+	PA_RECORD_NOTICE = 2,    /* look at this process now, it may be gone soon */
 	PA_RECORD_LAST_EXIT = 3, /* no target is left */
 	PA_RECORD_STACK = 4,     /* struct pa_stack_page */
 };
@@ -104,6 +104,7 @@ _Static_assert(sizeof(struct pa_stack_regs) == 280, "changed: bump PA_ABI_VERSIO
 
 #define PA_STACK_MAX_PAGES 32 /* 128 KiB: 99.5 % of clang's stacks fit 108 KiB */
 #define PA_STACK_PAGE_BYTES 4096u
+#define PA_STACK_MAX_BYTES (PA_STACK_MAX_PAGES * PA_STACK_PAGE_BYTES)
 
 struct pa_stack_page {
 	struct pa_record head; /* time_ns is the sample's */
@@ -123,11 +124,12 @@ struct pa_sample {
 	__u16 nr_user;   /* the user pcs behind them, leaf first */
 	__u8 stop;       /* enum pa_stop */
 	__u8 flags;      /* enum pa_sample_flags */
-	__u8 pad[2];
+	__u8 pad[6];
+	__u32 generation;          /* of the mappings it was walked with; 0: none were used */
 	char comm[PA_COMM_SIZE];   /* of the process: its first thread's name */
 	char thread[PA_COMM_SIZE]; /* of the thread */
 	__u64 pcs[];
 };
-_Static_assert(sizeof(struct pa_sample) == 72, "changed: bump PA_ABI_VERSION");
+_Static_assert(sizeof(struct pa_sample) == 80, "changed: bump PA_ABI_VERSION");
 
 #endif

@@ -43,12 +43,23 @@ static __always_inline long send_page(struct pa_page_scratch *p, u64 addr, u32 s
 	return bpf_ringbuf_output(&ring, p, sizeof(p->page) + size, BPF_RB_NO_WAKEUP);
 }
 
+/* Where the stack is known to end: the first thread's where its program began, another one's at its
+ * thread pointer; 0: not known. */
+static __always_inline u64 stack_end(struct task_struct *task, u64 sp)
+{
+	u64 first = BPF_CORE_READ(task, mm, start_stack), own = task_thread_pointer(task);
+
+	if (own > sp && own - sp < PA_STACK_MAX_BYTES)
+		return own;
+	return first > sp && first - sp < PA_STACK_MAX_BYTES ? first : 0;
+}
+
 /* Page by page from sp up: pages that cannot be read are left out, the next may be readable. */
-static __always_inline void pa_send_stack(struct pa_scratch *s)
+static __always_inline void pa_send_stack(struct pa_scratch *s, struct task_struct *task)
 {
 	u32 zero = 0;
 	struct pa_page_scratch *p = bpf_map_lookup_elem(&page_scratch, &zero);
-	u64 at = s->walk.regs[PA_SP_AT];
+	u64 at = s->walk.regs[PA_SP_AT], end = stack_end(task, at);
 
 	if (!p)
 		return; /* cannot be: an array's element 0 exists */
@@ -58,7 +69,7 @@ static __always_inline void pa_send_stack(struct pa_scratch *s)
 	for (u32 i = 0; i < PA_STACK_MAX_PAGES; i++) {
 		u32 size = PA_STACK_PAGE_BYTES - ((u32)at & (PA_STACK_PAGE_BYTES - 1));
 
-		if (proc_stats.stack_budget < 0)
+		if (proc_stats.stack_budget < 0 || (end && at >= end))
 			return;
 		__sync_fetch_and_add(&proc_stats.stack_budget, -(__s64)size);
 		if (send_page(p, at, size))

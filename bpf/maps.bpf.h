@@ -22,6 +22,7 @@ extern struct pa_proc_stats proc_stats;
  */
 struct pa_scratch {
 	struct pa_walk walk;
+	__u64 woken_ns; /* when user space was last asked to hurry */
 	union {
 		struct pa_sample sample;
 		char bytes[sizeof(struct pa_sample) + PA_PCS_SLOTS * sizeof(__u64) +

@@ -14,6 +14,8 @@
 #endif
 #include "finish.bpf.h"
 
+#define WAKE_EVERY_NS 2000000 /* per CPU */
+
 const volatile struct pa_config cfg = {};
 
 static __always_inline bool is_kernel_task(struct task_struct *task)
@@ -34,6 +36,7 @@ static __always_inline void add_user_stack(struct bpf_perf_event_data *ctx, stru
 					   struct task_struct *task)
 {
 	s->sample.nr_user = 0;
+	s->sample.generation = 0;
 	if (s->sample.flags & PA_SAMPLE_KERNEL_TASK) {
 		s->sample.stop = PA_STOP_KERNEL;
 		return;
@@ -102,6 +105,18 @@ static __always_inline long submit(struct pa_scratch *s)
 	return bpf_ringbuf_output(&ring, rec, size, BPF_RB_NO_WAKEUP);
 }
 
+/* The stack of an unfinished walk; then user space is woken up to learn what was missing, so that
+ * the next walk finds it. */
+static __always_inline void hand_over(struct pa_scratch *s, struct task_struct *task)
+{
+	pa_send_stack(s, task);
+	if (s->sample.stop != PA_STOP_HARD_RULE &&
+	    s->sample.head.time_ns - s->woken_ns > WAKE_EVERY_NS) {
+		s->woken_ns = s->sample.head.time_ns;
+		pa_wake(s->sample.head.pid);
+	}
+}
+
 static __always_inline void sample(struct bpf_perf_event_data *ctx, struct pa_tick_stats *st,
 				   struct task_struct *task, u32 pid)
 {
@@ -121,7 +136,7 @@ static __always_inline void sample(struct bpf_perf_event_data *ctx, struct pa_ti
 	}
 	st->submitted++;
 	if (s->sample.flags & PA_SAMPLE_UNFINISHED)
-		pa_send_stack(s);
+		hand_over(s, task);
 }
 
 SEC("perf_event")

@@ -12,31 +12,52 @@
 
 struct pa_proc_stats proc_stats = {};
 
-/* A short record that wakes the agent up at once: what it is about may be gone in a moment. */
-static __always_inline void notify(u32 type, u32 pid)
+/* A child has its parent's memory: what is known of one's mappings holds for the other. */
+static __always_inline void share_mappings(u32 parent, u32 child)
 {
-	struct pa_record rec = { .type = type, .pid = pid, .time_ns = bpf_ktime_get_ns() };
+	struct pa_process *p;
 
-	if (bpf_ringbuf_output(&ring, &rec, sizeof(rec), BPF_RB_FORCE_WAKEUP))
-		__sync_fetch_and_add(&proc_stats.notices_lost, 1);
+	if (!cfg.use_tables)
+		return;
+	p = bpf_map_lookup_elem(&processes, &parent);
+	if (p)
+		bpf_map_update_elem(&processes, &child, p, BPF_ANY); /* full: it is unknown then */
+	else
+		bpf_map_delete_elem(&processes, &child); /* left over from an earlier owner */
+}
+
+static __always_inline void forget_mappings(u32 pid)
+{
+	if (cfg.use_tables)
+		bpf_map_delete_elem(&processes, &pid);
+}
+
+static __always_inline void add_target(u32 pid)
+{
+	u32 on = PA_TARGET_ON;
+
+	if (bpf_map_update_elem(&targets, &pid, &on, BPF_ANY))
+		__sync_fetch_and_add(&proc_stats.targets_lost, 1);
+	else
+		__sync_fetch_and_add(&proc_stats.nr_targets, 1);
 }
 
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(pa_fork, struct task_struct *parent, struct task_struct *child)
 {
-	u32 pid, on = PA_TARGET_ON;
+	u32 ppid, pid;
 
-	if (cfg.all || !cfg.follow_children)
-		return 0;
 	if (BPF_CORE_READ(child, pid) != BPF_CORE_READ(child, tgid))
 		return 0; /* a thread: its process is a target already, or not */
-	if (!is_target(task_pid(parent)))
-		return 0;
+	ppid = task_pid(parent);
 	pid = task_pid(child);
-	if (bpf_map_update_elem(&targets, &pid, &on, BPF_ANY))
-		__sync_fetch_and_add(&proc_stats.targets_lost, 1);
-	else
-		__sync_fetch_and_add(&proc_stats.nr_targets, 1);
+	if (!pid || !is_target(ppid))
+		return 0;
+	if (!cfg.all && !cfg.follow_children)
+		return 0;
+	share_mappings(ppid, pid);
+	if (!cfg.all)
+		add_target(pid);
 	return 0;
 }
 
@@ -48,13 +69,14 @@ int BPF_PROG(pa_exec, struct task_struct *task)
 
 	if (!pid)
 		return 0;
+	forget_mappings(pid);
 	if (!cfg.all) {
 		state = bpf_map_lookup_elem(&targets, &pid);
 		if (!state)
 			return 0;
 		*state = PA_TARGET_ON;
 	}
-	notify(PA_RECORD_EXEC, pid);
+	pa_wake(pid);
 	return 0;
 }
 
@@ -63,13 +85,16 @@ int BPF_PROG(pa_exit, struct task_struct *task)
 {
 	u32 pid;
 
-	if (cfg.all || BPF_CORE_READ(task, signal, live.counter) != 0)
+	if (BPF_CORE_READ(task, signal, live.counter) != 0)
 		return 0; /* other threads of the process live on */
 	pid = task_pid(task);
-	if (bpf_map_delete_elem(&targets, &pid))
+	if (!pid)
+		return 0;
+	forget_mappings(pid);
+	if (cfg.all || bpf_map_delete_elem(&targets, &pid))
 		return 0; /* no target */
 	if (__sync_fetch_and_sub(&proc_stats.nr_targets, 1) == 1)
-		notify(PA_RECORD_LAST_EXIT, pid);
+		pa_notify(PA_RECORD_LAST_EXIT, pid);
 	return 0;
 }
 

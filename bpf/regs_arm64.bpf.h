@@ -27,6 +27,12 @@ static __always_inline u64 ctx_pc(struct bpf_perf_event_data *ctx)
 		(w)->regs[31] = (from)->sp;                                                        \
 	} while (0)
 
+/* The thread pointer. glibc puts what it points at to the top of a thread's stack. */
+static __always_inline u64 task_thread_pointer(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, thread.uw.tp_value);
+}
+
 /* Both: 0, or a reason why the stack is not walked. */
 static __always_inline u32 ctx_user_regs(struct bpf_perf_event_data *ctx, struct pa_walk *w)
 {

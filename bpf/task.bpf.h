@@ -55,4 +55,19 @@ static __always_inline bool is_target(u32 pid)
 	return state && *state == PA_TARGET_ON;
 }
 
+/* A short record that wakes the agent up at once: what it is about may be gone in a moment. */
+static __always_inline void pa_notify(u32 type, u32 pid)
+{
+	struct pa_record rec = { .type = type, .pid = pid, .time_ns = bpf_ktime_get_ns() };
+
+	if (bpf_ringbuf_output(&ring, &rec, sizeof(rec), BPF_RB_FORCE_WAKEUP))
+		__sync_fetch_and_add(&proc_stats.notices_lost, 1);
+}
+
+/* Have a look at this process now, it may be gone soon. */
+static __always_inline void pa_wake(u32 pid)
+{
+	pa_notify(PA_RECORD_NOTICE, pid);
+}
+
 #endif

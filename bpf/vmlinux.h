@@ -48,7 +48,23 @@ struct signal_struct {
 	atomic_t live; /* threads that have not begun to exit */
 };
 
-struct mm_struct;
+struct mm_struct {
+	unsigned long start_stack; /* where execve() left the first thread's stack pointer */
+};
+
+#if defined(__TARGET_ARCH_x86)
+struct thread_struct {
+	unsigned long fsbase;
+};
+#elif defined(__TARGET_ARCH_arm64)
+struct thread_uw {
+	unsigned long tp_value;
+};
+
+struct thread_struct {
+	struct thread_uw uw;
+};
+#endif
 
 struct task_struct {
 	void *stack;
@@ -59,6 +75,7 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
 	struct signal_struct *signal;
+	struct thread_struct thread;
 	char comm[16];
 	unsigned int in_execve : 1; /* from the beginning of execve() to its end */
 };

@@ -12,6 +12,7 @@ static __always_inline void pa_walk_leaf(struct pa_scratch *s, u8 stop)
 {
 	struct pa_sample *rec = &s->sample;
 
+	rec->generation = 0;
 	rec->pcs[rec->nr_kernel & (PA_PCS_SLOTS - 1)] = s->walk.pc | PA_PC_EXACT;
 	rec->nr_user = 1;
 	rec->stop = stop;
@@ -38,6 +39,7 @@ static __always_inline bool pa_walk_begin(struct pa_scratch *s)
 	if (!p)
 		return false;
 	w->process = *p;
+	s->sample.generation = p->generation;
 	return true;
 }
 

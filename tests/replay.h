@@ -150,7 +150,7 @@ static inline int replay_story(struct capture *c, const uint64_t *code, unsigned
 		r = replay_task(c, SIDEBAND_EXEC, 190, REPLAY_CHILD, 0);
 	if (r == 0)
 		r = replay_task(c, SIDEBAND_EXIT, 200, REPLAY_CHILD, 0);
-	return r == 0 ? capture_settle(c) : r;
+	return r == 0 ? capture_settle(c, true) : r;
 }
 
 #endif

@@ -48,6 +48,13 @@ enum pa_event {
 	PA_EVENT_CYCLES = 1,    /* the hardware's cycle counter */
 };
 
+/* How stacks are walked. */
+enum pa_unwind {
+	PA_UNWIND_AUTO = 0,  /* by unwind tables, compiled as they are needed */
+	PA_UNWIND_FP = 1,    /* by frame pointer alone */
+	PA_UNWIND_DWARF = 2, /* by unwind tables, compiled before sampling starts */
+};
+
 struct pa_options {
 	size_t sz;
 
@@ -88,6 +95,8 @@ struct pa_options {
 	/* For tests and for machines with unusual needs; 0 picks a fitting value. */
 	size_t ring_bytes;              /* size of the sample ring, a power of two of pages */
 	unsigned int drain_interval_ms; /* how often the ring is emptied */
+
+	enum pa_unwind unwind;
 };
 
 struct pa_session;

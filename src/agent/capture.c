@@ -17,6 +17,7 @@ struct capture *capture_free(struct capture *c)
 	if (!c)
 		return NULL;
 	profile_free(c->profile);
+	unwinder_free(c->unwinder);
 	tracker_free(c->tracker);
 	filestore_free(c->files);
 	procfs_close(&c->procfs);
@@ -109,9 +110,26 @@ int capture_new(const struct capture_config *cfg, const struct log *log,
 	return 0;
 }
 
+int capture_use_tables(struct capture *c, struct tables *tables)
+{
+	return unwinder_new(c->tracker, c->files, tables, c->log, &c->unwinder);
+}
+
+static void touch(struct capture *c, pid_t pid)
+{
+	if (c->unwinder)
+		unwinder_touch(c->unwinder, pid);
+}
+
 int capture_scan(struct capture *c, pid_t pid)
 {
-	return tracker_scan(c->tracker, clock_mono_ns(), pid);
+	int r = tracker_scan(c->tracker, clock_mono_ns(), pid);
+
+	if (r == 0)
+		touch(c, pid);
+	if (r == 0 && c->unwinder && c->cfg.compile_first)
+		unwinder_compile_all(c->unwinder, pid);
+	return r;
 }
 
 static int scan_one(void *ctx, pid_t pid)
@@ -137,12 +155,12 @@ int capture_record(void *ctx, const void *bytes, size_t size)
 		return 0;
 	if (head->type == PA_RECORD_LAST_EXIT)
 		c->saw_last_exit = true;
-	if (head->type != PA_RECORD_SAMPLE)
+	if (head->type != PA_RECORD_SAMPLE && head->type != PA_RECORD_STACK)
 		return 0;
-	c->stats.nr_records++;
+	c->stats.nr_records += head->type == PA_RECORD_SAMPLE;
 	r = buf_reserve(&c->queue, sizeof(size64) + size);
 	if (r < 0) {
-		c->stats.nr_no_memory++;
+		c->stats.nr_no_memory += head->type == PA_RECORD_SAMPLE;
 		return 0;
 	}
 	(void)buf_append(&c->queue, &size64, sizeof(size64)); /* room was made above */
@@ -219,6 +237,7 @@ int capture_event(void *ctx, const struct sideband_event *e)
 	if (!is_followed(c, e->type == SIDEBAND_FORK ? e->ppid : e->pid))
 		return 0;
 	r = apply(c, e);
+	touch(c, e->pid);
 	if (r == -ENOMEM || r == -E2BIG)
 		c->stats.sideband_lost++; /* what it told is not known now */
 	return 0;
@@ -244,26 +263,87 @@ static void count_outcome(struct capture *c, int r)
 }
 
 /* Records in the queue are aligned for their 8-byte fields: sizes are multiples of 8. */
-static void settle_queue(struct capture *c)
+struct queued {
+	const struct pa_record *head;
+	size_t size;
+	size_t next; /* position of the one behind it */
+};
+
+static bool queue_at(const struct capture *c, size_t at, struct queued *ret)
+{
+	uint64_t size;
+
+	if (at >= c->queue.len)
+		return false;
+	memcpy(&size, c->queue.data + at, sizeof(size));
+	ret->head = (const void *)(c->queue.data + at + sizeof(size));
+	ret->size = size;
+	ret->next = at + sizeof(size) + size;
+	return true;
+}
+
+/* Whether the sizes in a sample agree with the record's. */
+static bool is_whole(const struct pa_sample *s, size_t size)
+{
+	uint64_t regs = s->flags & PA_SAMPLE_UNFINISHED ? sizeof(struct pa_stack_regs) : 0;
+
+	return size == sizeof(*s) + 8 * ((uint64_t)s->nr_kernel + s->nr_user) + regs;
+}
+
+static bool is_page_of(const struct queued *q, const struct pa_sample *s)
+{
+	const struct pa_stack_page *p = (const void *)q->head;
+
+	return p->head.type == PA_RECORD_STACK && p->cpu == s->cpu &&
+	       p->head.time_ns == s->head.time_ns && q->size == sizeof(*p) + p->size;
+}
+
+/* The registers behind a sample's pcs, and the pages that follow it. */
+static void gather_stack(const struct capture *c, size_t at, const struct pa_sample *s,
+			 struct stack_copy *ret)
+{
+	struct queued q;
+
+	memcpy(&ret->regs, &s->pcs[s->nr_kernel + s->nr_user], sizeof(ret->regs));
+	ret->nr_pages = 0;
+	for (; queue_at(c, at, &q) && ret->nr_pages < PA_STACK_MAX_PAGES; at = q.next)
+		if (is_page_of(&q, s))
+			ret->pages[ret->nr_pages++] = (const void *)q.head;
+		else if (q.head->type == PA_RECORD_SAMPLE &&
+			 ((const struct pa_sample *)q.head)->cpu == s->cpu)
+			break;
+}
+
+static void settle_sample(struct capture *c, const struct queued *q)
+{
+	const struct pa_sample *s = (const void *)q->head;
+	struct stack_copy stack;
+	bool is_unfinished = c->unwinder && (s->flags & PA_SAMPLE_UNFINISHED);
+
+	if (q->size < sizeof(*s) || !is_whole(s, q->size)) {
+		c->stats.nr_bad++;
+		return;
+	}
+	if (is_unfinished)
+		gather_stack(c, q->next, s, &stack);
+	count_outcome(c, capture_resolve(c, s, is_unfinished ? &stack : NULL));
+}
+
+/* Pages follow their sample within microseconds: what is younger than this may not be complete. */
+#define STACK_ON_ITS_WAY_NS NS_PER_MS
+
+static void settle_queue(struct capture *c, uint64_t until_ns)
 {
 	size_t at = 0;
 
-	while (at < c->queue.len) {
-		struct pa_sample *s = (void *)(c->queue.data + at + sizeof(uint64_t));
-		uint64_t size;
-
-		memcpy(&size, c->queue.data + at, sizeof(size));
-		at += sizeof(size) + size;
-		if (size < sizeof(*s) ||
-		    size != sizeof(*s) + 8ull * ((uint64_t)s->nr_kernel + s->nr_user))
-			c->stats.nr_bad++;
-		else
-			count_outcome(c, capture_resolve(c, s));
-	}
-	buf_clear(&c->queue);
+	for (struct queued q; queue_at(c, at, &q) && q.head->time_ns < until_ns; at = q.next)
+		if (q.head->type == PA_RECORD_SAMPLE)
+			settle_sample(c, &q);
+	c->queue.len -= at;
+	memmove(c->queue.data, c->queue.data + at, c->queue.len);
 }
 
-int capture_settle(struct capture *c)
+int capture_settle(struct capture *c, bool is_last)
 {
 	uint64_t now = clock_mono_ns();
 
@@ -271,7 +351,9 @@ int capture_settle(struct capture *c)
 		c->needs_rescan = false;
 		(void)procfs_each_pid(&c->procfs, rescan_one, c); /* best effort by nature */
 	}
-	settle_queue(c);
+	settle_queue(c, is_last || !c->unwinder ? UINT64_MAX : now - STACK_ON_ITS_WAY_NS);
+	if (c->unwinder)
+		unwinder_publish(c->unwinder);
 	if (now > FORGET_AFTER_NS)
 		tracker_forget(c->tracker, now - FORGET_AFTER_NS);
 	return 0;

@@ -10,6 +10,7 @@
 #include <perfagent/perfagent.h>
 #include <stdatomic.h>
 
+#include "agent/unwinder.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -30,6 +31,7 @@ struct capture_config {
 	const char *const *tags;
 	size_t nr_tags;
 	unsigned int max_fds; /* for files that are kept open */
+	bool compile_first;   /* tables of targets before the first sample */
 };
 
 /* What became of the samples that came out of the ring. */
@@ -61,11 +63,12 @@ struct capture {
 	struct capture_config cfg;
 	const struct log *log; /* borrowed */
 	struct procfs procfs;
-	struct filestore *files; /* owned */
-	struct tracker *tracker; /* owned */
-	struct profile *profile; /* owned */
-	struct buf queue;        /* samples that wait for the events that came before them */
-	bool needs_rescan;       /* events were lost */
+	struct filestore *files;   /* owned */
+	struct tracker *tracker;   /* owned */
+	struct profile *profile;   /* owned */
+	struct unwinder *unwinder; /* owned; NULL: by frame pointer alone */
+	struct buf queue;          /* samples that wait for the events that came before them */
+	bool needs_rescan;         /* events were lost */
 	bool saw_last_exit;
 	struct capture_stats stats;
 
@@ -97,13 +100,17 @@ int capture_record(void *ctx, const void *bytes, size_t size);
 /* A side-band event: applied at once. ctx is the capture (see sideband_fn). */
 int capture_event(void *ctx, const struct sideband_event *e);
 
-/* Turns queued samples into the model; every event older than them must have been given. */
-int capture_settle(struct capture *c);
+/* From now on walks are helped by unwind tables, which go to `tables` (NULL: nowhere; borrowed). */
+int capture_use_tables(struct capture *c, struct tables *tables);
+
+/* Turns queued samples into the model; every event older than them must have been given. A stack
+ * that is still on its way is waited for, unless nothing more will come. */
+int capture_settle(struct capture *c, bool is_last);
 
 /* Names every location, once, at the end. -ECANCELED when *cancel turns true. */
 int capture_name(struct capture *c, const atomic_bool *cancel);
 
-/* resolve.c: one sample into the model. */
-int capture_resolve(struct capture *c, const struct pa_sample *s);
+/* resolve.c: one sample into the model; stack: its copy where the walk is unfinished, else NULL. */
+int capture_resolve(struct capture *c, const struct pa_sample *s, const struct stack_copy *stack);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/error.h"
 
 #define FOLLOW_CPUS_NS NS_PER_S
+#define SOON_MS 2 /* a stack is on its way */
 
 struct loop {
 	struct pa_session *s;
@@ -88,14 +89,15 @@ static void publish(struct pa_session *s)
 }
 
 /* The ring before the side-band: whatever happened before a sample is then in the side-band. */
-static int turn(struct pa_session *s)
+static int turn(struct pa_session *s, bool is_last)
 {
 	int r = programs_drain(s->programs, capture_record, s->capture);
 
 	if (r == 0)
 		r = sideband_drain(s->sideband, capture_event, s->capture);
 	if (r == 0)
-		r = capture_settle(s->capture);
+		r = capture_settle(s->capture, is_last);
+	programs_set_stack_budget(s->programs, s->stack_budget);
 	publish(s);
 	return r;
 }
@@ -137,12 +139,13 @@ static int run(struct loop *l)
 	while (!is_over(l)) {
 		struct epoll_event events[8];
 		uint64_t fired;
-		int r = epoll_wait(l->epoll_fd, events, 8, -1);
+		int timeout_ms = l->s->capture->queue.len ? SOON_MS : -1;
+		int r = epoll_wait(l->epoll_fd, events, 8, timeout_ms);
 
 		if (r < 0 && errno != EINTR)
 			return -errno;
 		(void)!read(l->drain_fd, &fired, sizeof(fired)); /* not due yet is fine */
-		r = turn(l->s);
+		r = turn(l->s, false);
 		if (r < 0)
 			return r;
 		follow_cpus(l);
@@ -159,7 +162,7 @@ static int finish_sampling(struct pa_session *s)
 	s->end_ns = clock_mono_ns();
 	p->time_ns = (int64_t)s->start_real_ns;
 	p->duration_ns = (int64_t)(s->end_ns - s->start_ns);
-	return turn(s);
+	return turn(s, true);
 }
 
 static int write_output(struct pa_session *s, struct output *o)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gives every location of the model its name: one file after the other, each address once. */
-#include <elf.h>
 #include <errno.h>
-#include <sys/auxv.h>
 
 #include "agent/capture.h"
+#include "agent/vdso.h"
 #include "elf/elf_image.h"
 #include "symbolize/symbolizer.h"
 
@@ -91,17 +90,9 @@ static int open_file(struct capture *c, const struct profile_mapping *m, struct 
 	return symbolizer_new_elf(s->image, base_name(f->path), &s->symbolizer);
 }
 
-/* How long the image at base is: its section headers stand last. It is the kernel's: trusted. */
-static size_t vdso_bytes(const Elf64_Ehdr *base)
-{
-	return base->e_shoff + (size_t)base->e_shnum * base->e_shentsize;
-}
-
-/* The kernel maps the same vDSO into every 64-bit process: our own is the image of all. */
 static int open_vdso(struct source *s)
 {
-	const void *base = (const void *)getauxval(AT_SYSINFO_EHDR);
-	int r = base ? elf_image_open_mem(base, vdso_bytes(base), &s->image) : -ENOENT;
+	int r = vdso_open(&s->image);
 
 	if (r == -ENOMEM)
 		return r;

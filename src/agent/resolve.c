@@ -12,7 +12,7 @@
 #define MAX_PROCESSES (1u << 24)
 
 static const char *const stop_names[] = {
-#define X(name, value, machine, text) [value] = machine,
+#define X(stop, value, machine, people) [value] = machine,
 #include "bpf/stop_reasons.def"
 #undef X
 };
@@ -22,6 +22,9 @@ struct resolve {
 	struct capture *c;
 	const struct process *process; /* NULL: a kernel task, or nothing is known */
 	uint64_t time_ns;
+	const uint64_t *user_pcs; /* borrowed */
+	uint32_t nr_user;
+	uint8_t stop;
 	uint32_t locations[MAX_FRAMES];
 	uint32_t nr;
 };
@@ -140,21 +143,50 @@ static int add_user_frame(struct resolve *rs, uint64_t pc, bool is_leaf)
 	return r < 0 ? r : 1;
 }
 
-/* Sets the stop reason when a frame shows that the walk had gone astray. */
-static int add_frames(struct resolve *rs, const struct pa_sample *s, uint8_t *stop)
+static int add_frames(struct resolve *rs, const struct pa_sample *s)
 {
 	int r = 0;
 
 	for (uint32_t i = 0; i < s->nr_kernel && r >= 0; i++)
 		r = add_kernel_frame(rs, s->pcs[i], i == 0);
-	for (uint32_t i = 0; i < s->nr_user && r >= 0; i++) {
-		r = add_user_frame(rs, s->pcs[s->nr_kernel + i], i == 0);
+	for (uint32_t i = 0; i < rs->nr_user && r >= 0; i++) {
+		r = add_user_frame(rs, rs->user_pcs[i], i == 0);
 		if (r == 0) {
-			*stop = PA_STOP_NO_MAPPING;
+			rs->stop = PA_STOP_NO_MAPPING; /* the walk had gone astray */
 			break;
 		}
 	}
 	return r < 0 ? r : 0;
+}
+
+/* The walk of the kernel, that of user space where it got further, or the leaf alone where the
+ * kernel knew another program than the one that was sampled. */
+static void choose_walk(struct resolve *rs, const struct pa_sample *s,
+			const struct stack_copy *stack, struct finished_walk *finished)
+{
+	struct unwinder *u = rs->c->unwinder;
+
+	rs->user_pcs = (const uint64_t *)s->pcs + s->nr_kernel;
+	rs->nr_user = s->nr_user;
+	rs->stop = s->stop;
+	if (!u || !rs->process)
+		return;
+	if (s->generation && !unwinder_is_current(u, s->generation, rs->process, rs->time_ns)) {
+		rs->nr_user = s->nr_user ? 1 : 0;
+		rs->stop = PA_STOP_NO_PROCESS;
+	}
+	if (!stack)
+		return;
+	if (!stack->nr_pages) {
+		rs->stop = PA_STOP_BUDGET;
+		return;
+	}
+	unwinder_finish(u, rs->process, rs->time_ns, stack, finished);
+	if (finished->nr < rs->nr_user && finished->stop != PA_STOP_END)
+		return;
+	rs->user_pcs = finished->pcs;
+	rs->nr_user = finished->nr;
+	rs->stop = finished->stop;
 }
 
 static int add_string_label(struct capture *c, struct profile_label *l, uint32_t key,
@@ -223,28 +255,29 @@ static const struct process *find_process(struct capture *c, const struct pa_sam
 	return tracker_find(c->tracker, pid, s->head.time_ns);
 }
 
-int capture_resolve(struct capture *c, const struct pa_sample *s)
+int capture_resolve(struct capture *c, const struct pa_sample *s, const struct stack_copy *stack)
 {
 	struct resolve rs = { .c = c, .time_ns = s->head.time_ns };
 	int64_t values[] = { 1, (int64_t)s->weight };
-	uint32_t stack, labels;
-	uint8_t stop = s->stop;
+	struct finished_walk finished;
+	uint32_t stack_id, labels;
 	int r;
 
 	if (s->nr_kernel > PA_MAX_KERNEL_FRAMES || s->nr_user > PA_MAX_USER_FRAMES ||
-	    stop >= sizeof(stop_names) / sizeof(stop_names[0]))
+	    s->stop >= sizeof(stop_names) / sizeof(stop_names[0]))
 		return -EBADMSG;
 	rs.process = find_process(c, s);
-	r = add_frames(&rs, s, &stop);
+	choose_walk(&rs, s, stack, &finished);
+	r = add_frames(&rs, s);
 	if (r == 0)
-		r = profile_stack(c->profile, rs.locations, rs.nr, &stack);
+		r = profile_stack(c->profile, rs.locations, rs.nr, &stack_id);
 	if (r == 0)
-		r = label_set(c, s, stop, &labels);
+		r = label_set(c, s, rs.stop, &labels);
 	if (r == 0)
 		r = note_process(c, rs.process ? process_id(rs.process) : ~(uint64_t)s->head.pid);
 	if (r == 0)
-		r = profile_add(c->profile, stack, labels, values);
+		r = profile_add(c->profile, stack_id, labels, values);
 	if (r == 0)
-		c->stats.stops[stop]++;
+		c->stats.stops[rs.stop]++;
 	return r;
 }

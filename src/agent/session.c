@@ -17,6 +17,8 @@
 #define RING_MAX_BYTES (64u << 20)
 #define RECORD_USUAL_BYTES 1024 /* 119 frames */
 #define RING_RESERVE 4          /* drains that may be missed */
+#define STACK_BYTES_PER_S (16u << 20)
+#define TABLE_MAX_BYTES (256u << 20)
 
 /* /proc must show the PIDs of our own namespace, since that is whose PIDs are used throughout. */
 static int check_proc(struct pa_error *err)
@@ -126,6 +128,7 @@ static int new_capture(struct pa_session *s)
 		.tags = o->tags,
 		.nr_tags = o->nr_tags,
 		.max_fds = max_kept_files(),
+		.compile_first = o->unwind == PA_UNWIND_DWARF,
 	};
 
 	return capture_new(&cfg, &s->log, &s->capture);
@@ -173,6 +176,14 @@ int pa_session_new(const struct pa_options *opts, struct pa_session **ret_sessio
 	return 0;
 }
 
+/* For walks that user space finishes, per turn: a named budget, since a copy is up to 128 KiB. */
+static int64_t stack_budget(const struct pa_options *o)
+{
+	if (o->unwind == PA_UNWIND_FP)
+		return 0;
+	return (int64_t)STACK_BYTES_PER_S * o->drain_interval_ms / 1000;
+}
+
 static size_t ring_bytes(const struct pa_options *o, unsigned int nr_cpus)
 {
 	uint64_t want = (uint64_t)o->sample_rate_hz * nr_cpus * RECORD_USUAL_BYTES * RING_RESERVE *
@@ -180,6 +191,7 @@ static size_t ring_bytes(const struct pa_options *o, unsigned int nr_cpus)
 
 	if (o->ring_bytes)
 		return o->ring_bytes;
+	want += (uint64_t)stack_budget(o) * 2;
 	if (want < RING_MIN_BYTES)
 		return RING_MIN_BYTES;
 	return want > RING_MAX_BYTES ? RING_MAX_BYTES : (size_t)want;
@@ -192,16 +204,25 @@ static int attach(struct pa_session *s, struct pa_error *err)
 	int r = cpus_read(CPUS_ONLINE_PATH, &online);
 	struct programs_config pc = { .all = o->all,
 				      .follow_children = !o->no_follow_children,
-				      .kernel_stacks = o->kernel_stacks };
+				      .kernel_stacks = o->kernel_stacks,
+				      .use_tables = o->unwind != PA_UNWIND_FP,
+				      .table_bytes = TABLE_MAX_BYTES };
 
 	if (r < 0)
 		return error_set(err, -r, "cannot read %s: %s", CPUS_ONLINE_PATH, strerror(-r));
 	pc.ring_bytes = ring_bytes(o, cpus_count(&online));
+	s->stack_budget = stack_budget(o);
 	r = programs_load(&pc, &s->log, &s->programs, err);
+	if (r == 0)
+		programs_set_stack_budget(s->programs, s->stack_budget);
+	if (r == 0 && pc.use_tables)
+		r = capture_use_tables(s->capture, programs_tables(s->programs));
 	if (r == 0)
 		r = sideband_open(&online, &s->log, &s->sideband, err);
 	if (r == 0)
 		r = session_add_targets(s, err);
+	if (r == 0)
+		r = capture_settle(s->capture, false); /* tells the walker what was found */
 	if (r == 0)
 		r = events_open(o->event, o->sample_rate_hz, programs_sampler_fd(s->programs),
 				&online, &s->events, err);

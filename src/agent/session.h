@@ -42,6 +42,7 @@ struct pa_session {
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint64_t start_real_ns;
 	bool targets_exited;
+	int64_t stack_budget; /* bytes of stacks per turn */
 
 	pthread_t thread;
 	bool has_thread; /* of the caller */

@@ -54,6 +54,7 @@ static int new_session(struct capture *c, struct pa_error *err)
 		.no_follow_children = o->no_follow_children,
 		.start_on_exec = o->command != NULL,
 		.event = o->event,
+		.unwind = o->unwind,
 		.sample_rate_hz = o->sample_rate_hz,
 		.kernel_stacks = o->kernel_stacks,
 		.duration_ns = o->duration_ns,

@@ -123,17 +123,29 @@ static int handle_rate(void *ctx, const struct option_def *def, const char *valu
 	return OPTPARSE_CONTINUE;
 }
 
-static int handle_event(void *ctx, const struct option_def *def, const char *value)
-{
-	struct options *o = ctx;
+/* Words that a flag knows, and what they mean; the field is an enum of the library's. */
+static const struct option_choice event_choices[] = {
+	{ "cpu-clock", PA_EVENT_CPU_CLOCK },
+	{ "cycles", PA_EVENT_CYCLES },
+	{ 0 },
+};
 
-	if (!strcmp(value, "cpu-clock"))
-		o->event = PA_EVENT_CPU_CLOCK;
-	else if (!strcmp(value, "cycles"))
-		o->event = PA_EVENT_CYCLES;
-	else
-		return option_error(def, "'%s' is unknown; give cpu-clock or cycles", value);
-	return OPTPARSE_CONTINUE;
+static const struct option_choice unwind_choices[] = {
+	{ "fp", PA_UNWIND_FP },
+	{ "dwarf", PA_UNWIND_DWARF },
+	{ "auto", PA_UNWIND_AUTO },
+	{ 0 },
+};
+
+static int handle_choice(void *ctx, const struct option_def *def, const char *value)
+{
+	for (const struct option_choice *c = def->choices; c->word; c++) {
+		if (strcmp(value, c->word) != 0)
+			continue;
+		memcpy((char *)ctx + def->field, &c->value, sizeof(c->value));
+		return OPTPARSE_CONTINUE;
+	}
+	return option_error(def, "'%s' is unknown; give %s", value, def->choices_text);
 }
 
 static int handle_tag(void *ctx, const struct option_def *def, const char *value)
@@ -196,8 +208,13 @@ static const struct option_def capture_defs[] = {
 		  "(default 10s; with COMMAND until it ends)" },
 	{ "sample-rate", 'F', .arg = "HZ", .group = HOW, .handle = handle_rate,
 	  .help = "samples per second and CPU (default 99)" },
-	{ "event", .arg = "E", .group = HOW, .handle = handle_event,
+	{ "event", .arg = "E", .group = HOW, .handle = handle_choice, .field = FIELD(event),
+	  .choices = event_choices, .choices_text = "cpu-clock or cycles",
 	  .help = "cpu-clock or cycles (default cpu-clock)" },
+	{ "unwind", .arg = "M", .group = HOW, .handle = handle_choice, .field = FIELD(unwind),
+	  .choices = unwind_choices, .choices_text = "fp, dwarf or auto",
+	  .help = "fp: by frame pointer; dwarf: by unwind tables, compiled\n"
+		  "first; auto: compiled as needed (default auto)" },
 	{ "kernel-stacks", .group = HOW, .handle = handle_flag, .field = FIELD(kernel_stacks),
 	  .help = "kernel frames above the user frames" },
 
@@ -237,7 +254,7 @@ int options_parse(int argc, char *argv[], struct options *o)
 	bool has_dashes;
 	int rest, r;
 
-	*o = (struct options){ .event = PA_EVENT_CPU_CLOCK };
+	*o = (struct options){ 0 };
 	r = optparse(&capture_table, argc, argv, o, &rest, &has_dashes);
 	if (r != OPTPARSE_CONTINUE)
 		return r < 0 ? r : 0;
@@ -257,7 +274,7 @@ int options_parse_doctor(int argc, char *argv[], struct options *o)
 	bool has_dashes;
 	int rest, r;
 
-	*o = (struct options){ .event = PA_EVENT_CPU_CLOCK };
+	*o = (struct options){ 0 };
 	r = optparse(&doctor_table, argc, argv, o, &rest, &has_dashes);
 	if (r != OPTPARSE_CONTINUE)
 		return r < 0 ? r : 0;

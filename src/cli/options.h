@@ -32,6 +32,7 @@ struct options {
 	uint64_t duration_ns; /* 0: until the target ends */
 	unsigned int sample_rate_hz;
 	enum pa_event event;
+	enum pa_unwind unwind;
 	bool kernel_stacks;
 
 	const char *profile_output; /* NULL: an automatic name */

@@ -17,6 +17,12 @@
 #define OPTPARSE_CONTINUE 0
 #define OPTPARSE_STOP 1 /* the rest of the command line does not matter: --help, --version */
 
+/* A word that an option takes, and the value of an enum it stands for; the last has no word. */
+struct option_choice {
+	const char *word;
+	int value;
+};
+
 struct option_def {
 	const char *name;
 	char letter;          /* 0: no short form */
@@ -26,6 +32,8 @@ struct option_def {
 	const char *group;    /* heading in help, where it differs from the previous one */
 	const char *help;     /* a newline begins another line */
 	size_t field;         /* for the handler: offsetof() in its context */
+	const struct option_choice *choices; /* for the handler, where the value is one of a few */
+	const char *choices_text;            /* the same as people list them */
 	int (*handle)(void *ctx, const struct option_def *def, const char *value);
 };
 

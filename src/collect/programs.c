@@ -8,7 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collect/cpus.h"
 #include "collect/features.h"
+#include "collect/tables.h"
 /* Made by bpftool, which casts constness away. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wcast-qual"
@@ -21,12 +23,20 @@
 #define PF_IO_WORKER 0x00000010u
 #define PF_USER_WORKER 0x00004000u
 
+#define CACHE_SLOTS 4096u /* PA_CACHE_SLOTS */
+/* Code and mappings there is room for: of a few processes, and of a whole machine. */
+#define FEW_BLOCKS (256u << 10) /* of 4 KiB: 1 GiB of code */
+#define FEW_MAPPINGS (16u << 10)
+#define MANY_BLOCKS (1u << 20)
+#define MANY_MAPPINGS (128u << 10)
+
 #define PIDNS_INIT_INUM 0xEFFFFFFCu /* include/linux/proc_ns.h: PROC_PID_INIT_INO */
 #define KERNEL_STACK_BYTES 16384u   /* THREAD_SIZE with 4 KiB pages, both architectures */
 
 struct programs {
 	struct perfagent_bpf *skel; /* owned */
 	struct ring_buffer *ring;   /* owned */
+	struct tables *tables;      /* owned; NULL: not used */
 	ring_record_fn fn;          /* borrowed during programs_drain() */
 	void *ctx;
 };
@@ -36,6 +46,7 @@ struct programs *programs_free(struct programs *p)
 	if (!p)
 		return NULL;
 	ring_buffer__free(p->ring);
+	tables_free(p->tables);
 	perfagent_bpf__destroy(p->skel);
 	free(p);
 	return NULL;
@@ -74,6 +85,7 @@ static int fill_config(struct pa_config *to, const struct programs_config *cfg,
 	to->kernel_stacks = cfg->kernel_stacks;
 	to->thread_size = KERNEL_STACK_BYTES;
 	to->kernel_task_flags = kernel_task_flags();
+	to->use_tables = cfg->use_tables;
 	return 0;
 }
 
@@ -86,6 +98,26 @@ static size_t ring_size(size_t want)
 	return size;
 }
 
+/* The maps of the walker: as big as the target asks for, and next to nothing when it has none. */
+static int size_maps(struct programs *p, const struct programs_config *cfg)
+{
+	uint32_t nr_blocks = cfg->all ? MANY_BLOCKS : FEW_BLOCKS;
+	uint32_t nr_mappings = cfg->all ? MANY_MAPPINGS : FEW_MAPPINGS;
+	int r;
+
+	if (!cfg->use_tables) {
+		r = bpf_map__set_max_entries(p->skel->maps.processes, 1);
+		return r < 0 ? r : bpf_map__set_max_entries(p->skel->maps.shards, 1);
+	}
+	r = bpf_map__set_max_entries(p->skel->maps.blocks, nr_blocks);
+	if (r == 0)
+		r = bpf_map__set_max_entries(p->skel->maps.mappings, nr_mappings);
+	if (r == 0)
+		r = bpf_map__set_max_entries(p->skel->maps.rule_cache,
+					     CACHE_SLOTS * cpus_possible());
+	return r;
+}
+
 static int configure(struct programs *p, const struct programs_config *cfg, struct pa_error *err)
 {
 	int r = fill_config(&p->skel->rodata->cfg, cfg, err);
@@ -95,6 +127,8 @@ static int configure(struct programs *p, const struct programs_config *cfg, stru
 	r = bpf_map__set_max_entries(p->skel->maps.ring, (__u32)ring_size(cfg->ring_bytes));
 	if (r == 0 && cfg->all)
 		r = bpf_map__set_max_entries(p->skel->maps.targets, 1);
+	if (r == 0)
+		r = size_maps(p, cfg);
 	/* Attached to one event per CPU by collect/events.c, not by the skeleton. */
 	bpf_program__set_autoattach(p->skel->progs.pa_oncpu, false);
 	return r;
@@ -122,6 +156,22 @@ static int on_record(void *ctx, void *data, size_t size)
 	return p->fn(p->ctx, data, size);
 }
 
+static int open_tables(struct programs *p, const struct programs_config *cfg)
+{
+	struct tables_config tc = {
+		.shards_fd = bpf_map__fd(p->skel->maps.shards),
+		.blocks_fd = bpf_map__fd(p->skel->maps.blocks),
+		.rules_fd = bpf_map__fd(p->skel->maps.rules),
+		.mappings_fd = bpf_map__fd(p->skel->maps.mappings),
+		.processes_fd = bpf_map__fd(p->skel->maps.processes),
+		.nr_blocks = bpf_map__max_entries(p->skel->maps.blocks),
+		.nr_mappings = bpf_map__max_entries(p->skel->maps.mappings),
+		.max_bytes = cfg->table_bytes,
+	};
+
+	return tables_new(&tc, &p->tables);
+}
+
 int programs_load(const struct programs_config *cfg, const struct log *log,
 		  struct programs **ret_programs, struct pa_error *err)
 {
@@ -141,6 +191,11 @@ int programs_load(const struct programs_config *cfg, const struct log *log,
 	p->ring = ring_buffer__new(bpf_map__fd(p->skel->maps.ring), on_record, p, NULL);
 	if (!p->ring)
 		return error_set(err, errno, "cannot map the sample ring: %s", strerror(errno));
+	if (cfg->use_tables) {
+		r = open_tables(p, cfg);
+		if (r < 0)
+			return error_set(err, -r, "cannot map the unwind tables: %s", strerror(-r));
+	}
 	log_debug(log, "collect: programs loaded, ring of %u bytes",
 		  bpf_map__max_entries(p->skel->maps.ring));
 	*ret_programs = TAKE(p);
@@ -201,6 +256,16 @@ int programs_tick_stats(const struct programs *p, struct pa_tick_stats **ret_per
 	*ret_per_cpu = TAKE(all);
 	*ret_nr_cpus = (unsigned int)nr;
 	return 0;
+}
+
+struct tables *programs_tables(const struct programs *p)
+{
+	return p->tables;
+}
+
+void programs_set_stack_budget(struct programs *p, int64_t bytes)
+{
+	__atomic_store_n(&p->skel->bss->proc_stats.stack_budget, bytes, __ATOMIC_RELAXED);
 }
 
 int programs_ring_fd(const struct programs *p)

@@ -16,12 +16,15 @@
 #include "bpf/abi.h"
 
 struct programs;
+struct tables;
 
 struct programs_config {
 	bool all;
 	bool follow_children;
 	bool kernel_stacks;
-	size_t ring_bytes; /* rounded up to a power of two of pages */
+	size_t ring_bytes;  /* rounded up to a power of two of pages */
+	bool use_tables;    /* unwind tables; else frame pointers alone */
+	size_t table_bytes; /* at most, of rows */
 };
 
 /* Loads everything and attaches the process programs. log must outlive the result. */
@@ -41,6 +44,12 @@ uint64_t programs_nr_targets(const struct programs *p);
 int programs_tick_stats(const struct programs *p, struct pa_tick_stats **ret_per_cpu,
 			unsigned int *ret_nr_cpus);
 struct pa_proc_stats programs_proc_stats(const struct programs *p);
+
+/* Where unwind tables and mappings are written; NULL without use_tables. Borrowed. */
+struct tables *programs_tables(const struct programs *p);
+
+/* How many bytes of stacks may be copied until this is called again. */
+void programs_set_stack_budget(struct programs *p, int64_t bytes);
 
 /* The ring: becomes readable when a record asks for attention. */
 int programs_ring_fd(const struct programs *p);

@@ -251,7 +251,7 @@ void tables_remove(struct tables *t, const struct table_slot *slot)
 	(void)ranges_give(&t->free_blocks, slot->first_block, slot->nr_blocks);
 }
 
-void tables_set_rules(struct tables *t, const uint64_t *words, uint32_t nr)
+void tables_set_rules(struct tables *t, const pa_rule *words, uint32_t nr)
 {
 	for (; t->nr_rules < nr; t->nr_rules++)
 		t->rules[t->nr_rules] = words[t->nr_rules];
@@ -266,7 +266,8 @@ static void retire(struct tables *t, const struct pa_process *p)
 	t->retired[t->nr_retired++] = (struct retired){ p->first, p->nr, 0 };
 }
 
-int tables_set_process(struct tables *t, pid_t pid, const struct pa_mapping *m, uint32_t nr)
+int tables_set_process(struct tables *t, pid_t pid, const struct pa_mapping *m, uint32_t nr,
+		       uint32_t *ret_generation)
 {
 	struct pa_process p = { .nr = nr, .generation = t->generation + 1 };
 	uint32_t key = (uint32_t)pid;
@@ -278,7 +279,7 @@ int tables_set_process(struct tables *t, pid_t pid, const struct pa_mapping *m, 
 		r = ranges_take(&t->free_mappings, nr, &p.first);
 	if (r < 0)
 		return r;
-	t->generation += t->generation + 1 ? 1 : 2; /* 0 is nobody's */
+	t->generation++;
 	for (uint32_t i = 0; i < nr; i++) {
 		t->mappings[p.first + i] = m[i];
 		t->mappings[p.first + i].generation = p.generation;
@@ -290,6 +291,7 @@ int tables_set_process(struct tables *t, pid_t pid, const struct pa_mapping *m, 
 	}
 	retire(t, &t->processes[key]);
 	t->processes[key] = p;
+	*ret_generation = p.generation;
 	return 0;
 }
 

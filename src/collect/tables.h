@@ -48,11 +48,12 @@ int tables_add(struct tables *t, const struct table_data *d, struct table_slot *
 void tables_remove(struct tables *t, const struct table_slot *slot);
 
 /* Rules [0, nr) of the dictionary; those written before are the same as then. */
-void tables_set_rules(struct tables *t, const uint64_t *words, uint32_t nr);
+void tables_set_rules(struct tables *t, const pa_rule *words, uint32_t nr);
 
 /* Replaces what the walker knows of a process. m is sorted by start; generations are filled in
- * here. -ENOSPC. */
-int tables_set_process(struct tables *t, pid_t pid, const struct pa_mapping *m, uint32_t nr);
+ * here, and told. -ENOSPC. */
+int tables_set_process(struct tables *t, pid_t pid, const struct pa_mapping *m, uint32_t nr,
+		       uint32_t *ret_generation);
 
 /* The process is gone: the kernel has forgotten it by itself. */
 void tables_drop_process(struct tables *t, pid_t pid);

@@ -219,3 +219,15 @@ const struct mapping *process_mapping(const struct process *p, uint64_t addr, ui
 
 	return m && m->start <= addr && m->since_ns <= time_ns ? m : NULL;
 }
+
+const struct mapping *process_mapping_from(const struct process *p, uint64_t addr, uint64_t time_ns)
+{
+	const struct version *v = version_at(p, time_ns);
+
+	return v ? maptree_at_or_after(v->root, addr) : NULL;
+}
+
+bool process_is_over(const struct process *p)
+{
+	return process_has_ended(p);
+}

@@ -86,10 +86,15 @@ const struct process *tracker_find(const struct tracker *t, pid_t pid, uint64_t 
  * over exec; process_image() tells images apart. */
 uint64_t process_id(const struct process *p);
 uint64_t process_image(const struct process *p, uint64_t time_ns); /* unique like process_id() */
-pid_t process_parent(const struct process *p);                     /* 0: not known */
+bool process_is_over(const struct process *p);
+pid_t process_parent(const struct process *p); /* 0: not known */
 
 /* What the process had mapped at that address at that time, or NULL. */
 const struct mapping *process_mapping(const struct process *p, uint64_t addr, uint64_t time_ns);
+
+/* The first mapping at that time that ends after addr, or NULL: for going through all of them. */
+const struct mapping *process_mapping_from(const struct process *p, uint64_t addr,
+					   uint64_t time_ns);
 
 /* Drops processes that exited before time_ns and past mappings that ended before it: no sample
  * older than that will be asked about. */

@@ -138,6 +138,7 @@ test_usage_values() {
 	usage 'limit of [0-9]+; .*kernel.perf_event_max_sample_rate' --profile -a -F 999999999
 	usage 'kernel.perf_event_max_sample_rate' --profile -a -F 99999999999999999999
 	usage '^perf-agent: --event: .*cpu-clock or cycles' --profile -a --event instructions
+	usage '^perf-agent: --unwind: .*fp, dwarf or auto' --profile -a --unwind lbr
 	usage '^perf-agent: --tag: .*key=value' --profile -a --tag novalue
 	usage '^perf-agent: --tag: .*key=value' --profile -a --tag =x
 	usage "^perf-agent: --tag: 'a' is given twice" --profile -a --tag a=1 --tag a=2
@@ -169,7 +170,7 @@ test_information() {
 		[ ! -s err ]
 		ok $? "... and nothing on stderr"
 	done
-	for flag in --profile --pid --all --duration --sample-rate --event --kernel-stacks --json \
+	for flag in --profile --pid --all --duration --sample-rate --event --unwind --kernel-stacks --json \
 		--profile-output --folded-output --tag --strict --follow-children --quiet --verbose \
 		--no-follow-children --version --help; do
 		prints "$flag( |\[|$)"
@@ -198,14 +199,14 @@ test_options_arrive() {
 	FAKE_OPTIONS=options
 	export FAKE_OPTIONS
 	status 0 --profile --pid $$ -q
-	for line in pid=$$ all=0 start_on_exec=0 no_follow_children=0 event=0 sample_rate_hz=99 \
+	for line in pid=$$ all=0 start_on_exec=0 no_follow_children=0 event=0 unwind=0 sample_rate_hz=99 \
 		kernel_stacks=0 duration_ns=10000000000 'pprof_path=(null)' 'folded_path=(null)' \
 		'auto_name=(null)' set_owner=0; do
 		given "$line"
 	done
-	status 0 --profile -a -q -d 1m30s -F 199 --event cycles --kernel-stacks -o a.pb.gz \
+	status 0 --profile -a -q -d 1m30s -F 199 --event cycles --unwind dwarf --kernel-stacks -o a.pb.gz \
 		--folded-output a.folded --tag a=1 --tag b=x=y
-	for line in all=1 event=1 sample_rate_hz=199 kernel_stacks=1 duration_ns=90000000000 \
+	for line in all=1 event=1 unwind=2 sample_rate_hz=199 kernel_stacks=1 duration_ns=90000000000 \
 		pprof_path=a.pb.gz folded_path=a.folded tag=a=1 tag=b=x=y; do
 		given "$line"
 	done

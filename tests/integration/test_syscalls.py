@@ -36,10 +36,10 @@ def check(run, what):
 need_root()
 tmp = workdir()
 target = prog("syscalls", 300)
-plain = check(agent_until(1000, tmp, "--pid", target.pid, "-F", 999), "without kernel stacks")
+plain = check(agent_until(1000, tmp, "--pid", target.pid, "-F", 999, "--unwind", "fp"), "without kernel stacks")
 ok(not any(f.path == "[kernel]" for s in plain.samples for f in s.frames),
    "no kernel frame appears unasked")
-kernel = check(agent_until(1000, tmp, "--pid", target.pid, "-F", 999, "--kernel-stacks"), "with them")
+kernel = check(agent_until(1000, tmp, "--pid", target.pid, "-F", 999, "--unwind", "fp", "--kernel-stacks"), "with them")
 end(target)
 
 in_kernel = [s for s in kernel.samples if s.frames[0].path == "[kernel]"]

@@ -80,8 +80,9 @@ static void dump_options(const struct pa_options *o)
 		return;
 	for (size_t i = 0; i < o->nr_pids; i++)
 		(void)fprintf(f, "pid=%d\n", (int)o->pids[i]);
-	(void)fprintf(f, "all=%d\nno_follow_children=%d\nstart_on_exec=%d\nevent=%d\n", o->all,
-		      o->no_follow_children, o->start_on_exec, (int)o->event);
+	(void)fprintf(f, "all=%d\nno_follow_children=%d\nstart_on_exec=%d\nevent=%d\nunwind=%d\n",
+		      o->all, o->no_follow_children, o->start_on_exec, (int)o->event,
+		      (int)o->unwind);
 	(void)fprintf(f, "sample_rate_hz=%u\nkernel_stacks=%d\nduration_ns=%llu\n",
 		      o->sample_rate_hz, o->kernel_stacks, (unsigned long long)o->duration_ns);
 	(void)fprintf(f, "pprof_path=%s\nfolded_path=%s\nauto_name=%s\nno_pprof=%d\n",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel's walker, compiled for the host, on stacks that are laid out by hand. */
+/* The kernel's walker, compiled for the host, on stacks and rules that are laid out by hand. */
+#define PA_WALK_X86 1
 #include <string.h>
 
 #include "bpf/walk.h"
@@ -8,7 +9,15 @@
 #define STACK_BASE 0x7ffc00000000ull
 #define STACK_WORDS 4096
 
+/* Code without a rule, and one address for each rule that is tried. */
+#define NO_RULE_PC 0x400000ull
+#define RULES_PC 0x500000ull
+#define MAX_RULES 8
+
 static __u64 stack[STACK_WORDS];
+static pa_rule rules[MAX_RULES]; /* of RULES_PC + 16 * i */
+static __u32 rule_stop;          /* instead of a rule, when not 0 */
+static __u64 asked_pc;
 
 static int pa_walk_read(struct pa_walk *w, void *to, __u32 size, __u64 addr)
 {
@@ -16,6 +25,37 @@ static int pa_walk_read(struct pa_walk *w, void *to, __u32 size, __u64 addr)
 		return -1;
 	memcpy(to, (const char *)stack + (addr - STACK_BASE), size);
 	return 0;
+}
+
+static __u32 pa_walk_rule(struct pa_walk *w, __u64 pc, pa_rule *rule)
+{
+	asked_pc = pc;
+	*rule = PA_RULE_WORD_NONE;
+	if (pc >= RULES_PC && pc < RULES_PC + 16 * MAX_RULES)
+		*rule = rules[(pc - RULES_PC) / 16];
+	return rule_stop;
+}
+
+static pa_rule make_rule(enum pa_cfa cfa, __u64 reg, __s64 off, enum pa_fp fp, enum pa_ra ra,
+			 __s64 slot)
+{
+	__u64 cfa_bits = (__u64)off & ((1ull << PA_RULE_CFA_BITS) - 1);
+
+	return (pa_rule)cfa | reg << PA_RULE_REG_SHIFT | cfa_bits << PA_RULE_CFA_SHIFT |
+	       (pa_rule)fp << PA_RULE_FP_SHIFT | (pa_rule)ra << PA_RULE_RA_SHIFT |
+	       (__u64)(slot / 8) << PA_RULE_SLOT_SHIFT;
+}
+
+static struct pa_walk start(__u64 pc, __u64 sp, __u64 fp)
+{
+	return (struct pa_walk){ .pc = pc,
+				 .sp = sp,
+				 .fp = fp,
+				 .nr = 1,
+				 .is_exact = 1,
+				 .has_fp = 1,
+				 .has_regs = 1,
+				 .has_lr = 1 };
 }
 
 /* A chain of n frame records, 32 bytes apart; the outermost one ends in the given frame pointer and
@@ -26,7 +66,7 @@ static struct pa_walk chain(int n, __u64 last_fp, __u64 last_pc)
 		stack[4 * i] = i + 1 < n ? STACK_BASE + 32 * (__u64)(i + 1) : last_fp;
 		stack[4 * i + 1] = i + 1 < n ? 0x401000 + (__u64)i : last_pc;
 	}
-	return (struct pa_walk){ .pc = 0x400000, .sp = STACK_BASE, .fp = STACK_BASE, .nr = 1 };
+	return start(NO_RULE_PC, STACK_BASE, STACK_BASE);
 }
 
 static int walk(struct pa_walk *w)
@@ -64,12 +104,7 @@ static void test_ends(void)
 	ok(walk(&w) == 2 && w.stop == PA_STOP_FP_END, "so does one in the kernel's half");
 	w = chain(3, STACK_BASE + sizeof(stack), 0x401234);
 	ok(walk(&w) == 3 && w.stop == PA_STOP_STACK_FAULT, "an unreadable record is named as such");
-}
-
-static void test_loops_and_depth(void)
-{
-	struct pa_walk w = chain(1, STACK_BASE, 0x401234);
-
+	w = chain(1, STACK_BASE, 0x401234);
 	ok(walk(&w) == 1 && w.stop == PA_STOP_FP_END,
 	   "a record that points to itself is not followed");
 	w = chain(1000, 0, 0x401234);
@@ -77,10 +112,124 @@ static void test_loops_and_depth(void)
 	   "a thousand frames end at the limit, which is said");
 }
 
+static void test_rule_is_looked_up_before_the_return(void)
+{
+	struct pa_walk w = start(RULES_PC, STACK_BASE, 0);
+
+	rules[0] = make_rule(PA_CFA_REG, PA_REG_X86_SP, 8, PA_FP_SAME, PA_RA_CFA_MINUS_8, 0);
+	stack[0] = RULES_PC + 16;
+	ok(pa_walk_frame(&w) && asked_pc == RULES_PC, "the sampled pc is looked up as it is");
+	rules[0] = make_rule(PA_CFA_END, 0, 0, PA_FP_SAME, PA_RA_CFA_MINUS_8, 0);
+	ok(!pa_walk_frame(&w) && asked_pc == RULES_PC + 15 && w.stop == PA_STOP_END,
+	   "a return address is looked up one before it: the call may be a function's last byte");
+}
+
+static void test_sp_and_fp(void)
+{
+	struct pa_walk w = start(RULES_PC, STACK_BASE, STACK_BASE + 512);
+
+	rules[0] = make_rule(PA_CFA_REG, PA_REG_X86_SP, 64, PA_FP_AT_CFA, PA_RA_CFA_MINUS_8, -16);
+	stack[7] = 0x401111;
+	stack[6] = STACK_BASE + 1024;
+	ok(pa_walk_frame(&w) && w.pc == 0x401111 && w.sp == STACK_BASE + 64 &&
+		   w.fp == STACK_BASE + 1024,
+	   "CFA from sp, the return address below it, the frame pointer from its slot");
+	w = start(RULES_PC, STACK_BASE, STACK_BASE + 512);
+	rules[0] = make_rule(PA_CFA_REG, PA_REG_X86_FP, 16, PA_FP_SAME, PA_RA_CFA_MINUS_8, 0);
+	stack[65] = 0x402222;
+	ok(pa_walk_frame(&w) && w.pc == 0x402222 && w.sp == STACK_BASE + 528 &&
+		   w.fp == STACK_BASE + 512,
+	   "CFA from fp, fp unchanged");
+	w = start(RULES_PC, STACK_BASE, STACK_BASE + 512);
+	rules[0] = make_rule(PA_CFA_REG, PA_REG_X86_SP, 8, PA_FP_LOST, PA_RA_CFA_MINUS_8, 0);
+	stack[0] = NO_RULE_PC;
+	ok(pa_walk_frame(&w) && !pa_walk_frame(&w) && w.stop == PA_STOP_FP_END,
+	   "a frame pointer that is lost is not used");
+}
+
+static void test_red_zone(void)
+{
+	struct pa_walk w = start(RULES_PC, STACK_BASE + 64, 0x1234);
+
+	rules[0] = make_rule(PA_CFA_REG, PA_REG_X86_SP, 8, PA_FP_AT_CFA, PA_RA_CFA_MINUS_8, -24);
+	stack[6] = 0x5678;
+	stack[8] = RULES_PC + 8;
+	ok(pa_walk_frame(&w) && w.fp == 0x5678, "below sp is the red zone, good at the sampled pc");
+	stack[7] = 0x9999;
+	stack[9] = NO_RULE_PC;
+	ok(pa_walk_frame(&w) && w.fp == 0x5678, "and overwritten at a return address");
+}
+
+static void test_other_registers(void)
+{
+	struct pa_walk w = start(RULES_PC, STACK_BASE, 0);
+
+	w.regs[10] = STACK_BASE + 128;
+	rules[0] = make_rule(PA_CFA_REG, 10, 0, PA_FP_SAME, PA_RA_CFA_MINUS_8, 0);
+	stack[15] = RULES_PC + 1;
+	ok(pa_walk_frame(&w) && w.sp == STACK_BASE + 128, "r10 holds the CFA at the sampled frame");
+	ok(!pa_walk_frame(&w) && w.stop == PA_STOP_HARD_RULE, "and is not known in a caller");
+}
+
+static void test_deref_plt_signal(void)
+{
+	struct pa_walk w = start(RULES_PC, STACK_BASE, STACK_BASE + 256);
+
+	/* *(fp - 8) + 0, as in a function that realigns its stack. */
+	rules[0] = PA_CFA_DEREF | (pa_rule)PA_REG_X86_FP << PA_RULE_REG_SHIFT |
+		   (pa_rule)((__u64)-8 & ((1u << PA_RULE_DEREF_BITS) - 1)) << PA_RULE_CFA_SHIFT |
+		   (pa_rule)PA_FP_AT_FP << PA_RULE_FP_SHIFT;
+	stack[31] = STACK_BASE + 400;
+	stack[32] = 0xabcdef00;
+	stack[49] = 0x403333;
+	ok(pa_walk_frame(&w) && w.sp == STACK_BASE + 400 && w.pc == 0x403333 && w.fp == 0xabcdef00,
+	   "the CFA read from memory");
+	rules[0] = make_rule(PA_CFA_PLT, 0, 11, PA_FP_SAME, PA_RA_CFA_MINUS_8, 0);
+	stack[0] = 0x404444;
+	stack[1] = 0x405555;
+	w = start(RULES_PC + 10, STACK_BASE, 0);
+	ok(pa_walk_frame(&w) && w.pc == 0x404444 && w.sp == STACK_BASE + 8, "before a stub's push");
+	w = start(RULES_PC + 11, STACK_BASE, 0);
+	ok(pa_walk_frame(&w) && w.pc == 0x405555 && w.sp == STACK_BASE + 16, "after it");
+	rules[0] = make_rule(PA_CFA_SIGNAL, 0, 0, PA_FP_SAME, PA_RA_CFA_MINUS_8, 0);
+	memset(stack, 0, sizeof(stack));
+	stack[PA_SIGNAL_X86_PC / 8] = RULES_PC + 32;
+	stack[PA_SIGNAL_X86_SP / 8] = STACK_BASE + 2048;
+	stack[PA_SIGNAL_X86_FP / 8] = STACK_BASE + 4096;
+	w = start(RULES_PC, STACK_BASE, 0);
+	ok(pa_walk_frame(&w) && w.pc == RULES_PC + 32 && w.sp == STACK_BASE + 2048 &&
+		   w.fp == STACK_BASE + 4096,
+	   "what a signal interrupted");
+	rules[2] = make_rule(PA_CFA_END, 0, 0, PA_FP_SAME, PA_RA_CFA_MINUS_8, 0);
+	ok(!pa_walk_frame(&w) && asked_pc == RULES_PC + 32 && w.stop == PA_STOP_END,
+	   "is looked up where it stands");
+}
+
+static void test_stops(void)
+{
+	struct pa_walk w = start(RULES_PC, STACK_BASE + 64, 0);
+
+	rules[0] = make_rule(PA_CFA_REG, PA_REG_X86_SP, -32, PA_FP_SAME, PA_RA_CFA_MINUS_8, 0);
+	stack[3] = NO_RULE_PC;
+	ok(!pa_walk_frame(&w) && w.stop == PA_STOP_BAD_FRAME, "a CFA below sp is no frame");
+	rules[0] = PA_RULE_WORD_USER;
+	ok(!pa_walk_frame(&w) && w.stop == PA_STOP_HARD_RULE, "a rule for user space says so");
+	rule_stop = PA_STOP_NO_TABLE;
+	ok(!pa_walk_frame(&w) && w.stop == PA_STOP_NO_TABLE, "a missing table says so");
+	rule_stop = 0;
+	rules[0] = make_rule(PA_CFA_REG, PA_REG_X86_SP, 1 << 20, PA_FP_SAME, PA_RA_CFA_MINUS_8, 0);
+	ok(!pa_walk_frame(&w) && w.stop == PA_STOP_STACK_FAULT, "an unreadable frame says so");
+}
+
 int main(void)
 {
 	test_follows_the_chain();
 	test_ends();
-	test_loops_and_depth();
+	test_rule_is_looked_up_before_the_return();
+	test_sp_and_fp();
+	test_red_zone();
+	test_other_registers();
+	test_deref_plt_signal();
+	test_stops();
 	return tap_done();
 }

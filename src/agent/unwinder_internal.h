@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef AGENT_UNWINDER_INTERNAL_H
+#define AGENT_UNWINDER_INTERNAL_H
+
+#include "agent/unwinder.h"
+
+struct pid_list {
+	pid_t *pids; /* owned */
+	uint32_t nr, cap;
+};
+
+struct unwinder {
+	const struct tracker *tracker; /* borrowed */
+	struct tables *tables;         /* borrowed; NULL: nothing is published */
+	struct unwind_files files;
+	uint64_t nr_compiled_told; /* as of the last publish */
+	uint8_t *flags;            /* owned; by PID */
+	struct pid_list dirty, waiting;
+	uint64_t *images; /* owned; by generation: the image that was published */
+	uint32_t nr_images, cap_images;
+	struct pa_mapping *scratch; /* owned */
+	uint32_t cap_scratch;
+	struct unwinder_stats stats;
+};
+
+#endif
