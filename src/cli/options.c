@@ -213,8 +213,8 @@ static const struct option_def capture_defs[] = {
 	  .help = "cpu-clock or cycles (default cpu-clock)" },
 	{ "unwind", .arg = "M", .group = HOW, .handle = handle_choice, .field = FIELD(unwind),
 	  .choices = unwind_choices, .choices_text = "fp, dwarf or auto",
-	  .help = "fp: by frame pointer; dwarf: by unwind tables, compiled\n"
-		  "first; auto: compiled as needed (default auto)" },
+	  .help = "fp: frame pointers; dwarf: unwind tables,\n"
+		  "compiled first; auto: as needed (default)" },
 	{ "kernel-stacks", .group = HOW, .handle = handle_flag, .field = FIELD(kernel_stacks),
 	  .help = "kernel frames above the user frames" },
 

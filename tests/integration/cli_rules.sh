@@ -101,7 +101,7 @@ test_usage() {
 	usage "^perf-agent: --bogus: unknown" --bogus
 	usage "^perf-agent: -x: unknown" -x
 	usage "^perf-agent: -x: unknown" -qx
-	for later in --offcpu --pmu --per-pid --unwind=fp --inject-python --metrics-listen=:1; do
+	for later in --offcpu --pmu --per-pid --inject-python --metrics-listen=:1; do
 		usage "^perf-agent: $later: unknown" --profile -a "$later"
 	done
 	usage '^perf-agent: --dur: unknown' --dur 1s
