@@ -24,4 +24,12 @@ static __always_inline const char *entry_frame(struct task_struct *task, u32 fra
 	return (const char *)BPF_CORE_READ(task, stack) + cfg.thread_size - frame_bytes;
 }
 
+/* From the beginning of execve() to its end. A kernel without the mark does not tell. */
+static __always_inline bool task_is_in_execve(struct task_struct *task)
+{
+	if (!bpf_core_field_exists(task->in_execve))
+		return false;
+	return BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
+}
+
 #endif

@@ -42,39 +42,41 @@ static __always_inline void add_user_stack(struct bpf_perf_event_data *ctx, stru
 		return;
 	}
 	s->sample.stop = PA_STOP_EXEC; /* its registers are of the image that goes */
-	if (BPF_CORE_READ_BITFIELD_PROBED(task, in_execve))
+	if (task_is_in_execve(task))
 		return;
 	s->sample.stop = user_regs(ctx, task, &s->walk);
-	if (s->sample.stop)
+	if (s->sample.stop == PA_STOP_STACK_FAULT)
 		return;
-	if (BPF_CORE_READ(task, mm))
-		pa_walk(s);
+	if (s->sample.stop || !BPF_CORE_READ(task, mm))
+		pa_walk_leaf(s, s->sample.stop ? s->sample.stop : PA_STOP_NO_MM);
 	else
-		pa_walk_leaf(s, PA_STOP_NO_MM);
+		pa_walk(s);
 }
 
-/* Where in the kernel: the stack if asked for; else the one address of a sample that has no user
- * frame to show. The user stack comes behind it, so whether there will be one is asked first. */
-static __always_inline void add_kernel_stack(struct bpf_perf_event_data *ctx, struct pa_scratch *s,
-					     struct task_struct *task)
+/* Where in the kernel, if that was asked for. It comes first: the user stack stands behind it. */
+static __always_inline void add_kernel_stack(struct bpf_perf_event_data *ctx, struct pa_scratch *s)
 {
 	struct pa_sample *rec = &s->sample;
-	bool has_user_frame = !(rec->flags & PA_SAMPLE_KERNEL_TASK) &&
-			      !BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
 	long n;
 
 	rec->nr_kernel = 0;
-	if (!(rec->flags & PA_SAMPLE_IN_KERNEL))
+	if (!cfg.kernel_stacks || !(rec->flags & PA_SAMPLE_IN_KERNEL))
 		return;
-	if (cfg.kernel_stacks) {
-		n = bpf_get_stack(ctx, rec->pcs, PA_MAX_KERNEL_FRAMES * sizeof(u64), 0);
-		if (n > 0)
-			rec->nr_kernel = (u32)n / sizeof(u64);
-	}
-	if (!rec->nr_kernel && (cfg.kernel_stacks || !has_user_frame)) {
-		rec->pcs[0] = ctx_pc(ctx);
-		rec->nr_kernel = 1;
-	}
+	n = bpf_get_stack(ctx, rec->pcs, PA_MAX_KERNEL_FRAMES * sizeof(u64), 0);
+	if (n > 0)
+		rec->nr_kernel = (u32)n / sizeof(u64);
+}
+
+/* A sample has at least the address that was running: a kernel thread's, or one whose user frames
+ * cannot be told. */
+static __always_inline void add_kernel_leaf(struct bpf_perf_event_data *ctx, struct pa_scratch *s)
+{
+	struct pa_sample *rec = &s->sample;
+
+	if (rec->nr_kernel || rec->nr_user)
+		return;
+	rec->pcs[0] = ctx_pc(ctx);
+	rec->nr_kernel = 1;
 }
 
 static __always_inline void fill_header(struct bpf_perf_event_data *ctx, struct pa_sample *rec,
@@ -126,8 +128,9 @@ static __always_inline void sample(struct bpf_perf_event_data *ctx, struct pa_ti
 	if (!s)
 		return; /* cannot be: an array's element 0 exists */
 	fill_header(ctx, &s->sample, task, pid);
-	add_kernel_stack(ctx, s, task);
+	add_kernel_stack(ctx, s);
 	add_user_stack(ctx, s, task);
+	add_kernel_leaf(ctx, s);
 	if (pa_is_curable(s))
 		s->sample.flags |= PA_SAMPLE_UNFINISHED;
 	if (submit(s)) {

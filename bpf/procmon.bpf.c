@@ -36,10 +36,10 @@ static __always_inline void add_target(u32 pid)
 {
 	u32 on = PA_TARGET_ON;
 
-	if (bpf_map_update_elem(&targets, &pid, &on, BPF_ANY))
-		__sync_fetch_and_add(&proc_stats.targets_lost, 1);
-	else
+	if (!bpf_map_update_elem(&targets, &pid, &on, BPF_NOEXIST))
 		__sync_fetch_and_add(&proc_stats.nr_targets, 1);
+	else if (bpf_map_update_elem(&targets, &pid, &on, BPF_EXIST)) /* counted before */
+		__sync_fetch_and_add(&proc_stats.targets_lost, 1);
 }
 
 SEC("tp_btf/sched_process_fork")
@@ -93,7 +93,9 @@ int BPF_PROG(pa_exit, struct task_struct *task)
 	forget_mappings(pid);
 	if (cfg.all || bpf_map_delete_elem(&targets, &pid))
 		return 0; /* no target */
-	if (__sync_fetch_and_sub(&proc_stats.nr_targets, 1) == 1)
+	/* Without its result: kernels before 5.12 know no other atomic addition. */
+	__sync_fetch_and_add(&proc_stats.nr_targets, -1);
+	if (!proc_stats.nr_targets)
 		pa_notify(PA_RECORD_LAST_EXIT, pid);
 	return 0;
 }

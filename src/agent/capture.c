@@ -11,6 +11,8 @@
 #define QUEUE_MAX_BYTES (1u << 30)
 /* A dead process's mappings are kept this long for samples that are still on their way. */
 #define FORGET_AFTER_NS (2 * NS_PER_S)
+#define FORGET_EVERY_NS NS_PER_S
+#define RESCAN_EVERY_NS NS_PER_S /* of all processes, after a loss */
 
 struct capture *capture_free(struct capture *c)
 {
@@ -347,14 +349,17 @@ int capture_settle(struct capture *c, bool is_last)
 {
 	uint64_t now = clock_mono_ns();
 
-	if (c->needs_rescan) {
+	if (c->needs_rescan && now - c->rescanned_ns >= RESCAN_EVERY_NS) {
 		c->needs_rescan = false;
+		c->rescanned_ns = now;
 		(void)procfs_each_pid(&c->procfs, rescan_one, c); /* best effort by nature */
 	}
 	settle_queue(c, is_last || !c->unwinder ? UINT64_MAX : now - STACK_ON_ITS_WAY_NS);
 	if (c->unwinder)
 		unwinder_publish(c->unwinder);
-	if (now > FORGET_AFTER_NS)
+	if (now - c->forgot_ns >= FORGET_EVERY_NS) {
+		c->forgot_ns = now;
 		tracker_forget(c->tracker, now - FORGET_AFTER_NS);
+	}
 	return 0;
 }

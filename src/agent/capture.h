@@ -69,6 +69,7 @@ struct capture {
 	struct unwinder *unwinder; /* owned; NULL: by frame pointer alone */
 	struct buf queue;          /* samples that wait for the events that came before them */
 	bool needs_rescan;         /* events were lost */
+	uint64_t rescanned_ns, forgot_ns, looked_again_ns; /* when each was last done */
 	bool saw_last_exit;
 	struct capture_stats stats;
 

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-#define FOLLOW_CPUS_NS NS_PER_S
+#define LOOK_EVERY_NS NS_PER_S
 #define SOON_MS 2 /* a stack is on its way */
 
 struct loop {
@@ -17,7 +17,7 @@ struct loop {
 	int epoll_fd; /* owned */
 	int drain_fd; /* owned: fires every drain interval */
 	int end_fd;   /* owned: fires when the duration is over */
-	uint64_t cpus_followed_ns;
+	uint64_t looked_ns;
 };
 
 static int add_timer(struct loop *l, uint64_t first_ns, uint64_t every_ns, int *ret_fd)
@@ -83,7 +83,7 @@ static void publish(struct pa_session *s)
 	pthread_mutex_lock(&s->lock);
 	s->progress.nr_samples = st->nr_kept;
 	s->progress.nr_stacks = s->capture->profile->nr_stacks;
-	s->progress.nr_lost = st->nr_bad + st->nr_model_full + st->nr_no_memory;
+	s->progress.nr_lost = st->nr_bad + st->nr_model_full + st->nr_no_memory + s->nr_ring_full;
 	s->progress.elapsed_ns = (s->end_ns ? s->end_ns : clock_mono_ns()) - s->start_ns;
 	pthread_mutex_unlock(&s->lock);
 }
@@ -102,15 +102,29 @@ static int turn(struct pa_session *s, bool is_last)
 	return r;
 }
 
-static void follow_cpus(struct loop *l)
+/* Once a second: what the kernel side has lost, for the progress line. */
+static void read_losses(struct pa_session *s)
+{
+	_cleanup_(freep) struct pa_tick_stats *per_cpu = NULL;
+	unsigned int nr;
+
+	if (programs_tick_stats(s->programs, &per_cpu, &nr) < 0)
+		return;
+	s->nr_ring_full = 0;
+	for (unsigned int i = 0; i < nr; i++)
+		s->nr_ring_full += per_cpu[i].ring_full;
+}
+
+static void once_a_second(struct loop *l)
 {
 	uint64_t now = clock_mono_ns();
 	struct cpus online;
 	int r;
 
-	if (now - l->cpus_followed_ns < FOLLOW_CPUS_NS)
+	if (now - l->looked_ns < LOOK_EVERY_NS)
 		return;
-	l->cpus_followed_ns = now;
+	l->looked_ns = now;
+	read_losses(l->s);
 	r = cpus_read(CPUS_ONLINE_PATH, &online);
 	if (r == 0)
 		r = sideband_follow(l->s->sideband, &online);
@@ -126,12 +140,11 @@ static bool is_over(struct loop *l)
 	struct pa_session *s = l->s;
 	uint64_t fired;
 
-	if (atomic_load(&s->stop))
-		return true;
-	if (l->end_fd >= 0 && read(l->end_fd, &fired, sizeof(fired)) == sizeof(fired))
-		return true;
+	/* First: whoever asks to stop may do so because the targets are gone. */
 	s->targets_exited = !s->settings.o.all && programs_nr_targets(s->programs) == 0;
-	return s->targets_exited;
+	if (s->targets_exited || atomic_load(&s->stop))
+		return true;
+	return l->end_fd >= 0 && read(l->end_fd, &fired, sizeof(fired)) == sizeof(fired);
 }
 
 static int run(struct loop *l)
@@ -148,7 +161,7 @@ static int run(struct loop *l)
 		r = turn(l->s, false);
 		if (r < 0)
 			return r;
-		follow_cpus(l);
+		once_a_second(l);
 	}
 	return 0;
 }
@@ -193,7 +206,7 @@ static int sample(struct pa_session *s)
 	struct loop l = { .s = s, .epoll_fd = -1, .drain_fd = -1, .end_fd = -1 };
 	int r = loop_init(&l), finished;
 
-	l.cpus_followed_ns = clock_mono_ns();
+	l.looked_ns = clock_mono_ns();
 	if (r == 0)
 		r = run(&l);
 	finished = finish_sampling(s);

@@ -9,6 +9,7 @@
 
 #define KERNEL_START 0x8000000000000000ull /* the upper half, modules and BPF programs included */
 #define MAX_FRAMES (PA_MAX_KERNEL_FRAMES + PA_MAX_USER_FRAMES)
+#define LOOK_AGAIN_NS 100000000u
 #define MAX_PROCESSES (1u << 24)
 
 static const char *const stop_names[] = {
@@ -21,6 +22,7 @@ static const char *const stop_names[] = {
 struct resolve {
 	struct capture *c;
 	const struct process *process; /* NULL: a kernel task, or nothing is known */
+	pid_t pid;
 	uint64_t time_ns;
 	const uint64_t *user_pcs; /* borrowed */
 	uint32_t nr_user;
@@ -121,6 +123,20 @@ static int add_kernel_frame(struct resolve *rs, uint64_t pc, bool is_exact)
 	return r < 0 ? r : add_location(rs, id, is_exact ? pc : pc - 1);
 }
 
+/* Code that moved without a word (mremap) is found by asking again, a few times a second at most. */
+static const struct mapping *look_again(struct resolve *rs, uint64_t addr)
+{
+	struct capture *c = rs->c;
+
+	if (rs->time_ns - c->looked_again_ns < LOOK_AGAIN_NS)
+		return NULL;
+	c->looked_again_ns = rs->time_ns;
+	if (capture_scan(c, rs->pid) < 0)
+		return NULL;
+	rs->process = tracker_find(c->tracker, rs->pid, UINT64_MAX);
+	return rs->process ? process_mapping(rs->process, addr, UINT64_MAX - 1) : NULL;
+}
+
 /* 1: the frame stands; 0: it is in no mapped code, and a caller cannot be. */
 static int add_user_frame(struct resolve *rs, uint64_t pc, bool is_leaf)
 {
@@ -131,6 +147,8 @@ static int add_user_frame(struct resolve *rs, uint64_t pc, bool is_leaf)
 
 	if (rs->process)
 		m = process_mapping(rs->process, addr, rs->time_ns);
+	if (!m && rs->process && is_leaf)
+		m = look_again(rs, addr);
 	if (!m && rs->process && !is_leaf)
 		return 0;
 	if (!m) {
@@ -257,7 +275,7 @@ static const struct process *find_process(struct capture *c, const struct pa_sam
 
 int capture_resolve(struct capture *c, const struct pa_sample *s, const struct stack_copy *stack)
 {
-	struct resolve rs = { .c = c, .time_ns = s->head.time_ns };
+	struct resolve rs = { .c = c, .pid = (pid_t)s->head.pid, .time_ns = s->head.time_ns };
 	int64_t values[] = { 1, (int64_t)s->weight };
 	struct finished_walk finished;
 	uint32_t stack_id, labels;

@@ -42,7 +42,8 @@ struct pa_session {
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint64_t start_real_ns;
 	bool targets_exited;
-	int64_t stack_budget; /* bytes of stacks per turn */
+	uint64_t nr_ring_full; /* as of the last look */
+	int64_t stack_budget;  /* bytes of stacks per turn */
 
 	pthread_t thread;
 	bool has_thread; /* of the caller */

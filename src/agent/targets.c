@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the PIDs that were asked for to the processes that are followed. */
 #include <errno.h>
-#include <signal.h>
+#include <poll.h>
+#include <sys/syscall.h>
 
 #include "agent/session.h"
 #include "base/array.h"
@@ -26,6 +27,15 @@ static bool is_member(const struct family *f, pid_t pid)
 	return (uint32_t)pid < PID_LIMIT && (f->is_member[pid / 8] >> (pid % 8) & 1);
 }
 
+/* A pidfd is readable once its process has ended, also while nobody has waited for it. */
+static bool is_running(pid_t pid)
+{
+	_cleanup_(closep) int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return fd >= 0 && poll(&p, 1, 0) == 0;
+}
+
 /* A process that ended between being seen and being added would stay a target for ever. */
 static int add_target(struct pa_session *s, pid_t pid, enum pa_target_state state)
 {
@@ -34,7 +44,7 @@ static int add_target(struct pa_session *s, pid_t pid, enum pa_target_state stat
 	if (r < 0)
 		return r;
 	r = capture_scan(s->capture, pid);
-	if (kill(pid, 0) < 0 && errno == ESRCH) {
+	if (!is_running(pid)) {
 		(void)programs_remove_target(s->programs, pid); /* the exit program may have */
 		return -ESRCH;
 	}
