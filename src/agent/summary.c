@@ -92,22 +92,29 @@ static void add_losses(struct summary *to, uint64_t due, const struct pa_tick_st
 	to->pub.nr_losses = NR_LOSSES;
 }
 
+void summary_add_ticks(struct summary *to, const struct pa_tick_stats *per_cpu, unsigned int nr,
+		       uint64_t due, const struct capture_stats *c)
+{
+	struct pa_tick_stats t = sum_ticks(per_cpu, nr);
+
+	to->pub.ticks_due = due;
+	to->pub.ticks_idle = t.idle;
+	to->pub.ticks_other = t.other;
+	to->pub.ticks_outside = t.outside;
+	to->pub.samples = c->nr_kept;
+	add_losses(to, due, &t, c);
+}
+
 static int add_ticks(const struct pa_session *s, struct summary *to)
 {
 	_cleanup_(freep) struct pa_tick_stats *per_cpu = NULL;
-	struct pa_tick_stats t;
 	unsigned int nr;
 	int r = programs_tick_stats(s->programs, &per_cpu, &nr);
 
 	if (r < 0)
 		return r;
-	t = sum_ticks(per_cpu, nr);
-	to->pub.ticks_due = events_ticks_due(s->events, per_cpu, nr);
-	to->pub.ticks_idle = t.idle;
-	to->pub.ticks_other = t.other;
-	to->pub.ticks_outside = t.outside;
-	to->pub.samples = s->capture->stats.nr_kept;
-	add_losses(to, to->pub.ticks_due, &t, &s->capture->stats);
+	summary_add_ticks(to, per_cpu, nr, events_ticks_due(s->events, per_cpu, nr),
+			  &s->capture->stats);
 	to->pub.sideband_lost =
 		s->capture->stats.sideband_lost + programs_proc_stats(s->programs).targets_lost;
 	return 0;
@@ -162,11 +169,14 @@ static int count_unnamed(const struct profile *p, uint64_t **ret_counts)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < p->nr_samples; i++) {
 		const struct profile_span *st = &p->stacks[p->samples[i].stack];
-		const struct profile_location *l = &p->locations[p->frames[st->first]];
-		uint32_t m = l->mapping == PROFILE_NONE ? p->nr_mappings : l->mapping;
+		const struct profile_location *l;
 
-		if (st->nr && !l->is_named)
-			counts[m] += (uint64_t)p->samples[i].values[0];
+		if (!st->nr)
+			continue; /* where it ran is not known, so no name is missing */
+		l = &p->locations[p->frames[st->first]];
+		if (!l->is_named)
+			counts[l->mapping == PROFILE_NONE ? p->nr_mappings : l->mapping] +=
+				(uint64_t)p->samples[i].values[0];
 	}
 	*ret_counts = counts;
 	return 0;
@@ -243,31 +253,42 @@ static void add_frame(const struct pa_session *s, struct summary *to)
 	to->pub.start_time_ns = s->start_real_ns;
 	to->pub.duration_ns = s->end_ns - s->start_ns;
 	to->pub.nr_cpus = events_nr_cpus(s->events);
-	to->pub.nr_stacks = s->capture->profile->nr_stacks;
-	to->pub.nr_processes = s->capture->stats.nr_processes;
 	to->pub.targets_exited = s->targets_exited;
 	to->pub.agent_cpu_ns = summary_cpu_ns();
 	to->pub.agent_peak_rss_bytes = (uint64_t)ru.ru_maxrss * 1024;
 }
 
-int summary_new(const struct pa_session *s, struct summary **ret_summary)
+int summary_of_capture(const struct capture *c, struct summary **ret_summary)
 {
-	struct summary *to = calloc(1, sizeof(*to));
+	_cleanup_(summary_freep) struct summary *to = calloc(1, sizeof(*to));
 	int r;
 
 	if (!to)
 		return -ENOMEM;
-	add_frame(s, to);
-	add_stops(&s->capture->stats, to);
-	add_names(s->capture, to);
-	add_outputs(s, to);
-	r = add_ticks(s, to);
+	to->pub.nr_stacks = c->profile->nr_stacks;
+	to->pub.nr_processes = c->stats.nr_processes;
+	add_stops(&c->stats, to);
+	add_names(c, to);
+	r = add_functions(c->profile, to);
 	if (r == 0)
-		r = add_functions(s->capture->profile, to);
-	if (r == 0)
-		r = add_unnamed(s->capture, to);
+		r = add_unnamed(c, to);
 	if (r < 0)
-		to = summary_free(to);
-	*ret_summary = to;
-	return r;
+		return r;
+	*ret_summary = TAKE(to);
+	return 0;
+}
+
+int summary_new(const struct pa_session *s, struct summary **ret_summary)
+{
+	_cleanup_(summary_freep) struct summary *to = NULL;
+	int r = summary_of_capture(s->capture, &to);
+
+	if (r == 0)
+		r = add_ticks(s, to);
+	if (r < 0)
+		return r;
+	add_frame(s, to);
+	add_outputs(s, to);
+	*ret_summary = TAKE(to);
+	return 0;
 }

@@ -5,14 +5,27 @@
 
 #include <stdint.h>
 
+#include "base/cleanup.h"
+
+struct capture;
+struct capture_stats;
 struct pa_session;
 struct pa_summary;
+struct pa_tick_stats;
 struct summary;
 
 /* After naming and writing. Strings are borrowed from the session's model. */
 int summary_new(const struct pa_session *s, struct summary **ret_summary);
 struct summary *summary_free(struct summary *s);
+DEFINE_CLEANUP(struct summary *, summary_free)
 const struct pa_summary *summary_get(const struct summary *s);
+
+/* The two parts of it that need no session: what the named model tells, … */
+int summary_of_capture(const struct capture *c, struct summary **ret_summary);
+
+/* … and where the ticks went: per_cpu has nr elements, c tells what became of the samples. */
+void summary_add_ticks(struct summary *to, const struct pa_tick_stats *per_cpu, unsigned int nr,
+		       uint64_t due, const struct capture_stats *c);
 
 /* CPU time of this process so far, user and system. */
 uint64_t summary_cpu_ns(void);

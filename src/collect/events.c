@@ -201,15 +201,19 @@ void events_disable(struct events *e)
 	e->is_enabled = false;
 }
 
+uint64_t events_due(uint64_t count, uint64_t period_ns, uint64_t nr_delivered, uint64_t weight)
+{
+	uint64_t mean = nr_delivered ? weight / nr_delivered : 0;
+
+	if (period_ns)
+		return count / period_ns > nr_delivered ? count / period_ns : nr_delivered;
+	return nr_delivered + (mean && count > weight ? (count - weight) / mean : 0);
+}
+
 static uint64_t cpu_due(const struct events *e, const struct cpu_event *c,
 			const struct pa_tick_stats *st)
 {
-	uint64_t count = c->count + read_count(c);
-	uint64_t mean = st->ticks ? st->weight / st->ticks : 0;
-
-	if (e->period_ns)
-		return count / e->period_ns > st->ticks ? count / e->period_ns : st->ticks;
-	return st->ticks + (mean && count > st->weight ? (count - st->weight) / mean : 0);
+	return events_due(c->count + read_count(c), e->period_ns, st->ticks, st->weight);
 }
 
 uint64_t events_ticks_due(const struct events *e, const struct pa_tick_stats *per_cpu,

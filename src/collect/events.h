@@ -31,11 +31,15 @@ int events_follow(struct events *e, const struct cpus *online);
 void events_disable(struct events *e);
 
 /*
- * How many ticks were due on each CPU: the event's own count divided by the period, and never less
- * than were delivered there (the counting and the firing clock can differ by a tick at the edges).
- * Where every sample has its own period: delivered, plus what is missing of the count, in units of
- * that CPU's mean period. per_cpu has nr_cpus elements, by CPU number. Call after events_disable().
+ * How many ticks were due on one CPU whose event has this count, of which nr_delivered came, with
+ * periods that add up to weight. The count divided by the period, and never less than were delivered
+ * (the counting and the firing clock can differ by a tick at the edges). Where every sample has its
+ * own period (period_ns is 0): delivered, plus what is missing of the count, in mean periods.
  */
+uint64_t events_due(uint64_t count, uint64_t period_ns, uint64_t nr_delivered, uint64_t weight);
+
+/* The same for all CPUs together. per_cpu has nr_cpus elements, by CPU number. Call after
+ * events_disable(). */
 uint64_t events_ticks_due(const struct events *e, const struct pa_tick_stats *per_cpu,
 			  unsigned int nr_cpus);
 

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From raw records and events to the model: each address is held against what was there, then. */
+#include "base/clock.h"
+#include "fake_proc.h"
+#include "replay.h"
+
+#define PID 5001
+#define KERNEL_FIRST 0xffffffff81000000ull
+#define KERNEL_SECOND 0xffffffff81000100ull
+
+/* A function that ends with a call: what follows it in the file is another one. */
+__asm__(".pushsection .text\n"
+	".type ends_with_call, %function\n"
+	"ends_with_call:\n"
+	".skip 16, 0\n"
+	".size ends_with_call, 16\n"
+	".type comes_after, %function\n"
+	"comes_after:\n"
+	".skip 16, 0\n"
+	".size comes_after, 16\n"
+	".popsection\n");
+extern const char comes_after[];
+
+struct world {
+	struct fake fake;
+	char kallsyms_path[PATH_MAX];
+	struct capture *c;
+};
+
+static void world_init(struct world *w, bool all)
+{
+	struct capture_config cfg = { .proc_root = w->fake.dir,
+				      .kallsyms_path = w->kallsyms_path,
+				      .all = all,
+				      .period_ns = 1000000,
+				      .max_fds = 16 };
+
+	fake_init(&w->fake);
+	fake_write(&w->fake, "kallsyms",
+		   "ffffffff81000000 T first\nffffffff81000100 T second\n"
+		   "ffffffff81000200 T third\n");
+	fake_path(&w->fake, "kallsyms", w->kallsyms_path);
+	must(capture_new(&cfg, NULL, &w->c) == 0);
+}
+
+static void world_done(struct world *w)
+{
+	w->c = capture_free(w->c);
+	fake_done(&w->fake);
+}
+
+/* Every path is a file of its own. */
+static void map_at(struct world *w, uint64_t time_ns, uint64_t start, uint64_t end,
+		   const char *path)
+{
+	struct replay_map m = { .start = start, .end = end, .minor = 99, .inode = 1000 };
+
+	for (const char *s = path; *s; s++)
+		m.inode = m.inode * 31 + (unsigned char)*s;
+	snprintf(m.path, sizeof(m.path), "%s", path);
+	must(replay_mmap(w->c, time_ns, PID, &m) == 0);
+}
+
+static void task(struct world *w, enum sideband_type type, uint64_t time_ns, pid_t pid, pid_t ppid)
+{
+	must(replay_task(w->c, type, time_ns, pid, ppid) == 0);
+}
+
+/* A sample of a user stack, leaf first. */
+static void user_sample(struct world *w, uint64_t time_ns, pid_t pid, const uint64_t *pcs,
+			uint16_t nr)
+{
+	uint64_t none = 0;
+
+	must(replay_sample(w->c, time_ns, pid, &none, 0, pcs, nr, 0, PA_STOP_END) == 0);
+}
+
+static void leaf_sample(struct world *w, uint64_t time_ns, pid_t pid, uint64_t pc)
+{
+	uint64_t exact = pc | PA_PC_EXACT;
+
+	user_sample(w, time_ns, pid, &exact, 1);
+}
+
+static void settle(struct world *w)
+{
+	must(capture_settle(w->c, true) == 0);
+}
+
+/* Frame `frame` of the sample that was the sample-th new one; NULL: there is none. */
+static const struct profile_location *location(const struct world *w, uint32_t sample,
+					       uint32_t frame)
+{
+	const struct profile *p = w->c->profile;
+	const struct profile_span *s;
+
+	if (sample >= p->nr_samples)
+		return NULL;
+	s = &p->stacks[p->samples[sample].stack];
+	return frame < s->nr ? &p->locations[p->frames[s->first + frame]] : NULL;
+}
+
+/* Whether that frame is this address of this file; "": in no mapping. */
+static bool is_in(const struct world *w, uint32_t sample, uint32_t frame, const char *path,
+		  uint64_t address)
+{
+	const struct profile_location *l = location(w, sample, frame);
+	const struct profile *p = w->c->profile;
+	const char *found = "none";
+
+	if (l)
+		found = l->mapping == PROFILE_NONE ? ""
+						   : profile_str(p, p->mappings[l->mapping].path);
+	if (l && strcmp(found, path) == 0 && l->address == address)
+		return true;
+	printf("# sample %u frame %u: '%s' 0x%lx, not '%s' 0x%lx\n", sample, frame, found,
+	       l ? (unsigned long)l->address : 0, path, (unsigned long)address);
+	return false;
+}
+
+static bool is_named(const struct world *w, uint32_t sample, uint32_t frame, const char *name)
+{
+	const struct profile_location *l = location(w, sample, frame);
+	const struct profile *p = w->c->profile;
+	const char *found = "";
+
+	if (l && l->nr_lines)
+		found = profile_str(p, p->functions[p->lines[l->first_line].function].name);
+	if (strcmp(found, name) == 0)
+		return true;
+	printf("# sample %u frame %u: '%s', not '%s'\n", sample, frame, found, name);
+	return false;
+}
+
+static void test_user_return_address(void)
+{
+	const uint64_t stack[] = { 0x1500 | PA_PC_EXACT, 0x2000, 0x2000 | PA_PC_EXACT };
+	struct world w;
+
+	world_init(&w, true);
+	task(&w, SIDEBAND_EXEC, 10, PID, 0);
+	map_at(&w, 20, 0x1000, 0x2000, "/first");
+	map_at(&w, 21, 0x2000, 0x3000, "/second");
+	user_sample(&w, 30, PID, stack, 3);
+	settle(&w);
+	ok(is_in(&w, 0, 0, "/first", 0x1500), "the sampled address is taken as it is");
+	ok(is_in(&w, 0, 1, "/first", 0x1fff),
+	   "a call at the end of a mapping belongs to it, not to the next one");
+	ok(is_in(&w, 0, 2, "/second", 0x2000), "an address that a signal interrupted is exact");
+	world_done(&w);
+}
+
+static void test_last_call_of_a_function(void)
+{
+	const uint64_t after = (uint64_t)(uintptr_t)comes_after;
+	const uint64_t stack[] = { after | PA_PC_EXACT, after };
+	char name[128], line[1024];
+	struct replay_map m;
+	struct world w;
+
+	world_init(&w, true);
+	must(replay_find_map(after, &m));
+	snprintf(name, sizeof(name), "%d/map_files/%lx-%lx", PID, (unsigned long)m.start,
+		 (unsigned long)m.end);
+	fake_link(&w.fake, name, m.path);
+	snprintf(line, sizeof(line), "%lx-%lx r-xp %lx %x:%x %lu %s\n", (unsigned long)m.start,
+		 (unsigned long)m.end, (unsigned long)m.offset, m.major, m.minor,
+		 (unsigned long)m.inode, m.path);
+	fake_write(&w.fake, "5001/maps", line);
+	user_sample(&w, 30, PID, stack, 2);
+	settle(&w);
+	must(capture_name(w.c, NULL) == 0);
+	ok(is_named(&w, 0, 0, "comes_after"), "the running function is the one at its address");
+	ok(is_named(&w, 0, 1, "ends_with_call"),
+	   "a caller whose last instruction is the call is named, not the function behind it");
+	world_done(&w);
+}
+
+static void test_kernel_return_address(void)
+{
+	const uint64_t stack[] = { KERNEL_SECOND, KERNEL_SECOND };
+	struct world w;
+
+	world_init(&w, true);
+	must(replay_sample(w.c, 30, 2, stack, 2, NULL, 0,
+			   PA_SAMPLE_KERNEL_TASK | PA_SAMPLE_IN_KERNEL, PA_STOP_KERNEL) == 0);
+	settle(&w);
+	must(capture_name(w.c, NULL) == 0);
+	ok(is_in(&w, 0, 0, "[kernel]", KERNEL_SECOND) && is_named(&w, 0, 0, "second"),
+	   "kernel: the sampled address is taken as it is");
+	ok(is_in(&w, 0, 1, "[kernel]", KERNEL_SECOND - 1) && is_named(&w, 0, 1, "first"),
+	   "kernel: a caller whose last instruction is the call is named");
+	world_done(&w);
+}
+
+static void test_user_frames_below_kernel_frames(void)
+{
+	const uint64_t kernel[] = { KERNEL_FIRST + 8, KERNEL_SECOND + 8 };
+	const uint64_t user[] = { 0x1500 | PA_PC_EXACT, 0x1600 };
+	struct world w;
+
+	world_init(&w, true);
+	task(&w, SIDEBAND_EXEC, 10, PID, 0);
+	map_at(&w, 20, 0x1000, 0x2000, "/first");
+	must(replay_sample(w.c, 30, PID, kernel, 2, user, 2, PA_SAMPLE_IN_KERNEL, PA_STOP_END) ==
+	     0);
+	settle(&w);
+	ok(is_in(&w, 0, 0, "[kernel]", KERNEL_FIRST + 8) &&
+		   is_in(&w, 0, 1, "[kernel]", KERNEL_SECOND + 7),
+	   "kernel frames come first");
+	ok(is_in(&w, 0, 2, "/first", 0x1500) && is_in(&w, 0, 3, "/first", 0x15ff),
+	   "then the user's, its first one exact");
+	world_done(&w);
+}
+
+static void test_exec(void)
+{
+	struct world w;
+
+	world_init(&w, true);
+	task(&w, SIDEBAND_EXEC, 10, PID, 0);
+	map_at(&w, 20, 0x1000, 0x5000, "/old");
+	leaf_sample(&w, 30, PID, 0x1800);
+	leaf_sample(&w, 31, PID, 0x3800);
+	task(&w, SIDEBAND_EXEC, 40, PID, 0);
+	leaf_sample(&w, 41, PID, 0x1801);
+	map_at(&w, 50, 0x1000, 0x2000, "/new");
+	leaf_sample(&w, 60, PID, 0x1800);
+	leaf_sample(&w, 61, PID, 0x3800);
+	settle(&w);
+	ok(is_in(&w, 0, 0, "/old", 0x1800), "before an exec an address is in the old program");
+	ok(is_in(&w, 3, 0, "/new", 0x1800), "after it the same address is in the new one");
+	ok(is_in(&w, 1, 0, "/old", 0x3800), "so it is with what only the old one had mapped:");
+	ok(is_in(&w, 4, 0, "", 0x3800), "after the exec nothing is there");
+	ok(is_in(&w, 2, 0, "", 0x1801), "nor before the new program is mapped");
+	world_done(&w);
+}
+
+static void test_fork_and_exit(void)
+{
+	struct world w;
+
+	world_init(&w, true);
+	task(&w, SIDEBAND_EXEC, 10, PID, 0);
+	map_at(&w, 20, 0x1000, 0x5000, "/parent");
+	task(&w, SIDEBAND_FORK, 30, PID + 1, PID);
+	leaf_sample(&w, 40, PID + 1, 0x1800);
+	task(&w, SIDEBAND_EXIT, 50, PID + 1, 0);
+	task(&w, SIDEBAND_FORK, 60, PID + 1, 1);
+	leaf_sample(&w, 70, PID + 1, 0x1801);
+	settle(&w);
+	ok(is_in(&w, 0, 0, "/parent", 0x1800), "a child runs its parent's code");
+	ok(is_in(&w, 1, 0, "", 0x1801), "the next process with its PID does not");
+	world_done(&w);
+}
+
+static void test_only_targets_are_followed(void)
+{
+	struct world w;
+
+	world_init(&w, false);
+	task(&w, SIDEBAND_EXEC, 10, PID, 0);
+	map_at(&w, 20, 0x1000, 0x5000, "/stranger");
+	task(&w, SIDEBAND_FORK, 30, PID + 1, PID);
+	ok(tracker_nr_processes(w.c->tracker) == 0, "events of others leave nothing behind");
+	world_done(&w);
+}
+
+#define ONE_MAPPING "1000-2000 r-xp 00000000 00:63 11 /known\n"
+#define TWO_MAPPINGS ONE_MAPPING "8000-9000 r-xp 00000000 00:63 12 /missed\n"
+
+/* A target that has mapped something since it was first looked at. */
+static void init_missed(struct world *w, uint64_t *ret_time_ns)
+{
+	world_init(w, false);
+	fake_write(&w->fake, "5001/stat", "5001 (a) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 7 0");
+	fake_write(&w->fake, "5001/maps", ONE_MAPPING);
+	fake_write(&w->fake, "5002/maps", ONE_MAPPING);
+	must(capture_scan(w->c, PID) == 0);
+	fake_write(&w->fake, "5001/maps", TWO_MAPPINGS);
+	*ret_time_ns = clock_mono_ns() + NS_PER_S; /* a sample from after any scan */
+}
+
+static void test_lost_events(void)
+{
+	struct sideband_event lost = { .type = SIDEBAND_LOST, .nr_lost = 3 };
+	uint64_t time_ns;
+	struct world w;
+
+	init_missed(&w, &time_ns);
+	leaf_sample(&w, time_ns, PID, 0x8100);
+	settle(&w);
+	ok(is_in(&w, 0, 0, "", 0x8100), "/proc is not asked again without need");
+	must(capture_event(w.c, &lost) == 0);
+	leaf_sample(&w, time_ns + 1, PID, 0x8100);
+	leaf_sample(&w, time_ns + 1, PID, 0x1100);
+	settle(&w);
+	ok(is_in(&w, 1, 0, "/missed", 0x8100),
+	   "after a loss of events it is: what they did not tell is known");
+	ok(is_in(&w, 2, 0, "/known", 0x1100), "what was known stays");
+	ok(w.c->stats.sideband_lost == 3, "the loss is counted");
+	ok(!tracker_find(w.c->tracker, PID + 1, UINT64_MAX), "strangers stay unknown");
+	world_done(&w);
+}
+
+static void test_lost_events_are_made_up_for_once(void)
+{
+	struct sideband_event lost = { .type = SIDEBAND_LOST, .nr_lost = 1 };
+	uint64_t time_ns;
+	struct world w;
+
+	init_missed(&w, &time_ns);
+	must(capture_event(w.c, &lost) == 0);
+	settle(&w);
+	fake_write(&w.fake, "5001/maps", ONE_MAPPING);
+	leaf_sample(&w, time_ns, PID, 0x8100);
+	settle(&w);
+	ok(is_in(&w, 0, 0, "/missed", 0x8100), "one loss, one look at /proc");
+	world_done(&w);
+}
+
+static void test_empty_and_broken_records(void)
+{
+	const uint64_t none = 0;
+	struct pa_record notice = { .type = PA_RECORD_NOTICE, .pid = PID };
+	struct pa_sample cut = { .head = { .type = PA_RECORD_SAMPLE }, .nr_user = 1 };
+	struct world w;
+
+	world_init(&w, true);
+	must(replay_sample(w.c, 30, PID, &none, 0, &none, 0, 0, PA_STOP_EXEC) == 0);
+	must(capture_record(w.c, &notice, sizeof(notice)) == 0);
+	must(capture_record(w.c, &cut, sizeof(cut)) == 0);
+	must(capture_record(w.c, &cut, sizeof(cut.head)) == 0);
+	settle(&w);
+	ok(w.c->profile->nr_samples == 1 && !location(&w, 0, 0), "a sample may have no frame");
+	ok(w.c->stats.nr_records == 3 && w.c->stats.nr_kept == 1 && w.c->stats.nr_bad == 2,
+	   "samples whose sizes disagree are counted as bad, and other records are no samples");
+	ok(w.c->stats.stops[PA_STOP_EXEC] == 1, "the ends of walks are counted");
+	world_done(&w);
+}
+
+int main(void)
+{
+	test_user_return_address();
+	test_last_call_of_a_function();
+	test_kernel_return_address();
+	test_user_frames_below_kernel_frames();
+	test_exec();
+	test_fork_and_exit();
+	test_only_targets_are_followed();
+	test_lost_events();
+	test_lost_events_are_made_up_for_once();
+	test_empty_and_broken_records();
+	return tap_done();
+}
