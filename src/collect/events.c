@@ -3,19 +3,18 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "collect/perf_event.h"
 
 struct cpu_event {
-	int fd;         /* owned; -1: none now */
-	int link_fd;    /* owned; -1: attached by ioctl */
-	uint64_t count; /* of the events this CPU had before */
-	uint64_t seen;  /* count of the present event when it was last looked at */
+	int fd;           /* owned; -1: none now */
+	int link_fd;      /* owned; -1: attached by ioctl */
+	uint64_t count;   /* of the events this CPU had before */
+	uint64_t seen_ns; /* for perf_event_is_dead() */
 	bool was_used;
 };
 
@@ -28,28 +27,12 @@ struct events {
 	struct cpu_event cpus[]; /* by number */
 };
 
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
-static uint64_t read_count(const struct cpu_event *c)
-{
-	uint64_t count = 0;
-
-	if (c->fd < 0 || read(c->fd, &count, sizeof(count)) != sizeof(count))
-		return 0;
-	return count;
-}
-
 static void close_cpu(struct cpu_event *c)
 {
-	c->count += read_count(c);
-	c->seen = 0;
-	close_fd(&c->link_fd);
-	close_fd(&c->fd);
+	c->count += perf_event_count(c->fd);
+	c->seen_ns = 0;
+	perf_event_close(&c->link_fd);
+	perf_event_close(&c->fd);
 }
 
 struct events *events_free(struct events *e)
@@ -68,6 +51,7 @@ static void fill_attr(struct events *e, enum pa_event event, unsigned int rate_h
 
 	a->size = sizeof(*a);
 	a->disabled = 1;
+	a->read_format = PERF_EVENT_FORMAT;
 	if (event == PA_EVENT_CYCLES) {
 		a->type = PERF_TYPE_HARDWARE;
 		a->config = PERF_COUNT_HW_CPU_CYCLES;
@@ -97,10 +81,11 @@ static int open_cpu(struct events *e, unsigned int cpu)
 	struct cpu_event *c = &e->cpus[cpu];
 	int r;
 
-	c->fd = (int)syscall(SYS_perf_event_open, &e->attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	c->fd = perf_event_open_on(&e->attr, cpu);
 	if (c->fd < 0) {
+		r = c->fd;
 		c->fd = -1;
-		return -errno;
+		return r;
 	}
 	r = attach(c, e->prog_fd);
 	if (r == 0 && e->is_enabled && ioctl(c->fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
@@ -164,16 +149,6 @@ int events_enable(struct events *e)
 	return 0;
 }
 
-/* The clock of an event whose CPU went away stands still for good, also when the CPU is back. */
-static bool is_dead(const struct events *e, struct cpu_event *c)
-{
-	uint64_t count = read_count(c);
-	bool stood_still = e->period_ns && count == c->seen;
-
-	c->seen = count;
-	return stood_still;
-}
-
 int events_follow(struct events *e, const struct cpus *online)
 {
 	int result = 0;
@@ -183,7 +158,7 @@ int events_follow(struct events *e, const struct cpus *online)
 		bool is_online = cpus_has(online, i);
 		int r = 0;
 
-		if (c->fd >= 0 && (!is_online || is_dead(e, c)))
+		if (c->fd >= 0 && (!is_online || perf_event_is_dead(c->fd, &c->seen_ns)))
 			close_cpu(c);
 		if (c->fd < 0 && is_online)
 			r = open_cpu(e, i);
@@ -213,7 +188,7 @@ uint64_t events_due(uint64_t count, uint64_t period_ns, uint64_t nr_delivered, u
 static uint64_t cpu_due(const struct events *e, const struct cpu_event *c,
 			const struct pa_tick_stats *st)
 {
-	return events_due(c->count + read_count(c), e->period_ns, st->ticks, st->weight);
+	return events_due(c->count + perf_event_count(c->fd), e->period_ns, st->ticks, st->weight);
 }
 
 uint64_t events_ticks_due(const struct events *e, const struct pa_tick_stats *per_cpu,

@@ -2,18 +2,20 @@
 #include "collect/sideband.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/buf.h"
+#include "collect/perf_event.h"
 #include "collect/perf_ring.h"
 
-#define RING_MAX_PAGES 128 /* what the usual memory-lock limit gives every CPU without privileges */
+#define RING_MIN_PAGES                                                                             \
+	128u /* what the usual memory-lock limit gives every CPU without privileges */
+#define RING_MAX_PAGES 1024u
+#define RINGS_MAX_PAGES 4096u /* of all CPUs, where there are few: 16 MiB */
 #define MERGE_MAX_EVENTS (1u << 24)
 #define MERGE_MAX_PATH_BYTES (1u << 30)
 
@@ -22,7 +24,8 @@ struct cpu_ring {
 	int build_id_fd;      /* owned: build-ids, written into the same ring */
 	uint64_t build_id_id; /* the kernel's number for that event; 0: none */
 	struct perf_ring ring;
-	bool is_offline; /* drain once more, then close */
+	uint64_t seen_ns; /* for perf_event_is_dead() */
+	bool is_over;     /* drain once more, then close */
 };
 
 /* An event on its way to being sorted: its path is an offset into `paths`, which still grows. */
@@ -40,24 +43,19 @@ struct sideband {
 	uint32_t nr_pending, cap_pending;
 	struct buf paths;
 	uint64_t nr_bad;
+	uint64_t nr_gaps;
 	unsigned int nr_cpus;
 	struct cpu_ring cpus[]; /* by number */
 };
 
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
 static void close_cpu(struct cpu_ring *c)
 {
 	perf_ring_close(&c->ring);
-	close_fd(&c->build_id_fd);
-	close_fd(&c->fd); /* leaves the epoll set with it */
-	c->is_offline = false;
+	perf_event_close(&c->build_id_fd);
+	perf_event_close(&c->fd); /* leaves the epoll set with it */
+	c->is_over = false;
 	c->build_id_id = 0;
+	c->seen_ns = 0;
 }
 
 struct sideband *sideband_free(struct sideband *s)
@@ -66,7 +64,7 @@ struct sideband *sideband_free(struct sideband *s)
 		return NULL;
 	for (unsigned int i = 0; i < s->nr_cpus; i++)
 		close_cpu(&s->cpus[i]);
-	close_fd(&s->epoll_fd);
+	perf_event_close(&s->epoll_fd);
 	free(s->pending);
 	buf_done(&s->paths);
 	free(s);
@@ -81,6 +79,7 @@ static struct perf_event_attr base_attr(void)
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_IDENTIFIER,
 		.sample_id_all = 1,
+		.read_format = PERF_EVENT_FORMAT,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 		.use_clockid = 1,
@@ -88,15 +87,8 @@ static struct perf_event_attr base_attr(void)
 		.mmap = 1,
 		.mmap2 = 1,
 		.watermark = 1,
-		.wakeup_watermark = RING_MAX_PAGES / 2 * 4096,
+		.wakeup_watermark = RING_MIN_PAGES / 2 * 4096,
 	};
-}
-
-static int open_event(struct perf_event_attr *attr, unsigned int cpu)
-{
-	int fd = (int)syscall(SYS_perf_event_open, attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
 }
 
 /* Build-ids replace the inode in a record, and both are needed: hence a second event. */
@@ -105,14 +97,23 @@ static void open_build_ids(struct sideband *s, struct cpu_ring *c, unsigned int 
 	struct perf_event_attr attr = base_attr();
 
 	attr.build_id = 1;
-	c->build_id_fd = open_event(&attr, cpu);
+	c->build_id_fd = perf_event_open_on(&attr, cpu);
 	if (c->build_id_fd >= 0 && ioctl(c->build_id_fd, PERF_EVENT_IOC_SET_OUTPUT, c->fd) == 0 &&
 	    ioctl(c->build_id_fd, PERF_EVENT_IOC_ID, &c->build_id_id) == 0) {
 		s->has_build_ids = true;
 		return;
 	}
-	close_fd(&c->build_id_fd);
+	perf_event_close(&c->build_id_fd);
 	c->build_id_id = 0;
+}
+
+static unsigned int ring_pages(const struct sideband *s)
+{
+	unsigned int pages = RING_MIN_PAGES;
+
+	while (pages < RING_MAX_PAGES && pages * 2 * s->nr_cpus <= RINGS_MAX_PAGES)
+		pages *= 2;
+	return pages;
 }
 
 static int open_cpu(struct sideband *s, unsigned int cpu)
@@ -125,13 +126,13 @@ static int open_cpu(struct sideband *s, unsigned int cpu)
 	attr.comm = 1;
 	attr.comm_exec = 1;
 	attr.task = 1;
-	c->fd = open_event(&attr, cpu);
+	c->fd = perf_event_open_on(&attr, cpu);
 	if (c->fd < 0) {
 		r = c->fd;
 		c->fd = -1;
 		return r;
 	}
-	r = perf_ring_open(&c->ring, c->fd, RING_MAX_PAGES);
+	r = perf_ring_open(&c->ring, c->fd, ring_pages(s));
 	if (r == 0 && epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, c->fd, &ev) < 0)
 		r = -errno;
 	if (r < 0)
@@ -180,8 +181,8 @@ int sideband_follow(struct sideband *s, const struct cpus *online)
 		struct cpu_ring *c = &s->cpus[i];
 		int r = 0;
 
-		if (c->fd >= 0 && !cpus_has(online, i))
-			c->is_offline = true;
+		if (c->fd >= 0 && (!cpus_has(online, i) || perf_event_is_dead(c->fd, &c->seen_ns)))
+			c->is_over = true;
 		else if (c->fd < 0 && cpus_has(online, i))
 			r = open_cpu(s, i);
 		if (r < 0 && r != -ENODEV) /* ENODEV: went offline just now */
@@ -250,10 +251,21 @@ static int read_rings(struct sideband *s)
 		r = perf_ring_drain(&c->ring, on_record, &d);
 		if (r < 0 && r != -EBADMSG)
 			return r;
-		if (c->is_offline)
+		if (c->is_over) {
 			close_cpu(c);
+			s->nr_gaps++; /* what happens there until it is opened again is not told */
+		}
 	}
 	return 0;
+}
+
+/* Something happened that was not told, at least once. */
+static int tell_gaps(struct sideband *s, sideband_fn fn, void *ctx)
+{
+	struct sideband_event e = { .type = SIDEBAND_LOST, .nr_lost = s->nr_gaps + s->nr_bad };
+
+	s->nr_gaps = s->nr_bad = 0;
+	return e.nr_lost ? fn(ctx, &e) : 0;
 }
 
 int sideband_drain(struct sideband *s, sideband_fn fn, void *ctx)
@@ -263,6 +275,8 @@ int sideband_drain(struct sideband *s, sideband_fn fn, void *ctx)
 	s->nr_pending = 0;
 	buf_clear(&s->paths);
 	r = read_rings(s);
+	if (r == 0)
+		r = tell_gaps(s, fn, ctx);
 	if (r < 0)
 		return r;
 	if (s->nr_pending)
