@@ -239,7 +239,9 @@ int capture_event(void *ctx, const struct sideband_event *e)
 	if (!is_followed(c, e->type == SIDEBAND_FORK ? e->ppid : e->pid))
 		return 0;
 	r = apply(c, e);
-	touch(c, e->pid);
+	/* A child has what the kernel has copied for it, and may run another program by now. */
+	if (e->type != SIDEBAND_FORK)
+		touch(c, e->pid);
 	if (r == -ENOMEM || r == -E2BIG)
 		c->stats.sideband_lost++; /* what it told is not known now */
 	return 0;

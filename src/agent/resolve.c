@@ -200,11 +200,24 @@ static void choose_walk(struct resolve *rs, const struct pa_sample *s,
 		return;
 	}
 	unwinder_finish(u, rs->process, rs->time_ns, stack, finished);
+	if (s->stop != PA_STOP_HARD_RULE)
+		unwinder_touch(u, rs->pid); /* next time the kernel shall know */
 	if (finished->nr < rs->nr_user && finished->stop != PA_STOP_END)
 		return;
 	rs->user_pcs = finished->pcs;
 	rs->nr_user = finished->nr;
 	rs->stop = finished->stop;
+}
+
+/* A walk that ran out of rules at the very end has not failed. */
+static void check_root(struct resolve *rs)
+{
+	struct unwinder *u = rs->c->unwinder;
+
+	if (!u || !rs->process || !rs->nr_user || rs->stop != PA_STOP_FP_END)
+		return;
+	if (unwinder_is_root(u, rs->process, rs->user_pcs[rs->nr_user - 1], rs->time_ns))
+		rs->stop = PA_STOP_END;
 }
 
 static int add_string_label(struct capture *c, struct profile_label *l, uint32_t key,
@@ -286,6 +299,7 @@ int capture_resolve(struct capture *c, const struct pa_sample *s, const struct s
 		return -EBADMSG;
 	rs.process = find_process(c, s);
 	choose_walk(&rs, s, stack, &finished);
+	check_root(&rs);
 	r = add_frames(&rs, s);
 	if (r == 0)
 		r = profile_stack(c->profile, rs.locations, rs.nr, &stack_id);

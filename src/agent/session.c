@@ -17,7 +17,7 @@
 #define RING_MAX_BYTES (64u << 20)
 #define RECORD_USUAL_BYTES 1024 /* 119 frames */
 #define RING_RESERVE 4          /* drains that may be missed */
-#define STACK_BYTES_PER_S (16u << 20)
+#define STACK_BYTES_PER_S (32u << 20)
 #define TABLE_MAX_BYTES (256u << 20)
 
 /* /proc must show the PIDs of our own namespace, since that is whose PIDs are used throughout. */

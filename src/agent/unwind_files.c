@@ -7,7 +7,11 @@
 #include "agent/vdso.h"
 #include "base/array.h"
 #include "base/log.h"
+#include "elf/elf_fde.h"
+#include "elf/elf_symbols.h"
 #include "unwind/eh_frame.h"
+
+#define ENTRY_MAX_BYTES 256 /* of a program's first function, where nothing says how long */
 
 int unwind_files_init(struct unwind_files *u, const struct filestore *store, const struct log *log)
 {
@@ -46,6 +50,57 @@ static int keep_loads(struct unwind_file *f, const struct elf_image *img)
 	return 0;
 }
 
+static void add_root(struct unwind_file *f, uint64_t start, uint64_t end)
+{
+	if (f->nr_roots < UNWIND_MAX_ROOTS)
+		f->roots[f->nr_roots++] = (struct code_range){ start, end };
+}
+
+/* What the kernel jumps to has no caller. Where it has a row, that says so; the loader's has none,
+ * and reaches to the next function that has one. */
+static void find_entry(struct unwind_file *f, const struct elf_image *img)
+{
+	_cleanup_(elf_fdes_freep) struct elf_fdes *fdes = NULL;
+	uint64_t entry = elf_image_entry(img), end = entry + 1, from, to;
+
+	if (!entry || elf_fdes_open(img, &fdes) < 0 || elf_fdes_find(fdes, entry, &from, &to) == 0)
+		return;
+	while (end < entry + ENTRY_MAX_BYTES && elf_fdes_find(fdes, end, &from, &to) < 0)
+		end++;
+	add_root(f, entry, end);
+}
+
+/* A goroutine returns to goexit; a thread of the runtime begins in mstart or rt0_go. */
+static int find_go_root(void *ctx, const struct elf_symbol *sym)
+{
+	static const char *const names[] = { "runtime.goexit", "runtime.mstart", "runtime.rt0_go",
+					     "_rt0_amd64", "_rt0_arm64" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && sym->size; i++)
+		if (strncmp(sym->name, names[i], strlen(names[i])) == 0 && !strchr(sym->name, '-'))
+			add_root(ctx, sym->addr, sym->addr + sym->size);
+	return 0;
+}
+
+static void find_roots(struct unwind_file *f, const struct elf_image *img)
+{
+	find_entry(f, img);
+	if (elf_image_section(img, ".gopclntab"))
+		(void)elf_symbols_each(img, find_go_root, f); /* stripped: the ends stay unknown */
+}
+
+bool unwind_file_is_root(const struct unwind_file *f, const struct mapping *m, uint64_t addr)
+{
+	uint64_t bias;
+
+	if (unwind_file_bias(f, m, &bias) < 0)
+		return false;
+	for (uint32_t i = 0; i < f->nr_roots; i++)
+		if (addr - bias >= f->roots[i].start && addr - bias < f->roots[i].end)
+			return true;
+	return false;
+}
+
 /* .eh_frame first; where it is silent, .debug_frame may speak. */
 static int compile(struct unwind_files *u, struct unwind_file *f, const struct elf_image *img)
 {
@@ -75,6 +130,7 @@ static void compile_image(struct unwind_files *u, struct unwind_file *f,
 {
 	int r = compile(u, f, img);
 
+	find_roots(f, img);
 	f->state = r == 0 && f->table->nr_blocks ? UNWIND_READY : UNWIND_NONE;
 	u->nr_compiled++;
 	log_debug(u->log, "unwind: '%s': %u rows%s", name, f->table ? f->table->nr_rows : 0,

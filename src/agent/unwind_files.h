@@ -20,12 +20,21 @@ enum unwind_state {
 	UNWIND_NONE, /* the file has no call frame information, or cannot be read */
 };
 
+/* Functions that nobody called: the entry of a program, Go's ends of a stack. */
+#define UNWIND_MAX_ROOTS 8
+
+struct code_range {
+	uint64_t start, end;
+};
+
 struct unwind_file {
 	enum unwind_state state;
 	struct unwind_table *table; /* owned */
 	struct elf_segment
 		*loads; /* owned; executable segments, by which addresses are converted */
 	uint32_t nr_loads;
+	struct code_range roots[UNWIND_MAX_ROOTS]; /* where a stack begins; link-time */
+	uint32_t nr_roots;
 	bool is_in_kernel;
 	struct table_slot slot; /* when it is in the kernel */
 };
@@ -46,6 +55,9 @@ void unwind_files_done(struct unwind_files *u);
 /* What is known of a mapping's file; with `compile`, after having made sure of it. NULL: code
  * without a file, or no memory. */
 struct unwind_file *unwind_files_get(struct unwind_files *u, const struct mapping *m, bool compile);
+
+/* Whether a frame at that address, which lies in m, has no caller although no rule says so. */
+bool unwind_file_is_root(const struct unwind_file *f, const struct mapping *m, uint64_t addr);
 
 /* Run-time address - bias = link-time address, for the code that m maps. -ENOENT. */
 int unwind_file_bias(const struct unwind_file *f, const struct mapping *m, uint64_t *ret_bias);

@@ -186,6 +186,15 @@ bool unwinder_is_current(const struct unwinder *u, uint32_t generation, const st
 	return generation < u->nr_images && u->images[generation] == process_image(p, time_ns);
 }
 
+bool unwinder_is_root(struct unwinder *u, const struct process *p, uint64_t pc, uint64_t time_ns)
+{
+	uint64_t addr = pc & PA_PC_EXACT ? pc & ~PA_PC_EXACT : pc - 1;
+	const struct mapping *m = process_mapping(p, addr, time_ns);
+	const struct unwind_file *f = m ? unwind_files_get(&u->files, m, true) : NULL;
+
+	return f && unwind_file_is_root(f, m, addr);
+}
+
 struct unwinder_stats unwinder_stats(const struct unwinder *u)
 {
 	struct unwinder_stats s = u->stats;

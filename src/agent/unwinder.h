@@ -34,6 +34,10 @@ void unwinder_publish(struct unwinder *u);
 bool unwinder_is_current(const struct unwinder *u, uint32_t generation, const struct process *p,
 			 uint64_t time_ns);
 
+/* Whether a walk that ended at pc (as in a record) has reached the outermost frame after all: the
+ * kernel's rows do not know entries without call frame information, nor Go's goexit. */
+bool unwinder_is_root(struct unwinder *u, const struct process *p, uint64_t pc, uint64_t time_ns);
+
 /* A copied stack: pages that could be read, by address. */
 struct stack_copy {
 	struct pa_stack_regs regs;
