@@ -84,6 +84,56 @@ def test_exec(tmp):
     ok(not wrong, "no frame of the old program appears under the new name")
 
 
+def is_user(frame):
+    return frame.path != "[kernel]"
+
+
+def test_midst_of_exec(tmp):
+    """In the midst of execve() the registers are of an image that is gone: nothing is walked by them."""
+    command = [os.path.join(PROGS, "exec_again"), 80, 64]
+    run = agent(tmp, "-F", 999, "--kernel-stacks", command=command)
+    cut = [s for s in run.profile.samples if s.labels.get("truncated") == "exec"]
+    n = sum(s.count for s in cut)
+    ok(run.status == 0 and n >= 50, f"{n} samples hit a process that was replacing its program")
+    ok(not any(is_user(f) for s in cut for f in s.frames), "none of them has a user frame")
+    late = [s for s in run.profile.samples
+            if {"begin_new_exec", "load_elf_binary"} & set(s.names()) and s not in cut]
+    ok(not late, f"{len(late)} stacks in the midst of execve() are not marked so")
+    ok(share(run.profile, lambda s: "fill_memory" in s.names()) > 0.5, "what runs before is walked")
+    run = agent(tmp, "-F", 999, command=command)
+    cut = [s for s in run.profile.samples if s.labels.get("truncated") == "exec"]
+    ok(cut and all(len(s.frames) == 1 and not is_user(s.frames[0]) for s in cut),
+       "without kernel stacks each has the one kernel address it was at")
+
+
+def cpu_ns(pid):
+    """CPU time of a process's first thread."""
+    with open(f"/proc/{pid}/task/{pid}/schedstat") as f:
+        return int(f.read().split()[0])
+
+
+def test_churn(tmp):
+    """Threads that end while their process stays end nothing."""
+    target = prog("churn", 120, stdout=subprocess.PIPE, text=True)
+    ok("ready" in target.stdout.readline(), "a process whose threads come and go runs")
+    begin, used = time.monotonic(), cpu_ns(target.pid)
+    run = agent(tmp, "--pid", target.pid, "-F", 499, "-d", "3s")
+    on_cpu = (cpu_ns(target.pid) - used) / (time.monotonic() - begin) / 1e9
+    end(target)
+    t = run.summary
+    ok(run.status == 0 and adds_up(t), "its run ends well and adds up")
+    ok(2.99e9 <= t["duration_ns"] < 10e9 and not t["targets_exited"],
+       f"and lasts to its end: {t['duration_ns'] / 1e9:.2f} of 3 s")
+    main = sum(s.count for s in run.profile.samples
+               if s.labels["tid"] == target.pid and "churn_main" in s.names())
+    expected = on_cpu * t["duration_ns"] / 1e9 * 499
+    # Half of it: on a busy machine its share of the CPUs while the agent starts and ends is another.
+    ok(main >= 0.5 * expected > 50,
+       f"the main thread is sampled to the end: {main} times where {expected:.0f} are its share")
+    passers = {s.labels["tid"] for s in run.profile.samples if "churn_thread" in s.names()}
+    ok(len(passers) >= 50 and target.pid not in passers, f"{len(passers)} passing threads have samples")
+
+
 def test_many_threads(tmp):
     target = prog("threads", 10000, 2, 120, stdout=subprocess.PIPE, text=True)
     ok("ready" in target.stdout.readline(), "10,000 threads are there")
@@ -213,7 +263,7 @@ def test_machine(tmp):
 
 
 need_root()
-for test in (test_command, test_children, test_exit, test_signals, test_exec, test_many_threads, test_deep,
-             test_files, test_outputs, test_machine):
+for test in (test_command, test_children, test_exit, test_signals, test_exec, test_midst_of_exec,
+             test_churn, test_many_threads, test_deep, test_files, test_outputs, test_machine):
     test(workdir())
 done()

@@ -28,21 +28,28 @@ static struct capture *capture_with(struct profile *p)
 	return c;
 }
 
-static bool has_function(const struct profile *p, uint32_t location, const char *name, bool is_self)
+/* Names are unique in these models. */
+static uint32_t function_of(const struct profile *p, const char *name)
+{
+	uint32_t f = 0;
+
+	while (f < p->nr_functions && strcmp(profile_str(p, p->functions[f].name), name) != 0)
+		f++;
+	return f;
+}
+
+static bool has_function(const struct profile *p, uint32_t location, uint32_t f, bool is_self)
 {
 	const struct profile_location *l = &p->locations[location];
 
-	for (uint32_t i = 0; i < l->nr_lines && (i == 0 || !is_self); i++) {
-		const struct profile_line *line = &p->lines[l->first_line + i];
-
-		if (strcmp(profile_str(p, p->functions[line->function].name), name) == 0)
+	for (uint32_t i = 0; i < l->nr_lines && (i == 0 || !is_self); i++)
+		if (p->lines[l->first_line + i].function == f)
 			return true;
-	}
 	return false;
 }
 
 /* In how many samples the function ran (is_self), or was anywhere on the stack. */
-static int64_t recount(const struct profile *p, const char *name, bool is_self)
+static int64_t recount(const struct profile *p, uint32_t f, bool is_self)
 {
 	int64_t sum = 0;
 
@@ -51,7 +58,7 @@ static int64_t recount(const struct profile *p, const char *name, bool is_self)
 		bool has = false;
 
 		for (uint32_t k = 0; k < s->nr && !has && (k == 0 || !is_self); k++)
-			has = has_function(p, p->frames[s->first + k], name, is_self);
+			has = has_function(p, p->frames[s->first + k], f, is_self);
 		sum += has ? p->samples[i].values[0] : 0;
 	}
 	return sum;
@@ -61,7 +68,8 @@ static bool agrees(const struct pa_summary *s, const struct profile *p)
 {
 	for (size_t i = 0; i < s->nr_functions; i++) {
 		const struct pa_function_stat *f = &s->functions[i];
-		int64_t self = recount(p, f->name, true), total = recount(p, f->name, false);
+		uint32_t id = function_of(p, f->name);
+		int64_t self = recount(p, id, true), total = recount(p, id, false);
 
 		if ((int64_t)f->nr_self == self && (int64_t)f->nr_total == total)
 			continue;
