@@ -26,6 +26,7 @@ struct capture {
 	struct command command;
 	struct pa_session *session; /* owned */
 	char auto_name[TARGET_AUTO_NAME_SIZE];
+	struct progress_meter meter;
 	unsigned int nr_interrupts;
 	int abort_signal; /* the second interrupt; 0: none */
 };
@@ -164,8 +165,9 @@ static void show_progress(struct capture *c)
 		return;
 	columns = text_terminal_columns(STDERR_FILENO);
 	pa_session_progress(c->session, &p);
-	console_status(&c->console,
-		       progress_format(&p, c->nr_interrupts > 0, columns ? columns - 1 : 0, text));
+	progress_measure(&c->meter, &p);
+	console_status(&c->console, progress_format(&p, &c->meter, c->nr_interrupts > 0,
+						    columns ? columns - 1 : 0, text));
 }
 
 /* Until everything is written, or aborted. */
