@@ -482,6 +482,14 @@ test_terminal() {
 	# paths and cures are left whole, to be copied
 	! awk 'length > 60' lines | grep -Evq '^wrote|fix: |^Script'
 	ok $? "... nothing is wider than the terminal"
+	FAKE_OPTIONS=untouched script -qec "'$agent' --profile -a -o -" typescript </dev/null >out 2>err
+	[ $? -eq 2 ] && grep -q 'output: standard output is a terminal.*redirect it.*or give a file' typescript
+	ok $? "a profile does not go to a terminal"
+	[ ! -e untouched ]
+	ok $? "... which is found before anything is attached"
+	script -qec "'$agent' -q --profile -a -o - | cat" typescript </dev/null >out 2>err
+	grep -q 'a profile' typescript
+	ok $? "... but through a pipe it does"
 	FAKE_DURATION_MS=300 script -qec "'$agent' -q --profile -a" typescript </dev/null >out 2>err
 	! grep -q samples typescript
 	ok $? "... -q shows none"
