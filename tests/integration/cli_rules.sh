@@ -446,6 +446,65 @@ test_signals() {
 	ok $? "readers that have gone away do not keep the file from being written"
 }
 
+# A terminal that is gone. Kernel and shell both tell of it, so that the second is no second wish.
+test_hangup() {
+	if grep -Eq '^SigIgn:.*[13579bdf]$' /proc/self/status; then
+		skip "SIGHUP ends the capture early" "SIGHUP is ignored here, as under nohup"
+		return
+	fi
+	rm -f s.pb.gz
+	FAKE_WRITING_MS=500 FAKE_DURATION_MS=60000 start --profile -a -o s.pb.gz
+	while kill -HUP $pid 2>/dev/null && [ ! -s s.pb.gz ]; do
+		sleep 0.05
+	done
+	ended 0 "SIGHUP ends the capture early, however often it comes"
+	[ -s s.pb.gz ]
+	ok $? "... and writes"
+	rm -f s.pb.gz
+	: >err
+	(
+		trap '' HUP
+		FAKE_WRITING_MS=500 FAKE_DURATION_MS=60000 exec "$agent" --profile -a -o s.pb.gz >out 2>err
+	) &
+	pid=$!
+	wait_for err
+	kill -HUP $pid
+	kill -TERM $pid # had SIGHUP counted, this would be the second and abort
+	ended 0 "SIGHUP is ignored where it was at start, as under nohup"
+	[ -s s.pb.gz ]
+	ok $? "... and SIGTERM is the first that counts"
+}
+
+# wait_for_line PATTERN: until stderr has it.
+wait_for_line() {
+	i=0
+	while ! grep -q "$1" err && [ $i -lt 200 ]; do
+		sleep 0.05
+		i=$((i + 1))
+	done
+}
+
+# A command that outlives its capture, and what the agent is told meanwhile.
+# shellcheck disable=SC2016 # the command's own shell expands it
+test_signals_while_waiting() {
+	rm -f started
+	FAKE_DURATION_MS=1 start -d 1s -- sh -c \
+		'trap "exit 9" TERM; echo go >started; for i in $(seq 500); do sleep 0.02; done'
+	wait_for started
+	wait_for_line 'waiting for'
+	kill -TERM $pid
+	ended 9 "SIGTERM after the capture goes to the command"
+	rm -f started told
+	FAKE_DURATION_MS=1 start -d 1s -- sh -c \
+		'trap "echo yes >told" TERM; echo go >started; for i in $(seq 500); do sleep 0.02; done'
+	wait_for started
+	wait_for_line 'waiting for'
+	kill -TERM $pid
+	wait_for told
+	kill -TERM $pid
+	ended 143 "... and a second one does not wait for it"
+}
+
 test_closed_descriptors() {
 	"$agent" --profile -a -o c.pb.gz --json=c.json <&- >&- 2>&-
 	ok $? "closed standard descriptors do no harm"
@@ -536,6 +595,8 @@ if [ -n "$fake" ]; then
 	test_json
 	test_command
 	test_signals
+	test_hangup
+	test_signals_while_waiting
 	test_closed_descriptors
 	test_terminal
 fi
