@@ -119,12 +119,12 @@ static int release_command(struct capture *c)
 	return EXIT_STATUS_FAILED;
 }
 
-/* On a terminal the status line says it better. */
+/* On a terminal the status line says it better, unless the whole machine is not the whole one. */
 static void announce(struct capture *c)
 {
 	char target[TARGET_TEXT_SIZE], duration[DURATION_TEXT_SIZE];
 
-	if (c->console.is_live)
+	if (c->console.is_live && !(c->o->all && target_is_namespaced()))
 		return;
 	target_describe(c->o, c->command.pid, target);
 	if (c->o->duration_ns)
