@@ -61,6 +61,9 @@ os.chown(tmp, user.pw_uid, user.pw_gid)
 r = subprocess.run([copy, "--version"], capture_output=True, text=True, cwd="/")
 ok(r.returncode == 0 and r.stdout.startswith("perf-agent "), "a copy of the program runs")
 
+r = subprocess.run([*as_nobody(user), copy, "doctor"], capture_output=True, text=True)
+ok(r.returncode == 1 and f"setcap {CAPS}+ep '{copy}'" in r.stdout,
+   "without privileges, doctor gives the setcap line")
 reason = why_not(copy)
 if reason:
     skip(reason)
