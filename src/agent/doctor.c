@@ -2,24 +2,32 @@
 /* pa_doctor(): tries each thing a capture needs, and says what it found and what would cure it. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
 #include <stdarg.h>
 #include <sys/utsname.h>
 
-#include "agent/settings.h"
+#include "agent/session.h"
+#include "base/buf.h"
 #include "base/error.h"
 #include "collect/events.h"
 #include "collect/features.h"
+#include "collect/privileges.h"
 #include "collect/programs.h"
 #include "collect/sideband.h"
 #include "proc/procfs.h"
 
 #define FINDING_MAX 640
+#define COMMAND_MAX_BYTES (8 * PATH_MAX) /* a path of which every byte is quoted, and the rest */
 
 struct doctor {
 	pa_check_fn fn;
 	void *ctx;
 	int nr_failed;
+	struct machine machine;
 	struct cpus online;
+	struct procfs proc;
+	bool has_cpus, has_proc; /* online is known, proc is open */
 };
 
 __attribute__((format(printf, 5, 6))) static void say(struct doctor *d, enum pa_check_state state,
@@ -49,36 +57,97 @@ static void check_kernel(struct doctor *d)
 		say(d, PA_CHECK_OK, "type information", NULL, "/sys/kernel/btf/vmlinux is there");
 	else
 		say(d, PA_CHECK_FAILED, "type information",
-		    "use a kernel built with CONFIG_DEBUG_INFO_BTF=y",
+		    "mount /sys, or use a kernel built with CONFIG_DEBUG_INFO_BTF=y",
 		    "/sys/kernel/btf/vmlinux: %s", strerror(errno));
+}
+
+static void check_cpus(struct doctor *d)
+{
+	int r = cpus_read(CPUS_ONLINE_PATH, &d->online);
+
+	d->has_cpus = r == 0;
+	if (r < 0)
+		say(d, PA_CHECK_FAILED, "CPUs", "mount /sys (mount -t sysfs sysfs /sys)",
+		    "cannot read " CPUS_ONLINE_PATH ": %s", strerror(-r));
+}
+
+static void check_proc(struct doctor *d)
+{
+	struct pa_error err = { 0 };
+	int r = session_check_proc(&err);
+
+	if (r == 0)
+		r = procfs_open("/proc", &d->proc);
+	d->has_proc = r == 0;
+	if (r < 0)
+		say(d, PA_CHECK_FAILED, "processes", "mount -t proc proc /proc", "%.*s",
+		    err.code ? (int)strcspn(err.text, ":") : INT_MAX,
+		    err.code ? err.text : strerror(-r)); /* what follows is the fix */
+}
+
+/* Returns what its absence means, where a program file could grant it; PA_CHECK_OK otherwise. */
+static enum pa_check_state check_privilege(struct doctor *d, const struct privilege *p)
+{
+	enum pa_check_state missing = p->is_essential ? PA_CHECK_FAILED : PA_CHECK_LIMITED;
+	bool is_grantable;
+
+	if (!privilege_is_needed(p, &d->machine))
+		return PA_CHECK_OK;
+	if (privilege_is_held(p)) {
+		say(d, PA_CHECK_OK, p->name, NULL, "allows %s", p->use);
+		return PA_CHECK_OK;
+	}
+	is_grantable = privilege_is_grantable(p);
+	say(d, missing, p->name,
+	    is_grantable
+		    ? "run as root (sudo), or grant it as said below"
+		    : "give it to the container or service: it is not in the bounding set here",
+	    "missing, and with it %s", p->use);
+	return is_grantable ? missing : PA_CHECK_OK;
+}
+
+static void say_setcap(struct doctor *d, enum pa_check_state state)
+{
+	struct buf command = BUF_INIT(COMMAND_MAX_BYTES);
+	char program[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
+
+	program[n > 0 ? n : 0] = '\0';
+	if (privileges_setcap_command(&d->machine, n > 0 ? program : "perf-agent", &command) == 0)
+		say(d, state, "privileges", command.data,
+		    "some are missing; the program file can carry them, for all who may execute "
+		    "it");
+	buf_done(&command);
 }
 
 static void check_privileges(struct doctor *d)
 {
+	enum pa_check_state worst = PA_CHECK_OK;
 	size_t nr;
-	const struct privilege *p = features_privileges(&nr);
+	const struct privilege *p = privileges(&nr);
 
 	for (size_t i = 0; i < nr; i++) {
-		bool has = features_has(&p[i]);
-		enum pa_check_state missing = p[i].is_essential ? PA_CHECK_FAILED
-								: PA_CHECK_LIMITED;
+		enum pa_check_state state = check_privilege(d, &p[i]);
 
-		say(d, has ? PA_CHECK_OK : missing, p[i].name,
-		    "run as root (sudo), or grant it to the program file with setcap", "%s%s",
-		    has ? "allows " : "missing, and with it ", p[i].use);
+		if (state > worst)
+			worst = state;
 	}
+	if (worst != PA_CHECK_OK)
+		say_setcap(d, worst);
 }
 
 static void check_cycles(struct doctor *d, int prog_fd)
 {
 	_cleanup_(events_freep) struct events *e = NULL;
 	struct pa_error err = { 0 };
+	int r = events_open(PA_EVENT_CYCLES, 99, prog_fd, &d->online, &e, &err);
 
-	if (events_open(PA_EVENT_CYCLES, 99, prog_fd, &d->online, &e, &err) == 0)
+	if (r == 0)
 		say(d, PA_CHECK_OK, "--event cycles", NULL, "the hardware counts cycles");
 	else
 		say(d, PA_CHECK_LIMITED, "--event cycles", "use --event cpu-clock, the default",
-		    "%s", err.text);
+		    "%s",
+		    r == -EACCES || r == -EPERM ? err.text : "there is no hardware cycle counter");
 }
 
 static void check_sampling(struct doctor *d)
@@ -90,16 +159,18 @@ static void check_sampling(struct doctor *d)
 
 	if (programs_load(&cfg, NULL, &p, &err) < 0) {
 		say(d, PA_CHECK_FAILED, "BPF programs",
-		    "see the checks above; kernel lockdown and seccomp also forbid it", "%s",
-		    err.text);
+		    "see the checks above; kernel lockdown and seccomp also forbid it", "%.*s",
+		    (int)strcspn(err.text, ";"), err.text); /* what follows leads here */
 		return;
 	}
 	say(d, PA_CHECK_OK, "BPF programs", NULL, "loaded and attached");
+	if (!d->has_cpus)
+		return;
 	if (events_open(PA_EVENT_CPU_CLOCK, 99, programs_sampler_fd(p), &d->online, &e, &err) < 0)
 		say(d, PA_CHECK_FAILED, "sampling", "see the checks above", "%s", err.text);
 	else
-		say(d, PA_CHECK_OK, "sampling", NULL, "%u CPUs, at most %ld Hz", events_nr_cpus(e),
-		    features_max_sample_rate());
+		say(d, PA_CHECK_OK, "sampling", NULL, "%u CPU%s, at most %ld Hz", events_nr_cpus(e),
+		    events_nr_cpus(e) == 1 ? "" : "s", features_max_sample_rate());
 	check_cycles(d, programs_sampler_fd(p));
 }
 
@@ -108,6 +179,8 @@ static void check_sideband(struct doctor *d)
 	_cleanup_(sideband_freep) struct sideband *s = NULL;
 	struct pa_error err = { 0 };
 
+	if (!d->has_cpus)
+		return;
 	if (sideband_open(&d->online, NULL, &s, &err) < 0)
 		say(d, PA_CHECK_FAILED, "process events",
 		    "raise the memory lock limit (ulimit -l) or see the checks above", "%s",
@@ -130,12 +203,15 @@ static int first_file(void *ctx, const struct maps_entry *e)
 }
 
 /* The agent's own first mapped file stands for everybody's. */
-static void check_map_files(struct doctor *d, const struct procfs *proc)
+static void check_map_files(struct doctor *d)
 {
 	struct maps_entry e = { 0 };
-	int r = procfs_maps(proc, getpid(), first_file, &e);
-	_cleanup_(closep) int fd = r < 0 ? r : procfs_open_mapped(proc, getpid(), e.start, e.end);
+	int r = d->has_proc ? procfs_maps(&d->proc, getpid(), first_file, &e) : -ENOENT;
+	_cleanup_(closep) int fd = r < 0 ? r
+					 : procfs_open_mapped(&d->proc, getpid(), e.start, e.end);
 
+	if (!d->has_proc)
+		return;
 	if (fd >= 0)
 		say(d, PA_CHECK_OK, "mapped files", NULL,
 		    "can be read through /proc/PID/map_files");
@@ -164,6 +240,21 @@ static int no_entry(void *ctx, const struct maps_entry *e)
 	return 1;
 }
 
+/* The capability alone does not open everything: security modules and user namespaces have a say. */
+static void say_closed_target(struct doctor *d, const char *subject, const char *comm, int r)
+{
+	bool is_forbidden = privilege_has_cap(CAP_SYS_PTRACE);
+
+	say(d, PA_CHECK_LIMITED, subject,
+	    is_forbidden
+		    ? "allow it where it is forbidden: in a security module (AppArmor, SELinux), "
+		      "or in a user namespace above this one; then profile from there"
+		    : "grant CAP_SYS_PTRACE or run as root",
+	    is_forbidden ? "'%s', its mappings cannot be read although CAP_SYS_PTRACE is there: %s"
+			 : "'%s', its mappings cannot be read: %s",
+	    comm, strerror(-r));
+}
+
 static void check_target(struct doctor *d, const struct procfs *proc, pid_t pid)
 {
 	char subject[32], comm[PROC_COMM_SIZE] = "";
@@ -182,28 +273,30 @@ static void check_target(struct doctor *d, const struct procfs *proc, pid_t pid)
 		say(d, PA_CHECK_LIMITED, subject, "profile with --kernel-stacks",
 		    "'%s' is a kernel thread or is exiting: it has no user stack", comm);
 	else
-		say(d, PA_CHECK_LIMITED, subject, "grant CAP_SYS_PTRACE or run as root",
-		    "'%s', its mappings cannot be read: %s", comm, strerror(-r));
+		say_closed_target(d, subject, comm, r);
+}
+
+static void check_targets(struct doctor *d, const struct pa_options *opts)
+{
+	for (size_t i = 0; opts && d->has_proc && i < opts->nr_pids; i++)
+		check_target(d, &d->proc, opts->pids[i]);
 }
 
 int pa_doctor(const struct pa_options *opts, pa_check_fn fn, void *ctx)
 {
-	struct doctor d = { .fn = fn, .ctx = ctx };
-	struct procfs proc = { .fd = -1 };
-	int r = cpus_read(CPUS_ONLINE_PATH, &d.online);
+	struct doctor d = {
+		.fn = fn, .ctx = ctx, .machine = machine_examine(), .proc = { .fd = -1 }
+	};
 
-	if (r == 0)
-		r = procfs_open("/proc", &proc);
-	if (r < 0)
-		return r;
 	check_kernel(&d);
+	check_cpus(&d);
+	check_proc(&d);
 	check_privileges(&d);
 	check_sampling(&d);
 	check_sideband(&d);
-	check_map_files(&d, &proc);
+	check_map_files(&d);
 	check_kallsyms(&d);
-	for (size_t i = 0; opts && i < opts->nr_pids; i++)
-		check_target(&d, &proc, opts->pids[i]);
-	procfs_close(&proc);
+	check_targets(&d, opts);
+	procfs_close(&d.proc);
 	return d.nr_failed;
 }

@@ -21,7 +21,7 @@
 #define TABLE_MAX_BYTES (256u << 20)
 
 /* /proc must show the PIDs of our own namespace, since that is whose PIDs are used throughout. */
-static int check_proc(struct pa_error *err)
+int session_check_proc(struct pa_error *err)
 {
 	char self[32];
 	ssize_t n = readlink("/proc/self", self, sizeof(self) - 1);
@@ -136,7 +136,7 @@ static int new_capture(struct pa_session *s)
 
 static int prepare(struct pa_session *s, const struct pa_options *opts, struct pa_error *err)
 {
-	int r = check_proc(err);
+	int r = session_check_proc(err);
 
 	if (r == 0)
 		r = settings_init(&s->settings, opts, err);

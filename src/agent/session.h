@@ -61,6 +61,9 @@ struct pa_session {
 	struct pa_progress progress;
 };
 
+/* session.c: whether /proc is there and shows our own PID namespace. */
+int session_check_proc(struct pa_error *err);
+
 /* loop.c: the thread's life. */
 void *session_thread(void *session);
 

@@ -73,11 +73,14 @@ static void find_entry(struct unwind_file *f, const struct elf_image *img)
 /* A goroutine returns to goexit; a thread of the runtime begins in mstart or rt0_go. */
 static int find_go_root(void *ctx, const struct elf_symbol *sym)
 {
-	static const char *const names[] = { "runtime.goexit", "runtime.mstart", "runtime.rt0_go",
-					     "_rt0_amd64", "_rt0_arm64" };
+	static const char *const names[] = { "runtime.goexit",   "runtime.mstart",
+					     "runtime.rt0_go",   "_rt0_amd64",
+					     "_rt0_amd64_linux", "_rt0_arm64_linux" };
+	const char *abi = strstr(sym->name, ".abi0"); /* the assembler's form of a name */
+	size_t len = abi ? (size_t)(abi - sym->name) : strlen(sym->name);
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && sym->size; i++)
-		if (strncmp(sym->name, names[i], strlen(names[i])) == 0 && !strchr(sym->name, '-'))
+		if (strlen(names[i]) == len && strncmp(sym->name, names[i], len) == 0)
 			add_root(ctx, sym->addr, sym->addr + sym->size);
 	return 0;
 }

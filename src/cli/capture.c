@@ -26,8 +26,11 @@ struct capture {
 	struct command command;
 	struct pa_session *session; /* owned */
 	char auto_name[TARGET_AUTO_NAME_SIZE];
+	struct progress_meter meter;
 	unsigned int nr_interrupts;
 	int abort_signal; /* the second interrupt; 0: none */
+	bool is_waiting;  /* all is written, and the command still runs */
+	bool has_passed_on;
 };
 
 static int tell(struct capture *c, int r, const char *what)
@@ -116,12 +119,12 @@ static int release_command(struct capture *c)
 	return EXIT_STATUS_FAILED;
 }
 
-/* On a terminal the status line says it better. */
+/* On a terminal the status line says it better, unless the whole machine is not the whole one. */
 static void announce(struct capture *c)
 {
 	char target[TARGET_TEXT_SIZE], duration[DURATION_TEXT_SIZE];
 
-	if (c->console.is_live)
+	if (c->console.is_live && !(c->o->all && target_is_namespaced()))
 		return;
 	target_describe(c->o, c->command.pid, target);
 	if (c->o->duration_ns)
@@ -138,18 +141,38 @@ static void request_stop(struct capture *c)
 	(void)pa_session_request_stop(c->session);
 }
 
+/*
+ * Once all is written, being told to end is meant for what still runs. An interrupt from a terminal
+ * has reached the command without us.
+ */
+static bool pass_on(struct capture *c, int signal_nr)
+{
+	if (!c->is_waiting || c->has_passed_on || signal_nr == SIGINT)
+		return false;
+	c->has_passed_on = true;
+	(void)kill(c->command.pid, signal_nr); /* not yet reaped, so the PID is its own */
+	return true;
+}
+
+static void handle_interrupt(struct capture *c, int signal_nr)
+{
+	if (pass_on(c, signal_nr))
+		return;
+	if (signal_nr == SIGHUP && c->nr_interrupts + c->has_passed_on > 0)
+		return; /* kernel and shell both tell of a terminal that is gone: not a second wish */
+	if (++c->nr_interrupts + c->has_passed_on == 1)
+		request_stop(c);
+	else if (!c->abort_signal)
+		c->abort_signal = signal_nr;
+}
+
 static void handle_signals(struct capture *c)
 {
 	int signal_nr;
 
-	while ((signal_nr = signals_read(&c->signals))) {
-		if (signal_nr == SIGCHLD)
-			continue; /* several children may stand behind one SIGCHLD: see below */
-		if (++c->nr_interrupts == 1)
-			request_stop(c);
-		else if (!c->abort_signal)
-			c->abort_signal = signal_nr;
-	}
+	while ((signal_nr = signals_read(&c->signals)))
+		if (signal_nr != SIGCHLD) /* one may stand for several children: see below */
+			handle_interrupt(c, signal_nr);
 	if (c->command.pid && !c->command.has_ended && command_reap(&c->command))
 		request_stop(c);
 }
@@ -164,8 +187,9 @@ static void show_progress(struct capture *c)
 		return;
 	columns = text_terminal_columns(STDERR_FILENO);
 	pa_session_progress(c->session, &p);
-	console_status(&c->console,
-		       progress_format(&p, c->nr_interrupts > 0, columns ? columns - 1 : 0, text));
+	progress_measure(&c->meter, &p);
+	console_status(&c->console, progress_format(&p, &c->meter, c->nr_interrupts > 0,
+						    columns ? columns - 1 : 0, text));
 }
 
 /* Until everything is written, or aborted. */
@@ -192,6 +216,7 @@ static void wait_for_command(struct capture *c)
 
 	if (!c->command.pid || command_reap(&c->command))
 		return;
+	c->is_waiting = true;
 	console_note(&c->console, "waiting for '%s' (PID %d) to end", c->o->command[0],
 		     (int)c->command.pid);
 	while (!c->command.has_ended && !c->abort_signal) {

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "cli/duration.h"
+#include "cli/text.h"
 
 #define PART_SIZE 64
+#define METER_NS NS_PER_S /* shorter times give a number that jumps */
 
 static void time_part(const struct pa_progress *p, bool is_ending, char part[PART_SIZE])
 {
@@ -39,9 +41,20 @@ static void phase_part(const struct pa_progress *p, bool is_ending, char part[PA
 	}
 }
 
-static double agent_cpu_percent(const struct pa_progress *p)
+void progress_measure(struct progress_meter *m, const struct pa_progress *p)
 {
-	return p->elapsed_ns ? 100.0 * (double)p->agent_cpu_ns / (double)p->elapsed_ns : 0;
+	uint64_t elapsed_ns = p->elapsed_ns - m->mark_elapsed_ns;
+
+	if (m->has_mark && elapsed_ns < METER_NS)
+		return;
+	if (m->has_mark) {
+		m->cpu_percent =
+			100.0 * (double)(p->agent_cpu_ns - m->mark_cpu_ns) / (double)elapsed_ns;
+		m->has_percent = true;
+	}
+	m->has_mark = true;
+	m->mark_elapsed_ns = p->elapsed_ns;
+	m->mark_cpu_ns = p->agent_cpu_ns;
 }
 
 /* Appends ", part" when that fits; all parts are ASCII, a byte is a column. */
@@ -57,18 +70,20 @@ static bool append(char text[PROGRESS_TEXT_SIZE], const char *part, uint32_t max
 	return true;
 }
 
-const char *progress_format(const struct pa_progress *p, bool is_ending, uint32_t max_cols,
-			    char text[PROGRESS_TEXT_SIZE])
+const char *progress_format(const struct pa_progress *p, const struct progress_meter *m,
+			    bool is_ending, uint32_t max_cols, char text[PROGRESS_TEXT_SIZE])
 {
 	char parts[5][PART_SIZE];
 	/* elapsed_ns stands still afterwards, so a share of it would mean nothing */
-	size_t nr_parts = p->phase == PA_PHASE_SAMPLING ? 5 : 4;
+	size_t nr_parts = p->phase == PA_PHASE_SAMPLING && m->has_percent ? 5 : 4;
 
 	phase_part(p, is_ending, parts[0]);
-	(void)snprintf(parts[1], PART_SIZE, "%" PRIu64 " samples", p->nr_samples);
-	(void)snprintf(parts[2], PART_SIZE, "%" PRIu64 " stacks", p->nr_stacks);
+	(void)snprintf(parts[1], PART_SIZE, "%" PRIu64 " sample%s", p->nr_samples,
+		       text_plural(p->nr_samples));
+	(void)snprintf(parts[2], PART_SIZE, "%" PRIu64 " stack%s", p->nr_stacks,
+		       text_plural(p->nr_stacks));
 	(void)snprintf(parts[3], PART_SIZE, "%" PRIu64 " lost", p->nr_lost);
-	(void)snprintf(parts[4], PART_SIZE, "agent %.1f%% CPU", agent_cpu_percent(p));
+	(void)snprintf(parts[4], PART_SIZE, "agent %.1f%% CPU", m->cpu_percent);
 
 	text[0] = '\0';
 	for (size_t i = 0; i < nr_parts; i++)

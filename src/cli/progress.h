@@ -8,11 +8,22 @@
 #define PROGRESS_TEXT_SIZE 256
 #define PROGRESS_INTERVAL_MS 200
 
+/* What the agent costs now, not since it began: setting up takes more CPU time than sampling does. */
+struct progress_meter {
+	bool has_mark;
+	bool has_percent;
+	uint64_t mark_elapsed_ns, mark_cpu_ns;
+	double cpu_percent; /* of one CPU, over the last whole second */
+};
+
+/* Takes note of p; with every update. */
+void progress_measure(struct progress_meter *m, const struct pa_progress *p);
+
 /*
  * Fits max_cols columns by leaving out whole numbers, the least telling ones first. is_ending:
  * the capture was asked to end. Returns text.
  */
-const char *progress_format(const struct pa_progress *p, bool is_ending, uint32_t max_cols,
-			    char text[PROGRESS_TEXT_SIZE]);
+const char *progress_format(const struct pa_progress *p, const struct progress_meter *m,
+			    bool is_ending, uint32_t max_cols, char text[PROGRESS_TEXT_SIZE]);
 
 #endif

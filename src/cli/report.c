@@ -71,19 +71,22 @@ static bool has_cpu_clock(const struct pa_summary *s)
 	return !strcmp(s->event, "cpu-clock");
 }
 
+/* Of no ticks there are no shares. */
 static void print_load(const struct pa_summary *s, const struct report_options *opts, FILE *out)
 {
 	char duration[DURATION_TEXT_SIZE];
 	double share = text_percent(s->samples, s->ticks_due);
 
+	if (!s->ticks_due)
+		return;
 	duration_format(s->duration_ns, duration);
 	if (!has_cpu_clock(s)) /* cycles stand still on an idle CPU: they say nothing of how idle */
 		line(opts, out, "CPUs", "%u, %s, one sample each 1/%u s by %s", s->nr_cpus,
 		     duration, s->sample_rate_hz, s->event);
 	else
-		line(opts, out, "CPUs", "%.1f%% busy (%u CPUs, %s at %u Hz)",
-		     text_percent(s->ticks_due - s->ticks_idle, s->ticks_due), s->nr_cpus, duration,
-		     s->sample_rate_hz);
+		line(opts, out, "CPUs", "%.1f%% busy (%u CPU%s, %s at %u Hz)",
+		     text_percent(s->ticks_due - s->ticks_idle, s->ticks_due), s->nr_cpus,
+		     text_plural(s->nr_cpus), duration, s->sample_rate_hz);
 	if (opts->is_system_wide)
 		return;
 	if (has_cpu_clock(s))
@@ -98,8 +101,13 @@ static void print_load(const struct pa_summary *s, const struct report_options *
 static void print_no_samples(const struct pa_summary *s, const struct report_options *opts,
 			     FILE *out)
 {
-	if (s->ticks_lost)
-		line(opts, out, "samples", "none: all %" PRIu64 " were lost", s->ticks_lost);
+	char duration[DURATION_TEXT_SIZE];
+
+	if (!s->ticks_due)
+		line(opts, out, "samples", "none: no tick at %u Hz was due within %s",
+		     s->sample_rate_hz, duration_format(s->duration_ns, duration));
+	else if (s->ticks_lost == s->ticks_due)
+		line(opts, out, "samples", "none: all ticks were lost");
 	else if (opts->is_system_wide)
 		line(opts, out, "samples", "none: the machine was idle whenever it was looked at");
 	else
@@ -180,8 +188,9 @@ static void print_stacks(const struct pa_summary *s, const struct report_options
 	const struct pa_count *stop = NULL;
 	size_t nr = opts->is_verbose ? s->nr_stops : NR_STOPS;
 
-	line(opts, out, "samples", "%" PRIu64 " in %" PRIu64 " stacks of %" PRIu64 " process%s",
-	     s->samples, s->nr_stacks, s->nr_processes, s->nr_processes == 1 ? "" : "es");
+	line(opts, out, "samples", "%" PRIu64 " in %" PRIu64 " stack%s of %" PRIu64 " process%s",
+	     s->samples, s->nr_stacks, text_plural(s->nr_stacks), s->nr_processes,
+	     s->nr_processes == 1 ? "" : "es");
 	line(opts, out, "stacks", "%.1f%% complete", text_percent(s->stacks_complete, s->samples));
 	for (size_t i = 0; i < nr && (stop = next_stop(s, stop)); i++)
 		line(opts, out, "", "%.1f%% %s", text_percent(stop->count, s->samples), stop->text);
@@ -192,13 +201,15 @@ static void print_names(const struct pa_summary *s, const struct report_options 
 	size_t nr = min_size(s->nr_unnamed, opts->is_verbose ? s->nr_unnamed : NR_UNNAMED);
 
 	if (s->nr_locations)
-		line(opts, out, "names", "%.1f%% of %" PRIu64 " addresses have one",
-		     text_percent(s->nr_locations_named, s->nr_locations), s->nr_locations);
+		line(opts, out, "names", "%.1f%% of %" PRIu64 " address%s",
+		     text_percent(s->nr_locations_named, s->nr_locations), s->nr_locations,
+		     s->nr_locations == 1 ? " has one" : "es have one");
 	for (size_t i = 0; i < nr; i++) {
 		const struct pa_unnamed_stat *u = &s->unnamed[i];
 
-		line(opts, out, "", "%s: %" PRIu64 " samples (%.1f%%) without a name: %s", u->file,
-		     u->nr_samples, text_percent(u->nr_samples, s->samples), u->why);
+		line(opts, out, "", "%s: %" PRIu64 " sample%s (%.1f%%) without a name: %s", u->file,
+		     u->nr_samples, text_plural(u->nr_samples),
+		     text_percent(u->nr_samples, s->samples), u->why);
 		if (u->cure && *u->cure) /* never cut: a cure is there to be followed */
 			line(&(struct report_options){ .max_cols = TEXT_NO_LIMIT }, out, "",
 			     "  fix: %s", u->cure);
@@ -224,17 +235,17 @@ static void print_losses(const struct pa_summary *s, const struct report_options
 		line(opts, out, "lost", "nothing was lost");
 	for (size_t i = 0; i < s->nr_losses; i++)
 		if (s->losses[i].count)
-			line(opts, out, "lost", "%" PRIu64 " ticks (%.2f%%): %s",
-			     s->losses[i].count, text_percent(s->losses[i].count, s->ticks_due),
-			     s->losses[i].text);
+			line(opts, out, "lost", "%" PRIu64 " tick%s (%.2f%%): %s",
+			     s->losses[i].count, text_plural(s->losses[i].count),
+			     text_percent(s->losses[i].count, s->ticks_due), s->losses[i].text);
 	if (s->sideband_lost)
-		line(opts, out, "lost", "%" PRIu64 " records about processes and mappings",
-		     s->sideband_lost);
+		line(opts, out, "lost", "%" PRIu64 " record%s about processes and mappings",
+		     s->sideband_lost, text_plural(s->sideband_lost));
 	line(opts, out, "ticks",
 	     "%" PRIu64 " due = %" PRIu64 " idle + %" PRIu64 " other + %" PRIu64
-	     " outside + %" PRIu64 " samples + %" PRIu64 " lost",
+	     " outside + %" PRIu64 " sample%s + %" PRIu64 " lost",
 	     s->ticks_due, s->ticks_idle, s->ticks_other, s->ticks_outside, s->samples,
-	     s->ticks_lost);
+	     text_plural(s->samples), s->ticks_lost);
 	if (sum != s->ticks_due)
 		line(opts, out, "", "these do not add up, which is a bug in perf-agent; report it");
 }

@@ -2,6 +2,7 @@
 #include "cli/rules.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/optparse.h"
 
@@ -85,6 +86,15 @@ static int check_outputs(const struct options *o)
 	return 0;
 }
 
+/* Compressed bytes would do to a terminal whatever they happen to say. */
+static int check_terminal(const struct options *o)
+{
+	if (!o->profile_output || strcmp(o->profile_output, "-") != 0 || !isatty(STDOUT_FILENO))
+		return 0;
+	return usage_error("--profile-output", "standard output is a terminal, and a profile is "
+					       "no text; redirect it (>FILE, |) or give a file");
+}
+
 int rules_check(const struct options *o)
 {
 	int r = check_target(o);
@@ -97,6 +107,8 @@ int rules_check(const struct options *o)
 		r = check_follow(o);
 	if (r == 0)
 		r = check_outputs(o);
+	if (r == 0)
+		r = check_terminal(o);
 	if (r == 0 && o->quiet && o->verbosity)
 		r = usage_error("--quiet and --verbose", "mutually exclusive; give one of them");
 	return r;

@@ -14,7 +14,7 @@ int signals_init(struct signals *s)
 	if (pthread_sigmask(SIG_SETMASK, NULL, &s->mask) != 0)
 		return -EINVAL;
 	if (sigaction(SIGPIPE, &ignore, &s->pipe) < 0 ||
-	    sigaction(SIGCHLD, &standard, &s->child) < 0)
+	    sigaction(SIGCHLD, &standard, &s->child) < 0 || sigaction(SIGHUP, NULL, &s->hangup) < 0)
 		return -errno;
 	return 0;
 }
@@ -27,6 +27,8 @@ int signals_block(struct signals *s)
 	(void)sigaddset(&set, SIGINT);
 	(void)sigaddset(&set, SIGTERM);
 	(void)sigaddset(&set, SIGCHLD);
+	if (s->hangup.sa_handler != SIG_IGN)
+		(void)sigaddset(&set, SIGHUP);
 	if (pthread_sigmask(SIG_BLOCK, &set, NULL) != 0)
 		return -EINVAL;
 	s->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -6,9 +6,9 @@
 #include <signal.h>
 
 struct signals {
-	int fd;        /* a signalfd for SIGINT, SIGTERM and SIGCHLD; -1 before signals_block() */
-	sigset_t mask; /* as inherited */
-	struct sigaction pipe, child; /* dispositions as inherited */
+	int fd; /* a signalfd for SIGINT, SIGTERM, SIGHUP and SIGCHLD; -1 before signals_block() */
+	sigset_t mask;                        /* as inherited */
+	struct sigaction pipe, child, hangup; /* dispositions as inherited */
 };
 
 /*
@@ -18,8 +18,9 @@ struct signals {
 int signals_init(struct signals *s);
 
 /*
- * From here on SIGINT, SIGTERM and SIGCHLD arrive at s->fd only. Until then an interrupt simply
- * ends the agent, as it should while nothing is captured and an output may wait for its reader.
+ * From here on SIGINT, SIGTERM, SIGCHLD and, unless it was ignored at start (nohup), SIGHUP arrive
+ * at s->fd only. Until then an interrupt simply ends the agent, as it should while nothing is
+ * captured and an output may wait for its reader.
  */
 int signals_block(struct signals *s);
 

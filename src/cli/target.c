@@ -3,12 +3,21 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/scope.h"
 #include "cli/text.h"
 
-#define COMM_SIZE 64 /* kernel threads have longer ones than TASK_COMM_LEN */
+#define PIDNS_INIT_INUM 0xEFFFFFFCu /* include/linux/proc_ns.h: PROC_PID_INIT_INO */
+#define COMM_SIZE 64                /* kernel threads have longer ones than TASK_COMM_LEN */
+
+bool target_is_namespaced(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino != PIDNS_INIT_INUM;
+}
 
 static void read_comm(pid_t pid, char comm[COMM_SIZE])
 {
@@ -32,7 +41,9 @@ const char *target_describe(const struct options *o, pid_t command_pid, char tex
 		(void)snprintf(text, TARGET_TEXT_SIZE, "'%.200s' (PID %d)", o->command[0],
 			       (int)command_pid);
 	} else if (o->all) {
-		(void)snprintf(text, TARGET_TEXT_SIZE, "all processes");
+		(void)snprintf(text, TARGET_TEXT_SIZE, "%s",
+			       target_is_namespaced() ? "the processes of this PID namespace"
+						      : "all processes");
 	} else if (o->nr_pids > 1) {
 		(void)snprintf(text, TARGET_TEXT_SIZE, "%zu processes", o->nr_pids);
 	} else {

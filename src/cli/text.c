@@ -104,6 +104,11 @@ double text_percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
+const char *text_plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 const char *text_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -25,6 +25,9 @@ const char *text_size(uint64_t size_bytes, char text[TEXT_SIZE_SIZE]);
 /* part of whole in percent; 0 when there is no whole. */
 double text_percent(uint64_t part, uint64_t whole);
 
+/* What a word gets behind n: "s" unless that is 1. */
+const char *text_plural(uint64_t n);
+
 /* The part of a path after its last '/'. */
 const char *text_base_name(const char *path);
 

@@ -25,6 +25,9 @@ trap 'rm -rf "$dir"' EXIT
 unset SUDO_UID SUDO_GID
 nr=0
 failed=0
+# what -a means here
+whole='all processes'
+[ "$(stat -L -c %i /proc/self/ns/pid)" = 4026531836 ] || whole='the processes of this PID namespace'
 
 # ok STATUS WHAT: one line of TAP; what the program printed is shown where it failed.
 ok() {
@@ -284,7 +287,13 @@ test_messages() {
 	says '8000 due = 6000 idle \+ 1000 other \+ 0 outside \+ 1000 samples \+ 0 lost'
 	says_not 'elapsed|naming'
 	status 0 --profile -a -d 90
-	says 'profiling all processes for 1m30s at 99 Hz'
+	says "profiling $whole for 1m30s at 99 Hz"
+	if unshare -p -f true 2>/dev/null; then
+		unshare -p -f "$agent" --profile -a -d 1 2>err
+		says 'profiling the processes of this PID namespace for 1s'
+	else
+		skip "-a in a PID namespace says that it is no more than that" "needs a new PID namespace"
+	fi
 	status 0 --profile -p 1,$$
 	says 'profiling 2 processes for 10s'
 	status 0 -- true
@@ -446,6 +455,65 @@ test_signals() {
 	ok $? "readers that have gone away do not keep the file from being written"
 }
 
+# A terminal that is gone. Kernel and shell both tell of it, so that the second is no second wish.
+test_hangup() {
+	if grep -Eq '^SigIgn:.*[13579bdf]$' /proc/self/status; then
+		skip "SIGHUP ends the capture early" "SIGHUP is ignored here, as under nohup"
+		return
+	fi
+	rm -f s.pb.gz
+	FAKE_WRITING_MS=500 FAKE_DURATION_MS=60000 start --profile -a -o s.pb.gz
+	while kill -HUP $pid 2>/dev/null && [ ! -s s.pb.gz ]; do
+		sleep 0.05
+	done
+	ended 0 "SIGHUP ends the capture early, however often it comes"
+	[ -s s.pb.gz ]
+	ok $? "... and writes"
+	rm -f s.pb.gz
+	: >err
+	(
+		trap '' HUP
+		FAKE_WRITING_MS=500 FAKE_DURATION_MS=60000 exec "$agent" --profile -a -o s.pb.gz >out 2>err
+	) &
+	pid=$!
+	wait_for err
+	kill -HUP $pid
+	kill -TERM $pid # had SIGHUP counted, this would be the second and abort
+	ended 0 "SIGHUP is ignored where it was at start, as under nohup"
+	[ -s s.pb.gz ]
+	ok $? "... and SIGTERM is the first that counts"
+}
+
+# wait_for_line PATTERN: until stderr has it.
+wait_for_line() {
+	i=0
+	while ! grep -q "$1" err && [ $i -lt 200 ]; do
+		sleep 0.05
+		i=$((i + 1))
+	done
+}
+
+# A command that outlives its capture, and what the agent is told meanwhile.
+# shellcheck disable=SC2016 # the command's own shell expands it
+test_signals_while_waiting() {
+	rm -f started
+	FAKE_DURATION_MS=1 start -d 1s -- sh -c \
+		'trap "exit 9" TERM; echo go >started; for i in $(seq 500); do sleep 0.02; done'
+	wait_for started
+	wait_for_line 'waiting for'
+	kill -TERM $pid
+	ended 9 "SIGTERM after the capture goes to the command"
+	rm -f started told
+	FAKE_DURATION_MS=1 start -d 1s -- sh -c \
+		'trap "echo yes >told" TERM; echo go >started; for i in $(seq 500); do sleep 0.02; done'
+	wait_for started
+	wait_for_line 'waiting for'
+	kill -TERM $pid
+	wait_for told
+	kill -TERM $pid
+	ended 143 "... and a second one does not wait for it"
+}
+
 test_closed_descriptors() {
 	"$agent" --profile -a -o c.pb.gz --json=c.json <&- >&- 2>&-
 	ok $? "closed standard descriptors do no harm"
@@ -477,11 +545,19 @@ test_terminal() {
 	tr '\r' '\n' <typescript >lines
 	grep -q '^1.5s / 10s, 1234 samples, 56 stacks, 0 lost' lines
 	ok $? "a terminal shows progress"
-	! grep -q profiling lines
+	! grep -q 'profiling all processes' lines
 	ok $? "... and no line at the start"
 	# paths and cures are left whole, to be copied
 	! awk 'length > 60' lines | grep -Evq '^wrote|fix: |^Script'
 	ok $? "... nothing is wider than the terminal"
+	FAKE_OPTIONS=untouched script -qec "'$agent' --profile -a -o -" typescript </dev/null >out 2>err
+	[ $? -eq 2 ] && grep -q 'output: standard output is a terminal.*redirect it.*or give a file' typescript
+	ok $? "a profile does not go to a terminal"
+	[ ! -e untouched ]
+	ok $? "... which is found before anything is attached"
+	script -qec "'$agent' -q --profile -a -o - | cat" typescript </dev/null >out 2>err
+	grep -q 'a profile' typescript
+	ok $? "... but through a pipe it does"
 	FAKE_DURATION_MS=300 script -qec "'$agent' -q --profile -a" typescript </dev/null >out 2>err
 	! grep -q samples typescript
 	ok $? "... -q shows none"
@@ -528,6 +604,8 @@ if [ -n "$fake" ]; then
 	test_json
 	test_command
 	test_signals
+	test_hangup
+	test_signals_while_waiting
 	test_closed_descriptors
 	test_terminal
 fi

@@ -43,6 +43,7 @@ ok(adds_up(run.summary) and run.summary["ticks_outside"] > 50,
 run = inside(tmp, f"{SPIN} >/dev/null & pid=$!; {capture(tmp, '-a')}; s=$?; kill $pid; exit $s")
 p = run.profile
 ok(run.status == 0 and adds_up(run.summary), "-a inside a namespace adds up")
+ok("profiling the processes of this PID namespace" in run.stderr, "it says that it sees no more than that")
 ok(p.total() > 100 and all(s.labels["pid"] < 100 for s in p.samples), "tasks outside are left out")
 ok(run.summary["ticks_outside"] > 50, f"and counted: {run.summary['ticks_outside']}")
 end(outer)

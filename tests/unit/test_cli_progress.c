@@ -20,12 +20,14 @@ static struct pa_progress sample(void)
 	};
 }
 
+static const struct progress_meter one_percent = { .has_percent = true, .cpu_percent = 1 };
+
 static void check(const struct pa_progress *p, bool is_ending, uint32_t max_cols,
 		  const char *expected, const char *what)
 {
 	char text[PROGRESS_TEXT_SIZE];
 
-	progress_format(p, is_ending, max_cols, text);
+	progress_format(p, &one_percent, is_ending, max_cols, text);
 	if (!ok(!strcmp(text, expected), "%s", what))
 		printf("# '%s'\n# '%s'\n", text, expected);
 }
@@ -38,8 +40,49 @@ static void test_widths_never_overflow(void)
 
 	p.nr_samples = p.nr_stacks = p.nr_lost = p.elapsed_ns = p.duration_ns = UINT64_MAX;
 	for (uint32_t cols = 0; cols < 300; cols++)
-		fits = fits && strlen(progress_format(&p, false, cols, text)) <= cols;
+		fits = fits && strlen(progress_format(&p, &one_percent, false, cols, text)) <= cols;
 	ok(fits, "the largest numbers fit every width");
+}
+
+static bool shows(const struct pa_progress *p, const struct progress_meter *m, const char *part)
+{
+	char text[PROGRESS_TEXT_SIZE];
+
+	return strstr(progress_format(p, m, false, 200, text), part) != NULL;
+}
+
+static void test_meter(void)
+{
+	struct pa_progress p = sample();
+	struct progress_meter m = { 0 };
+
+	p.elapsed_ns = 1000;
+	p.agent_cpu_ns = S / 5; /* setting up */
+	progress_measure(&m, &p);
+	ok(!shows(&p, &m, "CPU"), "what setting up cost is no share of the first moment");
+	p.elapsed_ns += S / 2;
+	progress_measure(&m, &p);
+	ok(!shows(&p, &m, "CPU"), "the first second shows none");
+	p.elapsed_ns += S / 2;
+	p.agent_cpu_ns += S / 50;
+	progress_measure(&m, &p);
+	ok(shows(&p, &m, "agent 2.0% CPU"), "then the share of the last second is shown");
+	p.elapsed_ns += S / 2;
+	p.agent_cpu_ns += S / 4;
+	progress_measure(&m, &p);
+	ok(shows(&p, &m, "agent 2.0% CPU"), "... for a second");
+	p.elapsed_ns += S / 2;
+	progress_measure(&m, &p);
+	ok(shows(&p, &m, "agent 25.0% CPU"), "... and then that of the next");
+}
+
+static void test_plurals(void)
+{
+	struct pa_progress p = sample();
+
+	p.nr_samples = p.nr_stacks = 1;
+	check(&p, false, 80, "3.2s / 10s, 1 sample, 1 stack, 7 lost, agent 1.0% CPU",
+	      "one sample is one");
 }
 
 int main(void)
@@ -60,5 +103,7 @@ int main(void)
 	p.phase = PA_PHASE_WRITING;
 	check(&p, false, 80, "writing, 1234 samples, 56 stacks, 7 lost", "writing is shown");
 	test_widths_never_overflow();
+	test_meter();
+	test_plurals();
 	return tap_done();
 }

@@ -156,7 +156,30 @@ static void test_cases(void)
 	has(&s, "none: the target never ran", "no samples are explained");
 	has_not(&s, "nan", "no samples divide nothing by nothing");
 	s.ticks_due = s.ticks_idle = s.ticks_other = s.duration_ns = 0;
+	s.event = "cpu-clock";
 	has_not(&s, "nan", "no ticks divide nothing by nothing");
+	has_not(&s, "busy", "no ticks say nothing of busy CPUs");
+	has_not(&s, "of the CPU time", "… nor of the target");
+	has(&s, "none: no tick at 99 Hz was due", "… and explain that there are no samples");
+}
+
+static void test_one_of_each(void)
+{
+	struct pa_summary s = sample();
+	struct pa_unnamed_stat one = unnamed[0];
+
+	one.nr_samples = 1;
+	s.unnamed = &one;
+	losses[0].count = s.ticks_lost = s.sideband_lost = 1;
+	s.samples = s.nr_stacks = s.nr_cpus = s.nr_locations = s.nr_locations_named = 1;
+	s.ticks_due = s.ticks_idle + s.ticks_other + 2;
+	has(&s, "busy (1 CPU,", "one CPU is one");
+	has(&s, "1 in 1 stack of 1 process\n", "one stack is one");
+	has(&s, "of 1 address has one\n", "one address is one");
+	has(&s, ": 1 sample (", "one sample without a name is one");
+	has(&s, "1 tick (", "one lost tick is one");
+	has(&s, "1 record about", "one lost record is one");
+	has(&s, "+ 1 sample + 1 lost", "one sample of the account is one");
 }
 
 static void test_hostile_names(void)
@@ -197,6 +220,7 @@ int main(void)
 	test_numbers();
 	test_losses();
 	test_cases();
+	test_one_of_each();
 	test_hostile_names();
 	test_width(200);
 	test_width(80);

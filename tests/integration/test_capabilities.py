@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program is one file: a copy runs anywhere, and with file capabilities anybody's does what root's
+does."""
+import os
+import pwd
+import shutil
+import subprocess
+
+from harness import AGENT, PROGS, adds_up, agent_until, done, end, need_root, note, ok, skip, workdir
+
+CAPS = "cap_bpf,cap_perfmon,cap_sys_ptrace,cap_checkpoint_restore,cap_dac_read_search,cap_syslog"
+NR_CAPS = (39, 38, 19, 40, 2, 34)
+
+
+def why_not(copy):
+    """Why file capabilities cannot be tried here; None: they can."""
+    for tool in ("setcap", "setpriv"):
+        if not shutil.which(tool, path=os.environ["PATH"] + ":/usr/sbin:/sbin"):
+            return f"needs {tool}"
+    if os.statvfs(copy).f_flag & os.ST_NOSUID:
+        return "the temporary directory is mounted nosuid: the kernel ignores file capabilities there"
+    with open("/proc/self/status") as f:
+        status = dict(line.split(":\t", 1) for line in f if ":\t" in line)
+    if status["NoNewPrivs"].strip() != "0":
+        return "no_new_privs is set: the kernel ignores file capabilities"
+    bound = int(status["CapBnd"], 16)
+    if not all(bound >> nr & 1 for nr in NR_CAPS):
+        return "not all of the capabilities are in the bounding set"
+    r = subprocess.run(["setcap", CAPS + "+ep", copy], capture_output=True, text=True,
+                       env={**os.environ, "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"})
+    return f"setcap: {r.stderr.strip()}" if r.returncode else None
+
+
+def as_nobody(user):
+    return ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
+
+
+def started(spin, *before):
+    p = subprocess.Popen([*before, spin, "60"], stdout=subprocess.PIPE, text=True)
+    p.stdout.readline()  # it runs: setpriv has become it
+    return p
+
+
+def profiles(tmp, copy, user, target, whose):
+    run = agent_until(50, tmp, "--pid", target.pid, "-F", 499, seconds=1, agent=copy, before=as_nobody(user))
+    note(run.stderr)
+    ok(run.status == 0 and run.profile and adds_up(run.summary), f"profiles a process of {whose}")
+    named = sum(s.count for s in run.profile.samples if "spin_inner" in s.names()) if run.profile else 0
+    ok(run.profile and named > 0.9 * run.profile.total(), "... with its functions named")
+    end(target)
+
+
+need_root()
+tmp = workdir()
+user = pwd.getpwnam("nobody")
+copy, spin = os.path.join(tmp, "a copy"), os.path.join(tmp, "spin")
+for source, to in ((AGENT, copy), (os.path.join(PROGS, "spin"), spin)):
+    shutil.copy(source, to)  # where nobody may come
+    os.chmod(to, 0o755)
+os.chown(tmp, user.pw_uid, user.pw_gid)
+r = subprocess.run([copy, "--version"], capture_output=True, text=True, cwd="/")
+ok(r.returncode == 0 and r.stdout.startswith("perf-agent "), "a copy of the program runs")
+
+r = subprocess.run([*as_nobody(user), copy, "doctor"], capture_output=True, text=True)
+ok(r.returncode == 1 and f"setcap {CAPS}+ep '{copy}'" in r.stdout,
+   "without privileges, doctor gives the setcap line")
+reason = why_not(copy)
+if reason:
+    skip(reason)
+    done()
+r = subprocess.run([*as_nobody(user), copy, "doctor"], capture_output=True, text=True)
+note(r.stdout)
+ok(r.returncode == 0 and "[FAILED]" not in r.stdout, "with file capabilities, doctor finds nothing failed")
+ok(all(f"[ok]      {name.upper()}: " in r.stdout for name in CAPS.split(",")), "... and every capability there")
+profiles(tmp, copy, user, started(spin, *as_nobody(user)), "its own user")
+profiles(tmp, copy, user, started(spin), "root")
+done()

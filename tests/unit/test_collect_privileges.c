@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <linux/capability.h>
+#include <string.h>
+
+#include "collect/features.h"
+#include "collect/privileges.h"
+#include "tap.h"
+
+#define USUAL                                                                                      \
+	"cap_bpf,cap_perfmon,cap_sys_ptrace,cap_checkpoint_restore,cap_dac_read_search,cap_syslog"
+
+static const struct machine usual = { .kernel_version = KERNEL_VERSION_OF(6, 1),
+				      .is_memlock_limited = true };
+
+static bool needs(const struct machine *m, int cap)
+{
+	size_t nr;
+	const struct privilege *p = privileges(&nr);
+
+	for (size_t i = 0; i < nr; i++)
+		if (p[i].cap == cap)
+			return privilege_is_needed(&p[i], m);
+	return false;
+}
+
+static void test_needed(void)
+{
+	struct machine m = usual;
+
+	ok(needs(&m, CAP_BPF), "CAP_BPF is needed everywhere");
+	ok(!needs(&m, CAP_SYS_ADMIN), "CAP_SYS_ADMIN is not, as a rule");
+	m.is_perf_closed = true;
+	ok(needs(&m, CAP_SYS_ADMIN), "... but where perf events are closed");
+	ok(!needs(&m, CAP_SYS_RESOURCE), "CAP_SYS_RESOURCE is not needed since 5.11");
+	m.kernel_version = KERNEL_VERSION_OF(5, 10);
+	ok(needs(&m, CAP_SYS_RESOURCE), "... but before");
+	m.is_memlock_limited = false;
+	ok(!needs(&m, CAP_SYS_RESOURCE), "... where there is a limit to raise");
+}
+
+static void command_is(const struct machine *m, const char *program, const char *expected,
+		       const char *what)
+{
+	struct buf b = BUF_INIT(4096);
+
+	must(privileges_setcap_command(m, program, &b) == 0);
+	if (!ok(b.len == strlen(expected) && !memcmp(b.data, expected, b.len), "%s", what))
+		printf("# '%.*s'\n", (int)b.len, b.data);
+	buf_done(&b);
+}
+
+static void test_command(void)
+{
+	struct machine m = usual;
+
+	command_is(&m, "/usr/bin/perf-agent", "sudo setcap " USUAL "+ep '/usr/bin/perf-agent'",
+		   "the usual capabilities in one command");
+	command_is(&m, "/o'k/$x y", "sudo setcap " USUAL "+ep '/o'\\''k/$x y'",
+		   "the path is one word to a shell");
+	m.is_perf_closed = true;
+	command_is(&m, "x",
+		   "sudo setcap cap_bpf,cap_perfmon,cap_sys_admin,cap_sys_ptrace,"
+		   "cap_checkpoint_restore,cap_dac_read_search,cap_syslog+ep 'x'",
+		   "what else a machine asks for is in it");
+}
+
+static void test_limit(void)
+{
+	struct buf b = BUF_INIT(20);
+
+	ok(privileges_setcap_command(&usual, "x", &b) < 0,
+	   "a buffer that is too small is an error");
+	buf_done(&b);
+}
+
+int main(void)
+{
+	test_needed();
+	test_command();
+	test_limit();
+	return tap_done();
+}
