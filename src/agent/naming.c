@@ -82,20 +82,49 @@ static bool is_about_size(int r)
 	return r == -ENOMEM || r == -E2BIG;
 }
 
+static int open_closed(const struct file *f, struct source *s)
+{
+	if (f->open_error == EMFILE)
+		return open_raw(s, "more files are mapped than may be kept open",
+				"raise the limit of open files (ulimit -n)");
+	return open_raw(s, "the file was gone before it could be opened",
+			"keep it in place, or profile for longer");
+}
+
+static const char *why_unreadable(int r)
+{
+	switch (r) {
+	case -ENOEXEC:
+		return "it is not an ELF file of this machine";
+	case -EBADMSG:
+		return "its ELF headers are damaged";
+	default:
+		return "it could not be read";
+	}
+}
+
 static int open_file(struct capture *c, const struct profile_mapping *m, struct source *s)
 {
 	const struct file *f = filestore_get(c->files, (uint32_t)m->owner);
+	bool is_unchanged;
 	int r;
 
 	if (f->fd < 0)
-		return open_raw(s, "the file was gone before it could be opened",
-				"keep it in place, or profile for longer");
+		return open_closed(f, s);
 	r = elf_image_open_fd(f->fd, &s->image);
+	if (r == 0)
+		r = symbolizer_new_elf(s->image, base_name(f->path), &s->symbolizer);
 	if (is_about_size(r))
 		return r;
-	if (r < 0)
-		return open_raw(s, "it is not an ELF file of this machine", NULL);
-	return symbolizer_new_elf(s->image, base_name(f->path), &s->symbolizer);
+	/* Asked when all is read: half old and half new is as wrong as new. */
+	is_unchanged = file_is_unchanged(f);
+	if (r == 0 && is_unchanged)
+		return 0;
+	source_done(s);
+	if (is_unchanged)
+		return open_raw(s, why_unreadable(r), NULL);
+	return open_raw(s, "the file was changed while it was profiled",
+			"profile again, while it stays as it is");
 }
 
 static int open_vdso(struct source *s)
