@@ -7,6 +7,8 @@
 #include "elf/elf_image.h"
 #include "symbolize/symbolizer.h"
 
+#define NO_MEMORY "out of memory for its symbols"
+
 /* Locations in the order of their mapping; mapping i's are [first[i], first[i + 1]). Those without
  * a mapping come last. */
 struct grouping {
@@ -74,20 +76,55 @@ static int open_raw(struct source *s, const char *why, const char *cure)
 	return symbolizer_new_raw(why, cure, &s->symbolizer);
 }
 
+/* Names that do not fit, in memory or in a limit, cost those names and nothing else. */
+static bool is_about_size(int r)
+{
+	return r == -ENOMEM || r == -E2BIG;
+}
+
+static int open_closed(const struct file *f, struct source *s)
+{
+	if (f->open_error == EMFILE)
+		return open_raw(s, "more files are mapped than may be kept open",
+				"raise the limit of open files (ulimit -n)");
+	return open_raw(s, "the file was gone before it could be opened",
+			"keep it in place, or profile for longer");
+}
+
+static const char *why_unreadable(int r)
+{
+	switch (r) {
+	case -ENOEXEC:
+		return "it is not an ELF file of this machine";
+	case -EBADMSG:
+		return "its ELF headers are damaged";
+	default:
+		return "it could not be read";
+	}
+}
+
 static int open_file(struct capture *c, const struct profile_mapping *m, struct source *s)
 {
 	const struct file *f = filestore_get(c->files, (uint32_t)m->owner);
+	bool is_unchanged;
 	int r;
 
 	if (f->fd < 0)
-		return open_raw(s, "the file was gone before it could be opened",
-				"keep it in place, or profile for longer");
+		return open_closed(f, s);
 	r = elf_image_open_fd(f->fd, &s->image);
-	if (r == -ENOMEM)
+	if (r == 0)
+		r = symbolizer_new_elf(s->image, base_name(f->path), &s->symbolizer);
+	if (is_about_size(r))
 		return r;
-	if (r < 0)
-		return open_raw(s, "it is not an ELF file of this machine", NULL);
-	return symbolizer_new_elf(s->image, base_name(f->path), &s->symbolizer);
+	/* Asked when all is read: half old and half new is as wrong as new. */
+	is_unchanged = file_is_unchanged(f);
+	if (r == 0 && is_unchanged)
+		return 0;
+	source_done(s);
+	if (is_unchanged)
+		return open_raw(s, why_unreadable(r), NULL);
+	return open_raw(s, "the file was changed while it was profiled",
+			"profile again, while it stays as it is");
 }
 
 static int open_vdso(struct source *s)
@@ -106,7 +143,7 @@ static int open_vdso(struct source *s)
 	return r;
 }
 
-static int open_source(struct capture *c, const struct profile_mapping *m, struct source *s)
+static int try_source(struct capture *c, const struct profile_mapping *m, struct source *s)
 {
 	if (!m)
 		return open_raw(s, "the address was in no known mapping", NULL);
@@ -122,6 +159,23 @@ static int open_source(struct capture *c, const struct profile_mapping *m, struc
 		break;
 	}
 	return open_raw(s, "machine code made at run time, which no file describes", NULL);
+}
+
+/* Where there is no memory even for raw names, there is no symbolizer. */
+static void open_instead(struct source *s, int r)
+{
+	source_done(s);
+	(void)open_raw(s, r == -ENOMEM ? NO_MEMORY : "its symbol table is too large", NULL);
+}
+
+static int open_source(struct capture *c, const struct profile_mapping *m, struct source *s)
+{
+	int r = try_source(c, m, s);
+
+	if (!is_about_size(r))
+		return r;
+	open_instead(s, r);
+	return 0;
 }
 
 /* The source's address for a location's: link-time for files, as it is otherwise. */
@@ -170,18 +224,31 @@ static int name_location(struct profile *p, const struct source *s, uint32_t loc
 	return r < 0 ? r : profile_set_lines(p, location, lines, nr, res.is_named);
 }
 
-static int name_group(struct capture *c, const struct grouping *g, const struct source *s,
-		      uint32_t group, const atomic_bool *cancel)
+/* What the source cannot name for want of memory is raw; what even so has no room in the model
+ * stays without any name, which writers show as its address. */
+static int name_somehow(struct capture *c, struct source *s, uint32_t location)
+{
+	int r = s->symbolizer ? name_location(c->profile, s, location) : 0;
+
+	if (!is_about_size(r))
+		return r;
+	open_instead(s, r);
+	r = s->symbolizer ? name_location(c->profile, s, location) : 0;
+	return is_about_size(r) ? 0 : r;
+}
+
+static int name_group(struct capture *c, const struct grouping *g, struct source *s, uint32_t group,
+		      const atomic_bool *cancel)
 {
 	int r = 0;
 
-	c->notes[group].why = s->symbolizer->missing_why;
-	c->notes[group].cure = s->symbolizer->missing_cure;
 	for (uint32_t i = g->first[group]; i < g->first[group + 1] && r == 0; i++) {
 		if (cancel && atomic_load_explicit(cancel, memory_order_relaxed))
 			return -ECANCELED;
-		r = name_location(c->profile, s, g->locations[i]);
+		r = name_somehow(c, s, g->locations[i]);
 	}
+	c->notes[group].why = s->symbolizer ? s->symbolizer->missing_why : NO_MEMORY;
+	c->notes[group].cure = s->symbolizer ? s->symbolizer->missing_cure : NULL;
 	return r;
 }
 

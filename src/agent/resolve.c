@@ -43,7 +43,7 @@ static int probe_file(struct capture *c, const struct file *f, struct file_info 
 		if (r == -ENOMEM)
 			return r;
 		info->is_elf = r == 0;
-		if (r == 0 && !id.len)
+		if (r == 0 && !id.len && file_is_unchanged(f))
 			id = *elf_image_build_id(img);
 	}
 	r = profile_string(c->profile, f->path, &info->path);

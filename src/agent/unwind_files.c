@@ -145,8 +145,14 @@ static void compile_file(struct unwind_files *u, struct unwind_file *f, const st
 	_cleanup_(elf_image_freep) struct elf_image *img = NULL;
 
 	f->state = UNWIND_NONE;
-	if (file->fd >= 0 && elf_image_open_fd(file->fd, &img) == 0)
-		compile_image(u, f, img, file->path);
+	if (file->fd < 0 || elf_image_open_fd(file->fd, &img) < 0)
+		return;
+	compile_image(u, f, img, file->path);
+	/* Asked when all is read: what came of a file that is being written is no table. */
+	if (!file_is_unchanged(file)) {
+		f->state = UNWIND_NONE;
+		log_debug(u->log, "unwind: '%s': it was changed, using frame pointers", file->path);
+	}
 }
 
 static void compile_vdso(struct unwind_files *u)

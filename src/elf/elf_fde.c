@@ -7,9 +7,9 @@
 #include "base/cursor.h"
 #include "elf/elf_internal.h"
 
-#define FDES_MAX (16u << 20)
-#define CIE_READ_BYTES 256 /* header and augmentation; the instructions behind are not wanted */
-#define FDE_READ_BYTES 24  /* length, CIE pointer, and two pointers of up to 8 bytes */
+#define FDES_MAX (4u << 20) /* a browser has a quarter of that; 32 MiB */
+#define CIE_READ_BYTES 256  /* header and augmentation; the instructions behind are not wanted */
+#define FDE_READ_BYTES 24   /* length, CIE pointer, and two pointers of up to 8 bytes */
 #define FDES_MAX_SAME_START 8
 
 /* Pointer encodings (LSB Core 5.0, "DWARF Exception Header Encoding"). */

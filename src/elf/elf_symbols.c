@@ -4,44 +4,34 @@
 #include <elf.h>
 #include <errno.h>
 
-#include "base/buf.h"
 #include "elf/elf_internal.h"
+#include "elf/elf_strings.h"
 
-#define STRTAB_MAX_NAME_BYTES (512u << 20) /* the largest seen, of a browser, is half of that */
 #define CHUNK_SYMBOLS 1024
 
 /* One symbol table with its names. */
 struct table {
 	const struct elf_image *img;
 	const struct elf_section *section;
-	struct buf names;
-	size_t names_end; /* one past the last NUL: a name that begins before it also ends there */
+	struct elf_strings names;
 	elf_symbol_fn fn;
 	void *ctx;
 };
 
 static void table_done(struct table *t)
 {
-	buf_done(&t->names);
+	elf_strings_done(&t->names);
 }
 
 static int table_init(struct table *t, const struct elf_image *img,
 		      const struct elf_section *section)
 {
-	const char *last_nul;
-	int r;
-
-	*t = (struct table){ .img = img, .section = section };
-	t->names = BUF_INIT(STRTAB_MAX_NAME_BYTES);
+	t->img = img;
+	t->section = section;
 	if (section->entsize != sizeof(Elf64_Sym) || (section->flags & SHF_COMPRESSED) ||
 	    section->link >= img->nr_sections || img->sections[section->link].type != SHT_STRTAB)
 		return -EBADMSG;
-	r = elf_image_read_section(img, &img->sections[section->link], &t->names);
-	if (r < 0)
-		return r;
-	last_nul = t->names.len ? memrchr(t->names.data, '\0', t->names.len) : NULL;
-	t->names_end = last_nul ? (size_t)(last_nul - t->names.data) + 1 : 0;
-	return 0;
+	return elf_strings_init(&t->names, img, &img->sections[section->link]);
 }
 
 static bool is_in_code_section(const struct elf_image *img, const Elf64_Sym *sym)
@@ -76,7 +66,7 @@ static bool is_mapping_symbol(const struct elf_image *img, const char *name)
 	       (name[2] == '\0' || name[2] == '.');
 }
 
-static int visit(const struct table *t, const Elf64_Sym *sym)
+static int visit(struct table *t, const Elf64_Sym *sym)
 {
 	struct elf_symbol out = {
 		.addr = sym->st_value,
@@ -85,16 +75,16 @@ static int visit(const struct table *t, const Elf64_Sym *sym)
 		.type = ELF64_ST_TYPE(sym->st_info),
 	};
 
-	if (!is_code(t->img, sym) || sym->st_name >= t->names_end)
+	if (!is_code(t->img, sym))
 		return 0;
-	out.name = t->names.data + sym->st_name;
-	if (out.name[0] == '\0' || is_mapping_symbol(t->img, out.name))
+	out.name = elf_strings_get(&t->names, sym->st_name);
+	if (!out.name || out.name[0] == '\0' || is_mapping_symbol(t->img, out.name))
 		return 0;
 	return t->fn(t->ctx, &out);
 }
 
-/* In chunks: the table of a large binary is never in memory as a whole. */
-static int visit_all(const struct table *t, bool *ret_is_damaged)
+/* In chunks: neither the table of a large binary nor its names are ever in memory as a whole. */
+static int visit_all(struct table *t, bool *ret_is_damaged)
 {
 	Elf64_Sym chunk[CHUNK_SYMBOLS];
 	uint64_t nr = t->section->size / sizeof(*chunk);

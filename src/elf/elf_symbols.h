@@ -12,7 +12,7 @@ struct elf_image;
 struct elf_symbol {
 	uint64_t addr;    /* link-time address */
 	uint64_t size;    /* 0: the file does not say */
-	const char *name; /* valid during the call only; NUL-terminated, not empty */
+	const char *name; /* valid during the call only; NUL-terminated, not empty, cut at 16 KiB */
 	uint8_t bind;     /* STB_* */
 	uint8_t type;     /* STT_FUNC, STT_GNU_IFUNC, or STT_NOTYPE in an executable section */
 };

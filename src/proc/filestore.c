@@ -317,6 +317,13 @@ static bool is_same_stat(const struct file *f, const struct stat *st)
 	       f->mtime_ns == mtime_ns_of(st);
 }
 
+bool file_is_unchanged(const struct file *f)
+{
+	struct stat st;
+
+	return f->fd >= 0 && fstat(f->fd, &st) == 0 && is_same_stat(f, &st);
+}
+
 /* Whether an inode leads to this file: for certain while we hold it open, whatever has been written
  * to it since; once it is closed, the number may have gone to a new file. */
 static bool is_behind(const struct entry *e, const struct stat *st)

@@ -78,6 +78,11 @@ int filestore_tell_build_id(struct filestore *s, uint32_t id, const struct build
 
 /* NULL: no such number. The file stays where it is until filestore_free(). */
 const struct file *filestore_get(const struct filestore *s, uint32_t id);
+
+/* Whether an open file still is what was opened: a target may write to it in place, and then what
+ * is read now says nothing of the code that ran. */
+bool file_is_unchanged(const struct file *f);
+
 uint32_t filestore_nr(const struct filestore *s);
 struct filestore_stats filestore_stats(const struct filestore *s);
 

@@ -13,16 +13,17 @@
 
 #include "base/array.h"
 #include "base/buf.h"
-#include "elf/elf_image.h"
 #include "elf/elf_symbols.h"
 #include "symbolize/symbolize_internal.h"
 
-#define INDEX_MAX_SYMBOLS (16u << 20)
+#define INDEX_MAX_SYMBOLS (4u << 20)               /* a browser has half of that; 64 MiB */
 #define INDEX_MAX_PIECES (2ul * INDEX_MAX_SYMBOLS) /* one ends where a symbol begins or ends */
-#define INDEX_MAX_NAME_BYTES (512u << 20)
-/* Symbols may share one string, so names can be longer than the file. Real files stay below one
- * time their size; a small file must not cost much memory. */
-#define INDEX_NAMES_PER_FILE 4
+#define INDEX_MAX_NAME_BYTES (256u << 20)
+/* Symbols may share one string, and a file may have holes, so its size says nothing of what its
+ * names can cost. Only symbols are certain to take room in it: so many bytes each, on average (C++
+ * with the longest names seen has 250), and some to begin with. */
+#define INDEX_NAME_BYTES_PER_SYMBOL 512u
+#define INDEX_FIRST_NAME_BYTES (1u << 20)
 #define NAME_MAX_BYTES 16384 /* what is longer is cut */
 
 struct symbol {
@@ -68,10 +69,14 @@ static size_t name_bytes(const char *name)
 
 static int add_name(struct builder *b, const struct elf_symbol *sym, uint32_t *ret_name)
 {
+	uint64_t limit = INDEX_FIRST_NAME_BYTES + (uint64_t)b->nr * INDEX_NAME_BYTES_PER_SYMBOL;
 	size_t n = name_bytes(sym->name);
-	int r = buf_reserve(&b->names, n + 2);
 	char *to;
+	int r;
 
+	if (b->names.len + n + 2 > limit)
+		return -E2BIG;
+	r = buf_reserve(&b->names, n + 2);
 	if (r < 0)
 		return r;
 	to = b->names.data + b->names.len;
@@ -241,14 +246,11 @@ static int build_pieces(struct symtab_index *idx, struct builder *b)
 int symtab_index_init(struct symtab_index *idx, const struct elf_image *img,
 		      enum symtab_state *ret_state)
 {
-	uint64_t size = elf_image_size(img);
 	_cleanup_(builder_done) struct builder b = { 0 };
 	int r, found;
 
 	*idx = (struct symtab_index){ 0 };
-	b.names = BUF_INIT(size < INDEX_MAX_NAME_BYTES / INDEX_NAMES_PER_FILE
-				   ? size * INDEX_NAMES_PER_FILE
-				   : INDEX_MAX_NAME_BYTES);
+	b.names = BUF_INIT(INDEX_MAX_NAME_BYTES);
 	found = elf_symbols_each(img, add_symbol, &b);
 	if (found == -ENOMEM)
 		return found;

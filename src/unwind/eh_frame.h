@@ -16,7 +16,7 @@
 
 struct elf_image;
 
-#define CFI_MAX_SECTION_BYTES (512u << 20) /* the largest known are below 64 MiB */
+#define CFI_MAX_SECTION_BYTES (128u << 20) /* the largest known are below 64 MiB */
 #define CFI_MAX_FDES (16u << 20)
 #define CFI_MAX_SPAN_BYTES (2ull << 30) /* of code: the reach of a 32-bit displacement */
 

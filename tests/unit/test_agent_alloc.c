@@ -18,6 +18,7 @@
 
 static char directory[] = "/tmp/perf-agent-test.XXXXXX";
 static char kallsyms_path[64];
+static unsigned long naming_first, naming_last; /* allocations of the last run that were naming's */
 
 /* A kernel of two functions: the real list would take most of the test's time. */
 static void make_kallsyms(void)
@@ -63,8 +64,10 @@ static int whole_capture(struct capture_stats *ret_stats)
 
 	if (r == 0)
 		r = replay_story(c, code, 3);
+	naming_first = nr_allocations + 1;
 	if (r == 0)
 		r = capture_name(c, NULL);
+	naming_last = nr_allocations;
 	if (r == 0)
 		r = write_one(c, &writer_pprof, "a.pb.gz");
 	if (r == 0)
@@ -94,6 +97,24 @@ static bool fails_cleanly(unsigned long n)
 		printf("# allocation %lu: %lu of %lu samples accounted for\n", n,
 		       (unsigned long)accounted, (unsigned long)st.nr_records);
 	return nr_live == 0 && (r < 0 || accounted == st.nr_records);
+}
+
+/* Naming needs four arrays of its own; all that it asks for on behalf of one file or address costs
+ * names only. */
+static void test_naming_keeps_the_profile(void)
+{
+	struct capture_stats st = { 0 };
+	unsigned long first, last, nr_lost = 0;
+
+	must(run(0, &st) == 0);
+	first = naming_first + 4;
+	last = naming_last;
+	for (unsigned long n = first; n <= last; n++)
+		if (run(n, &st) < 0)
+			nr_lost++;
+	ok(first < last && nr_lost == 0,
+	   "%lu of %lu failing allocations while naming cost the profile", nr_lost,
+	   last - first + 1);
 }
 
 static void remove_files(void)
@@ -130,6 +151,7 @@ int main(void)
 		clean = fails_cleanly(n) && clean;
 	ok(clean, "each of %lu failing allocations ends in an error or a counted loss, and no leak",
 	   runs);
+	test_naming_keeps_the_profile();
 	remove_files();
 	return tap_done();
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "elf/elf_symbols.h"
 #include "elf_maker.h"
@@ -10,6 +13,8 @@ enum { TEXT = 1, DATA = 2 }; /* section numbers */
 struct seen {
 	char names[512];
 	struct elf_symbol last;
+	size_t len;     /* of the last name */
+	char first;     /* its first byte */
 	int stop_after; /* 0: never */
 	int nr;
 };
@@ -21,6 +26,8 @@ static int see(void *ctx, const struct elf_symbol *sym)
 
 	snprintf(s->names + n, sizeof(s->names) - n, "%s,", sym->name);
 	s->last = *sym;
+	s->len = strlen(sym->name);
+	s->first = sym->name[0];
 	return ++s->nr == s->stop_after ? 42 : 0;
 }
 
@@ -133,6 +140,78 @@ static void test_broken_names(struct sym_maker *s)
 	maker_done(&m);
 }
 
+static long peak_rss_kib(void)
+{
+	struct rusage ru;
+
+	must(getrusage(RUSAGE_SELF, &ru) == 0);
+	return ru.ru_maxrss;
+}
+
+/* A file of a few KiB, but for a hole in its string table; the last name is behind the hole. */
+static int make_holey_file(struct sym_maker *s, uint64_t hole_bytes)
+{
+	int fd = memfd_create("holey", MFD_CLOEXEC);
+	struct elf_maker m;
+	unsigned int table;
+
+	begin(&m, s);
+	sym_add(s, "near", 0x10, 8, STB_GLOBAL, STT_FUNC, TEXT);
+	sym_add(s, "far", 0x20, 8, STB_GLOBAL, STT_FUNC, TEXT);
+	s->syms[s->nr - 1].st_name = (uint32_t)hole_bytes;
+	table = sym_end(s, &m, SHT_SYMTAB);
+	maker_end(&m);
+	maker_shdr(&m, table - 1)->sh_offset = m.len; /* its strings: moved to the end */
+	maker_shdr(&m, table - 1)->sh_size = hole_bytes + 4;
+	must(fd >= 0 && pwrite(fd, m.bytes, m.len, 0) == (ssize_t)m.len);
+	must(pwrite(fd, s->names, s->names_len, (off_t)m.len) == (ssize_t)s->names_len);
+	must(pwrite(fd, "far", 4, (off_t)(m.len + hole_bytes)) == 4);
+	maker_done(&m);
+	return fd;
+}
+
+static void test_names_are_read_as_needed(struct sym_maker *s)
+{
+	struct seen seen = { 0 };
+	struct elf_image *img;
+	long before_kib, cost_kib;
+	int fd = make_holey_file(s, 500u << 20);
+
+	must(elf_image_open_fd(fd, &img) == 0);
+	before_kib = peak_rss_kib();
+	ok(elf_symbols_each(img, see, &seen) == 0 && strcmp(seen.names, "near,far,") == 0,
+	   "names on both sides of a hole of 500 MiB are found: %s", seen.names);
+	cost_kib = peak_rss_kib() - before_kib;
+	ok(cost_kib < 8192, "which costs %ld KiB of memory", cost_kib);
+	elf_image_free(img);
+	close(fd);
+}
+
+/* Names that lie across the pieces in which the table is read. */
+static void test_names_of_all_lengths(struct sym_maker *s)
+{
+	char name[256];
+	struct seen seen = { 0 };
+	struct elf_maker m;
+	bool same = true;
+
+	begin(&m, s);
+	for (unsigned int i = 1; i < 200; i++) {
+		memset(name, 'a' + i % 26, i);
+		name[i] = '\0';
+		sym_add(s, name, 0x10 * i, 8, STB_GLOBAL, STT_FUNC, TEXT);
+	}
+	sym_end(s, &m, SHT_SYMTAB);
+	maker_end(&m);
+	for (unsigned int i = 1; i < 200; i++) {
+		seen = (struct seen){ .stop_after = (int)i };
+		(void)each(&m, &seen);
+		same = same && seen.len == i && seen.first == 'a' + (char)(i % 26);
+	}
+	ok(same, "199 names in 20 KB are whole");
+	maker_done(&m);
+}
+
 int main(void)
 {
 	struct sym_maker *s = calloc(1, sizeof(*s));
@@ -142,6 +221,8 @@ int main(void)
 	test_both_tables(s);
 	test_no_table(s);
 	test_broken_names(s);
+	test_names_are_read_as_needed(s);
+	test_names_of_all_lengths(s);
 	free(s);
 	return tap_done();
 }

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What code is called when the file it came from is as it was, and when it is not. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <time.h>
+
+#include "agent/unwind_files.h"
+#include "elf_maker.h"
+#include "replay.h"
+
+#define CODE_START 0x10000000ull
+#define FUNC 0x40u /* in the file as in its image */
+
+static char path[] = "/tmp/perf-agent-naming.XXXXXX";
+
+/* One function, and an FDE for it. */
+static void make_elf(struct elf_maker *m, struct sym_maker *s)
+{
+	static const uint32_t eh_frame[] = { 12, 0, 0x78010001, 0x10, 20, 20, FUNC, 0, 0x10, 0, 0 };
+	unsigned int i;
+
+	maker_init(m);
+	memset(s, 0, sizeof(*s));
+	maker_section(m, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, "code", 4);
+	i = maker_section(m, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, eh_frame, sizeof(eh_frame));
+	m->shdrs[i].sh_addr = m->shdrs[i].sh_offset;
+	sym_add(s, "func", FUNC, 0x10, STB_GLOBAL, STT_FUNC, 1);
+	sym_end(s, m, SHT_SYMTAB);
+	maker_segment(m, PT_LOAD, PF_R | PF_X, 0, 0, 4096);
+	maker_end(m);
+}
+
+static void write_file(const void *bytes, size_t n)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	/* Some time ago, so that a later write cannot fall into the same tick of the clock. */
+	const struct timespec old[2] = { { 1000000000, 0 }, { 1000000000, 0 } };
+
+	must(fd >= 0 && write(fd, bytes, n) == (ssize_t)n && futimens(fd, old) == 0);
+	close(fd);
+}
+
+static int map_file(struct capture *c)
+{
+	struct sideband_event e = { .type = SIDEBAND_MMAP,
+				    .time_ns = 20,
+				    .pid = REPLAY_PARENT,
+				    .start = CODE_START,
+				    .end = CODE_START + 4096,
+				    .path = path };
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	long generation = 0;
+	struct stat st;
+
+	must(fd >= 0 && fstat(fd, &st) == 0);
+	(void)ioctl(fd, FS_IOC_GETVERSION, &generation); /* not every file system has them */
+	close(fd);
+	e.major = major(st.st_dev);
+	e.minor = minor(st.st_dev);
+	e.inode = st.st_ino;
+	e.generation = (uint32_t)generation;
+	return capture_event(c, &e);
+}
+
+/* A capture of one sample in the function, not named so far. */
+static struct capture *capture_sample(unsigned int max_fds)
+{
+	struct capture_config cfg = { .proc_root = "/proc",
+				      .kallsyms_path = "/dev/null",
+				      .all = true,
+				      .period_ns = 1000000,
+				      .max_fds = max_fds };
+	uint64_t pc = (CODE_START + FUNC + 4) | PA_PC_EXACT;
+	struct capture *c = NULL;
+
+	must(capture_new(&cfg, NULL, &c) == 0);
+	must(replay_task(c, SIDEBAND_EXEC, 10, REPLAY_PARENT, 0) == 0 && map_file(c) == 0);
+	must(replay_sample(c, 100, REPLAY_PARENT, NULL, 0, &pc, 1, 0, PA_STOP_FP_END) == 0);
+	must(capture_settle(c, true) == 0);
+	must(c->profile->nr_locations == 1 && c->profile->nr_mappings == 1);
+	return c;
+}
+
+/* Names it; whether the outcome is this name, and this reason for a missing one. */
+static bool gives(struct capture *c, const char *name, const char *why)
+{
+	const struct profile *p = c->profile;
+	const char *found, *reason;
+	bool is;
+
+	must(capture_name(c, NULL) == 0 && p->locations[0].nr_lines == 1);
+	found = profile_str(p, p->functions[p->lines[p->locations[0].first_line].function].name);
+	reason = c->notes[0].why ? c->notes[0].why : "";
+	is = strcmp(found, name) == 0 && (!why || strcmp(reason, why) == 0);
+	if (!is)
+		printf("# named '%s', because '%s'\n", found, reason);
+	capture_free(c);
+	return is;
+}
+
+static void test_unchanged(const struct elf_maker *m)
+{
+	struct capture *c;
+
+	write_file(m->bytes, m->len);
+	ok(gives(capture_sample(8), "func", NULL), "a file that stays as it is names its code");
+	c = capture_sample(8);
+	must(chmod(path, 0644) == 0);
+	ok(gives(c, "func", NULL), "a new mode does not change what is in it");
+}
+
+static void test_changed(struct elf_maker *m)
+{
+	static const char why[] = "the file was changed while it was profiled";
+	struct capture *c;
+	int fd;
+
+	write_file(m->bytes, m->len);
+	c = capture_sample(8);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	must(fd >= 0 && pwrite(fd, m->bytes, m->len, 0) == (ssize_t)m->len);
+	close(fd);
+	ok(gives(c, "0x10000044", why), "a file written in place names nothing");
+	write_file(m->bytes, m->len);
+	c = capture_sample(8);
+	must(truncate(path, 100) == 0);
+	ok(gives(c, "0x10000044", why), "nor does one that was cut");
+	write_file(m->bytes, m->len);
+	c = capture_sample(8);
+	must(truncate(path, 0) == 0);
+	ok(gives(c, "0x10000044", why), "nor one that was emptied");
+}
+
+static void test_unreadable(struct elf_maker *m)
+{
+	write_file("#!/bin/sh\n", 10);
+	ok(gives(capture_sample(8), "0x10000044", "it is not an ELF file of this machine"),
+	   "a script is no ELF file");
+	maker_ehdr(m)->e_phentsize = 1;
+	write_file(m->bytes, m->len);
+	ok(gives(capture_sample(8), "0x10000044", "its ELF headers are damaged"),
+	   "a damaged file is called damaged");
+	maker_ehdr(m)->e_phentsize = sizeof(Elf64_Phdr);
+	write_file(m->bytes, m->len);
+	ok(gives(capture_sample(0), "0x10000044", "more files are mapped than may be kept open"),
+	   "a file closed over the limit is not called gone");
+}
+
+/* What an unwind table would be made of; the file is changed in between, or not. */
+static enum unwind_state compiled(const struct elf_maker *m, bool is_changed)
+{
+	struct capture *c;
+	struct mapping map = { .kind = MAPPING_FILE,
+			       .start = CODE_START,
+			       .end = CODE_START + 4096 };
+	struct unwind_files u;
+	enum unwind_state state;
+
+	write_file(m->bytes, m->len);
+	c = capture_sample(8);
+	must(unwind_files_init(&u, c->files, NULL) == 0);
+	if (is_changed)
+		must(utimensat(AT_FDCWD, path, NULL, 0) == 0);
+	state = unwind_files_get(&u, &map, true)->state;
+	unwind_files_done(&u);
+	capture_free(c);
+	return state;
+}
+
+int main(void)
+{
+	struct sym_maker *s = calloc(1, sizeof(*s));
+	int fd = mkstemp(path);
+	struct elf_maker m;
+
+	must(fd >= 0 && s);
+	close(fd);
+	make_elf(&m, s);
+	test_unchanged(&m);
+	test_changed(&m);
+	test_unreadable(&m);
+	ok(compiled(&m, false) == UNWIND_READY, "an unwind table is made of an unchanged file");
+	ok(compiled(&m, true) == UNWIND_NONE, "and none of a changed one");
+	maker_done(&m);
+	unlink(path);
+	free(s);
+	return tap_done();
+}
