@@ -343,6 +343,8 @@ static void settle_queue(struct capture *c, uint64_t until_ns)
 	for (struct queued q; queue_at(c, at, &q) && q.head->time_ns < until_ns; at = q.next)
 		if (q.head->type == PA_RECORD_SAMPLE)
 			settle_sample(c, &q);
+	if (!at)
+		return; /* an empty queue has no bytes to move, not even none */
 	c->queue.len -= at;
 	memmove(c->queue.data, c->queue.data + at, c->queue.len);
 }

@@ -49,6 +49,17 @@ def need_root():
         done()
 
 
+def no_mount_namespace():
+    """Why there can be no mount namespace of our own; empty where there can be one."""
+    r = subprocess.run(["unshare", "-m", "true"], capture_output=True, text=True)
+    if r.returncode == 0:
+        return ""
+    why = r.stderr.strip() or f"unshare -m ends with {r.returncode}"
+    if "root filesystem propagation" in why:
+        why += " (/ is no mount point here, as in a chroot)"
+    return f"needs a mount namespace: {why}"
+
+
 def workdir():
     path = tempfile.mkdtemp(prefix="perf-agent-test.")
     import atexit

@@ -106,7 +106,8 @@ class Frame:
         self.path = profile.str(mapping.filename) if mapping else ""
         self.build_id = profile.str(mapping.build_id) if mapping else ""
         functions = [profile.functions[line.function_id] for line in location.line]
-        self.names = [profile.str(f.name) for f in functions]  # innermost first
+        self.functions = [f.id for f in functions]  # innermost first
+        self.names = [profile.str(f.name) for f in functions]
         self.name = self.names[0] if self.names else ""
         self.system_name = profile.str(functions[0].system_name) if functions else ""
         # A name that is only an address in disguise: 0x…, or file+0x…

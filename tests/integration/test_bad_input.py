@@ -6,7 +6,8 @@ import subprocess
 import threading
 import time
 
-from harness import AGENT, PROGS, done, end, need_root, note, ok, prog, wait_for, workdir
+from harness import AGENT, PROGS, done, end, need_root, no_mount_namespace, note, ok, prog, skip, wait_for
+from harness import workdir
 
 SPIN = os.path.join(PROGS, "spin")
 
@@ -23,12 +24,16 @@ def refuse(tmp, what, args, status, pattern, before=()):
        f"{what}: no file is left")
 
 
-def private_mount(script):
-    """Runs in a mount namespace of its own, so that what it hides is hidden from nobody else."""
-    return ["unshare", "-m", "sh", "-c", script + ' && exec "$@"', "sh"]
+def refuse_mounted(tmp, what, args, status, pattern, script):
+    """In a mount namespace of its own, so that what the script hides is hidden from nobody else."""
+    if no_namespace:
+        skip(f"{what}: {no_namespace}")
+        return
+    refuse(tmp, what, args, status, pattern, ["unshare", "-m", "sh", "-c", script + ' && exec "$@"', "sh"])
 
 
 need_root()
+no_namespace = no_mount_namespace()
 tmp = workdir()
 target = prog("spin", 120)
 O = ["-o", "out.pb.gz"]
@@ -56,16 +61,17 @@ refuse(tmp, "no target", ["--profile", *O], 2, "required")
 refuse(tmp, "two targets", ["--profile", "-a", "--pid", target.pid, *O], 2, "mutually exclusive")
 refuse(tmp, "a directory that is not there", ["--profile", "--pid", target.pid, "-o", "no/such/out.pb.gz"], 1,
        "no/such")
-refuse(tmp, "a read-only file system", ["--profile", "--pid", target.pid, "-o", f"{tmp}/ro/out.pb.gz"], 1,
-       "ro/out.pb.gz.*[Rr]ead-only", private_mount(f"mkdir -p {tmp}/ro && mount -t tmpfs -o ro t {tmp}/ro"))
-refuse(tmp, "a full disk", ["--profile", "--pid", target.pid, "-d", "300ms", "-q", "-o", f"{tmp}/full/out.pb.gz"], 1,
-       "full", private_mount(f"mkdir -p {tmp}/full && mount -t tmpfs -o size=64k t {tmp}/full && "
-                             f"dd if=/dev/zero of={tmp}/full/junk bs=1k count=64 2>/dev/null"))
+refuse_mounted(tmp, "a read-only file system", ["--profile", "--pid", target.pid, "-o", f"{tmp}/ro/out.pb.gz"], 1,
+               "ro/out.pb.gz.*[Rr]ead-only", f"mkdir -p {tmp}/ro && mount -t tmpfs -o ro t {tmp}/ro")
+refuse_mounted(tmp, "a full disk",
+               ["--profile", "--pid", target.pid, "-d", "300ms", "-q", "-o", f"{tmp}/full/out.pb.gz"], 1, "full",
+               f"mkdir -p {tmp}/full && mount -t tmpfs -o size=64k t {tmp}/full && "
+               f"dd if=/dev/zero of={tmp}/full/junk bs=1k count=64 2>/dev/null")
 refuse(tmp, "no privileges", ["--profile", "--pid", target.pid, *O], 1,
        "CAP_BPF.*CAP_PERFMON.*CAP_SYS_PTRACE.*CAP_CHECKPOINT_RESTORE.*CAP_DAC_READ_SEARCH.*CAP_SYSLOG.*(root|sudo)",
        ["setpriv", "--bounding-set=-all", "--inh-caps=-all"])
-refuse(tmp, "a kernel without BTF", ["--profile", "--pid", target.pid, *O], 1, "CONFIG_DEBUG_INFO_BTF",
-       private_mount("mount -t tmpfs t /sys/kernel/btf"))
+refuse_mounted(tmp, "a kernel without BTF", ["--profile", "--pid", target.pid, *O], 1, "CONFIG_DEBUG_INFO_BTF",
+               "mount -t tmpfs t /sys/kernel/btf")
 refuse(tmp, "a foreign /proc", ["--profile", "--pid", target.pid, *O], 1, "namespace.*mount",
        ["unshare", "-p", "-f"])
 refuse(tmp, "no cycle counter", ["--profile", "--pid", target.pid, "--event", "cycles", *O], 1,

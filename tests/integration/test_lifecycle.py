@@ -8,8 +8,8 @@ import signal
 import subprocess
 import time
 
-from harness import AGENT, PROGS, adds_up, agent, agent_until, done, end, finish_agent, need_root, note
-from harness import ok, prog, start_agent, wait_for, workdir
+from harness import AGENT, PROGS, adds_up, agent, agent_until, done, end, finish_agent, need_root
+from harness import no_mount_namespace, note, ok, prog, skip, start_agent, wait_for, workdir
 
 SPIN = os.path.join(PROGS, "spin")
 OWN = ["spin_inner", "spin_outer", "main"]
@@ -203,6 +203,11 @@ def test_files(tmp):
        "a program without a file is named")
     end(target)
 
+
+def test_other_mounts(tmp):
+    if no_mount_namespace():
+        skip(no_mount_namespace())
+        return
     hidden = os.path.join(tmp, "hidden")
     os.mkdir(hidden)
     script = f"mount -t tmpfs t {hidden} && cp {SPIN} {hidden}/inner && exec {hidden}/inner 60"
@@ -264,6 +269,7 @@ def test_machine(tmp):
 
 need_root()
 for test in (test_command, test_children, test_exit, test_signals, test_exec, test_midst_of_exec,
-             test_churn, test_many_threads, test_deep, test_files, test_outputs, test_machine):
+             test_churn, test_many_threads, test_deep, test_files, test_other_mounts,
+             test_outputs, test_machine):
     test(workdir())
 done()

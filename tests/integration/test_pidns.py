@@ -3,8 +3,8 @@
 import os
 import subprocess
 
-from harness import AGENT, PROGS, Run, adds_up, agent, done, end, need_root, note, ok, prog, wait_for
-from harness import workdir
+from harness import AGENT, PROGS, Run, adds_up, agent, done, end, need_root, no_mount_namespace, note, ok
+from harness import prog, skip, wait_for, workdir
 
 SPIN = os.path.join(PROGS, "spin")
 
@@ -26,6 +26,9 @@ def capture(tmp, target, rate=499):
 
 
 need_root()
+if no_mount_namespace():  # for its own /proc
+    skip(no_mount_namespace())
+    done()
 tmp = workdir()
 
 outer = prog("spin", 60)

@@ -4,8 +4,10 @@ each sample must carry the right name, path and build-id, and have its functions
 import functools
 import glob
 import os
+import re
 import signal
 import subprocess
+from collections import Counter, namedtuple
 
 from harness import PROGS, adds_up, done, finish_agent, need_root, note, ok, prog, start_agent, stop
 from harness import wait_for, workdir
@@ -13,16 +15,67 @@ from harness import wait_for, workdir
 COUNT = int(os.environ.get("STORM_COUNT", "2000"))
 PARALLEL = 4
 SHARE = 0.99
+MIN_UNLINKED = 200 * COUNT // 2000
+STORM = os.path.realpath(os.path.join(PROGS, "storm"))
+# What every process runs beside its own program, known by name.
+COMMON = re.compile(r"\[(kernel|vdso)\]|/.*/(ld-linux[^/]*|libc|libpthread)[-.][^/]*")
+
+Life = namedtuple("Life", "exe build_id variant state")
 
 
 def read_truth(path):
-    """pid → list of lives; a PID may come back."""
+    """pid → list of lives; a PID may come back. Samples carry no time in pprof, so one may be of any
+    life of its PID; a stranger gets the PID only after all the others were handed out."""
     truth = {}
     with open(path) as f:
         for line in f:
-            pid, exe, build_id, variant, start, running, end_ns, state = line.split()
-            truth.setdefault(int(pid), []).append((exe, build_id, variant, state))
+            pid, exe, build_id, variant, _, _, _, state = line.split()
+            truth.setdefault(int(pid), []).append(Life(exe, build_id, variant, state))
     return truth
+
+
+def is_own(frame, life, comm):
+    """A frame of what the process runs: until its exec, under its parent's name, the storm itself."""
+    if comm == "storm":
+        return frame.path == STORM
+    return frame.path == life.exe and frame.build_id == life.build_id
+
+
+def is_foreign(frame, life, comm):
+    """Code that this process never had mapped, or a function that its file does not have."""
+    if not frame.path.startswith("/") or is_common(frame):
+        return False
+    if not is_own(frame, life, comm):
+        return True
+    return frame.name.startswith("storm_fn_") and frame.name != f"storm_fn_{life.variant}"
+
+
+def is_common(frame):
+    return COMMON.fullmatch(frame.path) and (frame.build_id or frame.path.startswith("["))
+
+
+def judge(sample, life):
+    """own: with a frame of its own program; common: all in code that every process has; these two are
+    right. wrong: another one's name, file, build-id or function. unplaced: neither."""
+    comm = sample.labels["comm"]
+    if comm not in ("storm", os.path.basename(life.exe)[:15]):
+        return "wrong"
+    if any(is_foreign(f, life, comm) for f in sample.frames):
+        return "wrong"
+    if any(is_own(f, life, comm) for f in sample.frames):
+        return "own"
+    return "common" if sample.frames and all(map(is_common, sample.frames)) else "unplaced"
+
+
+def best(sample, lives):
+    """The life that the sample fits best, with the verdict."""
+    order = ["own", "common", "unplaced", "wrong"]
+    return min(((judge(sample, x), x) for x in lives), key=lambda v: order.index(v[0]))
+
+
+def show(sample):
+    frames = "; ".join(f"{f.path or '?'} {f.build_id[:8]} {f.name}" for f in sample.frames[:6])
+    return f"pid {sample.labels['pid']} {sample.labels['comm']} {sample.labels.get('truncated', '')}: {frames}"
 
 
 @functools.lru_cache(None)
@@ -34,10 +87,19 @@ def has_symbols(path):
     return " .symtab " in out
 
 
+def check(verdicts, what, least):
+    total = sum(verdicts.values())
+    right = verdicts["own"] + verdicts["common"]
+    ok(total >= least, f"{what}: {total} samples")
+    ok(verdicts["wrong"] == 0, f"{what}: {verdicts['wrong']} samples carry something wrong")
+    ok(right >= SHARE * total > 0, f"{what}: {right / max(total, 1):.4f} carry the right name, path and build-id")
+    note(f"{what}: {dict(verdicts)}; {verdicts['own'] / max(total, 1):.4f} have a frame of their own program")
+
+
 need_root()
 tmp = workdir()
 truth_path = os.path.join(tmp, "truth")
-binaries = sorted(x for x in glob.glob(os.path.join(PROGS, "storm_child_*")) if not x.endswith(".p"))
+binaries = sorted(os.path.realpath(x) for x in glob.glob(os.path.join(PROGS, "storm_child_*")) if not x.endswith(".p"))
 ok(len(binaries) >= 20, f"{len(binaries)} different binaries")
 run = start_agent(tmp, "-a", "-F", 999, "-d", "300s")
 wait_for(lambda: any("perf_event" in os.readlink(x) or "bpf" in os.readlink(x)
@@ -52,42 +114,25 @@ ok(run.status == 0 and adds_up(run.summary), "the agent ends well and adds up")
 ok(run.summary["sideband_lost"] == 0, "no side-band record was lost")
 ok(sum(len(x) for x in truth.values()) == COUNT, f"{COUNT} processes are in the driver's list")
 
-total = right = wrong = frames = named = unnamed_unlinked = 0
-unplaced = {}
+groups = {"forked": Counter(), "kept": Counter(), "unlinked": Counter()}
+named = Counter()
+shown = 0
 for s in p.samples:
-    if s.labels["pid"] not in truth or not s.labels["comm"].startswith("storm_child"):
+    if s.labels["pid"] not in truth:
         continue
-    lives = truth[s.labels["pid"]]
-    own = [f for f in s.frames if "storm_child" in os.path.basename(f.path) or f.path.startswith(tmp)]
-    total += s.count
-    if not own:
-        # In ld.so or libc before main, or cut there: no frame of the binary to check.
-        known = [f for f in s.frames if f.path.startswith("/") and f.build_id]
-        right += s.count if known else 0
-        if not known:
-            why = (s.labels.get("truncated"), s.frames[0].path if s.frames else "")
-            unplaced[why] = unplaced.get(why, 0) + s.count
-    elif any(own[0].path == exe and own[0].build_id == bid and s.labels["comm"] == os.path.basename(exe)[:15]
-             for exe, bid, _, _ in lives):
-        right += s.count
-    else:
-        wrong += s.count
-        note(f"wrong: pid {s.labels['pid']} {s.labels['comm']} {own[0].path} {own[0].build_id} {lives}")
+    verdict, life = best(s, truth[s.labels["pid"]])
+    groups["forked" if s.labels["comm"] == "storm" else life.state][verdict] += s.count
+    if verdict in ("wrong", "unplaced") and shown < 20:
+        shown += 1
+        note(f"{verdict}: {show(s)}; {life}")
     for f in s.frames:
         if f.path.startswith("/") and has_symbols(f.path):
-            frames += s.count
-            named += s.count if f.is_named else 0
-            if not f.is_named and f.path.startswith(tmp):
-                unnamed_unlinked += s.count
-    for f in own:
-        variant = {v for _, _, v, _ in lives}
-        if f.is_named and "storm_fn_" in f.name and not any(f.name == f"storm_fn_{v}" for v in variant):
-            wrong += s.count
-            note(f"wrong function {f.name} in {f.path}")
-note(f"{total} samples: {right} right, {wrong} wrong, {unplaced} unplaced; {named} of {frames} frames named; "
-     f"{unnamed_unlinked} unnamed in unlinked copies")
-ok(total >= COUNT, f"{total} samples of {COUNT} processes")
-ok(wrong == 0, f"{wrong} samples carry something wrong")
-ok(right >= SHARE * total, f"{right / total:.4f} carry the right name, path and build-id")
-ok(named >= SHARE * frames, f"{named / frames:.4f} of the frames in files with symbols are named")
+            named[f.is_named, f.path.startswith(tmp)] += s.count
+check(groups["forked"], "processes before their exec", 1)
+check(groups["kept"], "processes of files that stay", COUNT)
+check(groups["unlinked"], "processes of unlinked files", MIN_UNLINKED)
+for is_copy, what in ((False, "files with symbols"), (True, "unlinked files")):
+    frames = named[True, is_copy] + named[False, is_copy]
+    ok(named[True, is_copy] >= SHARE * frames > 0,
+       f"{named[True, is_copy]} of {frames} frames in {what} are named")
 done()

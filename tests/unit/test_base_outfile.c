@@ -411,11 +411,27 @@ static void test_file_size_limit(void)
 	ok(nr_entries() == 0, "and nothing is left");
 }
 
-static bool mount_small_disk(const char *at)
+/* 0, or what stands in the way: a step's name and its errno. */
+static int mount_small_disk(const char *at, const char **ret_step)
 {
-	return mkdir(at, 0700) == 0 && unshare(CLONE_NEWNS) == 0 &&
-	       mount("none", "/", "", MS_REC | MS_PRIVATE, "") == 0 &&
-	       mount("none", at, "tmpfs", 0, "size=64k") == 0;
+	*ret_step = "a mount namespace";
+	if (unshare(CLONE_NEWNS) < 0)
+		return -errno;
+	/* A chroot's / often is no mount point: nothing can be said about its propagation. */
+	*ret_step = "/ to be a mount point";
+	if (mount("none", "/", "", MS_REC | MS_PRIVATE, "") < 0)
+		return -errno;
+	*ret_step = "a tmpfs";
+	return mount("none", at, "tmpfs", 0, "size=64k") < 0 ? -errno : 0;
+}
+
+static void skip_small_disk(const char *step, int r)
+{
+	char why[128];
+
+	snprintf(why, sizeof(why), "a small disk needs %s%s: %s", step,
+		 geteuid() == 0 ? "" : " (and so root)", strerror(-r));
+	tap_skip(why);
 }
 
 static void test_full_disk(void)
@@ -423,11 +439,14 @@ static void test_full_disk(void)
 	const char *disk = in_dir("disk");
 	struct pa_error err = { 0 };
 	char path[300], expected[400], *big = calloc(1, 100001);
+	const char *step;
+	int r;
 
-	must(big);
+	must(big && mkdir(disk, 0700) == 0);
 	memset(big, 'x', 100000);
-	if (!mount_small_disk(disk)) {
-		tap_skip("needs root to mount a small disk");
+	r = mount_small_disk(disk, &step);
+	if (r < 0) {
+		skip_small_disk(step, r);
 		free(big);
 		rmdir(disk);
 		return;
