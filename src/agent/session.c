@@ -78,7 +78,8 @@ static int add_output(struct pa_session *s, const struct writer *w, const char *
 	struct outfile_options oo = { .unique = unique,
 				      .set_owner = o->set_owner,
 				      .uid = o->owner_uid,
-				      .gid = o->owner_gid };
+				      .gid = o->owner_gid,
+				      .cancel = &s->cancel };
 	struct output *out = &s->outputs[s->nr_outputs];
 	int r = outfile_open(path, &oo, &out->file, err);
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #define OUTFILE_MAX_UNIQUE 10000     /* names that are tried before giving up */
 #define OUTFILE_MAX_HIDDEN 100       /* random names that are tried: more cannot be chance */
 #define OUTFILE_MAX_WRITE 0x10000000 /* bytes per call; the kernel stops at 2 GiB anyway */
+#define OUTFILE_WAIT_MS 100          /* how often a write that waits looks whether it still may */
 #define HIDDEN_SIZE 40
 
 struct outfile {
@@ -27,10 +29,12 @@ struct outfile {
 	int fd;
 	int dir_fd; /* -1: written in place */
 	bool is_unique;
-	bool replaces;  /* there was a regular file under its name when it was opened */
-	bool has_modes; /* the file system took our first chmod() */
-	mode_t mode;    /* what the file gets at the end */
-	int failed;     /* errno of the first failed write: it must not get its name */
+	bool replaces;             /* there was a regular file under its name when it was opened */
+	bool has_modes;            /* the file system took our first chmod() */
+	bool may_block;            /* write() may wait for a reader, and cannot be told not to */
+	const atomic_bool *cancel; /* borrowed; NULL: nobody cancels */
+	mode_t mode;               /* what the file gets at the end */
+	int failed;                /* errno of the first failed write: it must not get its name */
 	uint64_t size_bytes;
 };
 
@@ -125,6 +129,8 @@ static int write_failed(struct outfile *f, int code, struct pa_error *err)
 				 f->shown, aftermath(f));
 	case EPIPE:
 		return error_set(err, code, "cannot write %s: its reader is gone", f->shown);
+	case ECANCELED:
+		return error_set(err, code, "writing %s was cancelled: %s", f->shown, aftermath(f));
 	default:
 		return error_set(err, code, "cannot write %s: %s: %s", f->shown,
 				 strerror_r(code, text, sizeof(text)), aftermath(f));
@@ -141,15 +147,8 @@ static int open_in_place(struct outfile *f, struct pa_error *err)
 	if (f->fd < 0)
 		return error_set(err, errno, "cannot write %s: %s", f->shown,
 				 strerror_r(errno, text, sizeof(text)));
-	return 0;
-}
-
-static int open_stdout(struct outfile *f, struct pa_error *err)
-{
-	f->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	if (f->fd < 0)
-		return error_set(err, errno,
-				 "cannot write standard output: it is closed: choose a path");
+	/* It was opened here, so the flag is nobody else's. */
+	f->may_block = fcntl(f->fd, F_SETFL, O_APPEND | O_NONBLOCK) < 0;
 	return 0;
 }
 
@@ -166,6 +165,35 @@ static void new_hidden_name(char name[HIDDEN_SIZE])
 static void path_of_fd(int fd, char path[HIDDEN_SIZE])
 {
 	(void)snprintf(path, HIDDEN_SIZE, "/proc/self/fd/%d", fd);
+}
+
+/* Standard output is shared with others, who would be surprised by O_NONBLOCK: a pipe or a terminal
+ * is opened once more. */
+static void unshare_stdout(struct outfile *f)
+{
+	char proc[HIDDEN_SIZE];
+	struct stat st;
+	int fd;
+
+	if (fstat(f->fd, &st) < 0 || S_ISREG(st.st_mode))
+		return;
+	path_of_fd(f->fd, proc);
+	fd = open(proc, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	f->may_block = fd < 0;
+	if (fd < 0)
+		return;
+	close(f->fd);
+	f->fd = fd;
+}
+
+static int open_stdout(struct outfile *f, struct pa_error *err)
+{
+	f->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (f->fd < 0)
+		return error_set(err, errno,
+				 "cannot write standard output: it is closed: choose a path");
+	unshare_stdout(f);
+	return 0;
 }
 
 /* A file without a name, which nothing can leave behind; not every file system has them, and
@@ -304,6 +332,7 @@ int outfile_open(const char *path, const struct outfile_options *opts, struct ou
 	if (!*path)
 		return error_set(err, EINVAL, "cannot write: the path is empty: choose one");
 	f->is_unique = opts && opts->unique;
+	f->cancel = opts ? opts->cancel : NULL;
 	f->path = strdup(path);
 	if (asprintf(&f->shown, is_stdout ? "standard output" : "'%s'", path) < 0)
 		f->shown = NULL; /* else it is not defined */
@@ -355,12 +384,30 @@ static ssize_t write_quietly(int fd, const void *bytes, size_t n)
 	return done;
 }
 
-/* Standard output may be a pipe that somebody made non-blocking. */
-static void wait_writable(int fd)
+/* For some time; whatever poll() says then, the next write() says it better. */
+static bool wait_writable(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
 
-	(void)poll(&p, 1, -1); /* whatever it says, the next write() says it better */
+	return poll(&p, 1, OUTFILE_WAIT_MS) > 0;
+}
+
+/* As much as can be written now; -EAGAIN: nothing. What poll() calls writable takes PIPE_BUF bytes
+ * without waiting (pipe(7)). */
+static ssize_t write_some(struct outfile *f, const char *bytes, size_t n)
+{
+	size_t most = f->may_block ? PIPE_BUF : OUTFILE_MAX_WRITE;
+	ssize_t done;
+
+	if (f->may_block && !wait_writable(f->fd))
+		return -EAGAIN;
+	done = write_quietly(f->fd, bytes, n < most ? n : most);
+	if (done >= 0)
+		return done;
+	if (errno != EAGAIN)
+		return -errno;
+	(void)wait_writable(f->fd);
+	return -EAGAIN;
 }
 
 int outfile_write(struct outfile *f, const void *bytes, size_t n, struct pa_error *err)
@@ -368,13 +415,13 @@ int outfile_write(struct outfile *f, const void *bytes, size_t n, struct pa_erro
 	const char *at = bytes;
 
 	while (n) {
-		ssize_t done =
-			write_quietly(f->fd, at, n < OUTFILE_MAX_WRITE ? n : OUTFILE_MAX_WRITE);
+		ssize_t done;
 
-		if (done < 0 && errno == EAGAIN)
-			wait_writable(f->fd);
-		else if (done < 0 && errno != EINTR)
-			return write_failed(f, errno, err);
+		if (f->cancel && atomic_load_explicit(f->cancel, memory_order_relaxed))
+			return write_failed(f, ECANCELED, err);
+		done = write_some(f, at, n);
+		if (done < 0 && done != -EAGAIN && done != -EINTR)
+			return write_failed(f, (int)-done, err);
 		if (done <= 0)
 			continue;
 		at += done;

@@ -6,6 +6,7 @@
 #ifndef BASE_OUTFILE_H
 #define BASE_OUTFILE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -21,6 +22,9 @@ struct outfile_options {
 	bool set_owner; /* give the file to uid:gid */
 	uid_t uid;
 	gid_t gid;
+	/* Turning true ends outfile_write() with -ECANCELED, also while it waits for a reader; may
+	 * be NULL. Borrowed until outfile_free(). */
+	const atomic_bool *cancel;
 };
 
 /*

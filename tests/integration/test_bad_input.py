@@ -2,6 +2,7 @@
 """What cannot work is said in one line that names the flag or file and the cure; no file is left."""
 import os
 import re
+import signal
 import subprocess
 import threading
 import time
@@ -93,5 +94,32 @@ p.wait(30)
 ok(p.returncode in (0, 143), f"two signals at once end it ({p.returncode})")
 left = [x for x in os.listdir(tmp) if x not in ("ro", "full") and (p.returncode or x != "out.pb.gz")]
 ok(not left, f"and leave nothing half-written: {left}")
+
+
+# Aborted while it waits for a reader that does not read.
+fifo = os.path.join(tmp, "fifo")
+os.mkfifo(fifo)
+reader = os.open(fifo, os.O_RDWR | os.O_NONBLOCK)
+try:
+    while True:
+        os.write(reader, bytes(4096))
+except BlockingIOError:
+    pass
+p = subprocess.Popen([AGENT, "--profile", "--pid", str(target.pid), "-d", "300ms", "-o", fifo], cwd=tmp,
+                     stderr=subprocess.PIPE, text=True)
+time.sleep(2)
+ok(p.poll() is None, "an output whose reader is slow is waited for")
+os.kill(p.pid, signal.SIGINT)
+time.sleep(0.2)
+os.kill(p.pid, signal.SIGINT)
+began = time.monotonic()
+try:
+    p.wait(20)
+except subprocess.TimeoutExpired:
+    end(p)
+took = time.monotonic() - began
+ok(p.returncode == 130 and took < 2, f"a second signal ends that: exit {p.returncode} after {took:.1f} s")
+os.close(reader)
+os.unlink(fifo)
 end(target)
 done()

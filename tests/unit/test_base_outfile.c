@@ -6,9 +6,11 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -362,6 +364,82 @@ static void test_slow_reader(void)
 	close(p[0]);
 }
 
+static atomic_bool is_cancelled;
+
+static void *cancel_soon(void *unused)
+{
+	(void)unused;
+	usleep(50000); /* not a wait for something: the time in which a write gets stuck */
+	atomic_store(&is_cancelled, true);
+	return NULL;
+}
+
+/* Writes where nobody reads, until it is cancelled; what outfile_write() said. */
+static int write_until_cancelled(const char *path)
+{
+	static const char bytes[1u << 20];
+	const struct outfile_options opts = { .cancel = &is_cancelled };
+	struct outfile *f = NULL;
+	pthread_t thread;
+	int r;
+
+	atomic_store(&is_cancelled, false);
+	must(outfile_open(path, &opts, &f, NULL) == 0);
+	must(pthread_create(&thread, NULL, cancel_soon, NULL) == 0);
+	alarm(20); /* ends the test if it cannot be cancelled */
+	r = outfile_write(f, bytes, sizeof(bytes), NULL);
+	alarm(0);
+	pthread_join(thread, NULL);
+	if (outfile_commit(f, NULL) != -ECANCELED)
+		r = 0;
+	outfile_free(f);
+	return r;
+}
+
+/* The flags of the pipe that standard output was, afterwards, in *ret_flags. */
+static int write_stdout_until_cancelled(int fd, int *ret_flags)
+{
+	int r, saved = dup(STDOUT_FILENO);
+
+	fflush(stdout);
+	must(saved >= 0 && dup2(fd, STDOUT_FILENO) >= 0);
+	r = write_until_cancelled("-");
+	must(dup2(saved, STDOUT_FILENO) >= 0);
+	close(saved);
+	*ret_flags = fcntl(fd, F_GETFL);
+	return r;
+}
+
+static void test_cancelled_while_blocked(void)
+{
+	int p[2], sockets[2], flags, fd, terminal;
+
+	must(mkfifo(in_dir("fifo"), 0600) == 0);
+	fd = open(in_dir("fifo"), O_RDWR | O_CLOEXEC); /* a reader that does not read */
+	must(fd >= 0);
+	ok(write_until_cancelled(in_dir("fifo")) == -ECANCELED, "a full FIFO can be cancelled");
+	close(fd);
+	terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (terminal < 0 || grantpt(terminal) < 0 || unlockpt(terminal) < 0 ||
+	    access(ptsname(terminal), W_OK) < 0)
+		tap_skip("needs pseudo-terminals");
+	else
+		ok(write_until_cancelled(ptsname(terminal)) == -ECANCELED, "so can a terminal");
+	if (terminal >= 0)
+		close(terminal);
+	must(pipe2(p, O_CLOEXEC) == 0);
+	ok(write_stdout_until_cancelled(p[1], &flags) == -ECANCELED, "so can standard output");
+	ok(!(flags & O_NONBLOCK), "whose flags, shared with others, are as before");
+	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) == 0);
+	ok(write_stdout_until_cancelled(sockets[0], &flags) == -ECANCELED,
+	   "so can a socket, which cannot be opened once more");
+	close(p[0]);
+	close(p[1]);
+	close(sockets[0]);
+	close(sockets[1]);
+	sweep();
+}
+
 static void test_closed_pipe(void)
 {
 	struct pa_error err = { 0 };
@@ -510,6 +588,7 @@ int main(void)
 	test_in_place();
 	test_standard_output();
 	test_slow_reader();
+	test_cancelled_while_blocked();
 	test_closed_pipe();
 	test_file_size_limit();
 	test_owner();
