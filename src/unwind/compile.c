@@ -10,6 +10,14 @@
 #include "unwind/rule_dict.h"
 #include "unwind/table.h"
 
+#define RECENT_BITS 8
+
+/* A rule that was looked up, at a place that follows from it. */
+struct recent {
+	pa_rule rule;
+	uint16_t id;
+};
+
 /* One source and its next FDE that is good to use. */
 struct stream {
 	const struct cfi *cfi;
@@ -32,8 +40,7 @@ struct compiler {
 	uint8_t is_used[(PA_MAX_RULES + 8) / 8]; /* bit per rule */
 	uint16_t *rules;                         /* owned; the numbers in use */
 	uint32_t nr_rules, cap_rules;
-	pa_rule last_rule; /* the last one looked up, and its number */
-	uint16_t last_id;
+	struct recent recent[1u << RECENT_BITS];
 	struct cfi_vm vm;
 };
 
@@ -93,6 +100,11 @@ static struct stream *next_stream(struct compiler *c)
 	return best;
 }
 
+static struct recent *recent_of(struct compiler *c, pa_rule rule)
+{
+	return &c->recent[rule * 0x9e3779b97f4a7c15ull >> (64 - RECENT_BITS)];
+}
+
 static bool is_used(const struct compiler *c, uint16_t id)
 {
 	return c->is_used[id / 8] & (1u << (id % 8));
@@ -110,7 +122,7 @@ static int note_rule(struct compiler *c, uint16_t id)
 	return 0;
 }
 
-/* A rule that has no room, here or in the dictionary, becomes one for user space. */
+/* Looks a rule up. One that has no room, here or in the dictionary, becomes one for user space. */
 static int number_new_rule(struct compiler *c, pa_rule rule, uint16_t *ret_id)
 {
 	bool has_room = c->nr_rules < UNWIND_MAX_RULES;
@@ -125,48 +137,41 @@ static int number_new_rule(struct compiler *c, pa_rule rule, uint16_t *ret_id)
 		r = note_rule(c, id);
 	if (r < 0)
 		return r;
-	c->last_rule = rule;
-	c->last_id = id;
 	*ret_id = id;
-	return 0;
-}
-
-static int number_rule(struct compiler *c, pa_rule rule, uint16_t *ret_id)
-{
-	if (rule != c->last_rule)
-		return number_new_rule(c, rule, ret_id);
-	*ret_id = c->last_id;
+	if (id != PA_RULE_ID_USER) {
+		*recent_of(c, rule) = (struct recent){ rule, id };
+		return 0;
+	}
+	c->stats.nr_user++;
+	c->stats.nr_refused += rule != PA_RULE_WORD_USER;
 	return 0;
 }
 
 /* The row for the state that the machine has reached. */
-static int add_row(struct compiler *c, const struct stream *s, const struct cfi_fde *fde,
-		   const struct cfi_cie *cie, uint64_t addr)
+static int add_row(struct compiler *c, struct rule_packer *packer, uint64_t addr)
 {
-	const struct cfi_state *state = &c->vm.state;
-	bool is_kernel_signal = cie->is_signal && c->arch->is_kernel_signal_frame(
-							  state, cfi_image(s->cfi), fde->start);
-	pa_rule rule = rule_pack(c->arch, cie, state, is_kernel_signal);
+	pa_rule rule = rule_pack_next(packer, &c->vm.state, c->vm.changed);
+	const struct recent *recent = recent_of(c, rule);
 	uint16_t id;
 	int r;
 
-	r = number_rule(c, rule, &id);
-	if (r < 0)
-		return r;
-	c->stats.nr_user += id == PA_RULE_ID_USER;
-	c->stats.nr_refused += id == PA_RULE_ID_USER && rule != PA_RULE_WORD_USER;
-	return row_builder_add(&c->rows, addr, id);
+	if (recent->rule == rule)
+		return row_builder_add(&c->rows, addr, recent->id);
+	r = number_new_rule(c, rule, &id);
+	return r < 0 ? r : row_builder_add(&c->rows, addr, id);
 }
 
 /* Runs the instructions up to `end`. -EBADMSG: they are damaged. */
 static int add_rows(struct compiler *c, struct stream *s, const struct cfi_fde *fde, uint64_t end)
 {
 	struct cfi_vm *vm = &c->vm;
-	const struct cfi_cie *cie;
+	struct rule_packer packer = { .arch = c->arch,
+				      .img = cfi_image(s->cfi),
+				      .fde_start = fde->start };
 	uint64_t addr;
 	int r;
 
-	r = cfi_reader_start(s->rd, fde, vm, &cie);
+	r = cfi_reader_start(s->rd, fde, vm, &packer.cie);
 	if (r < 0)
 		return r;
 	do {
@@ -175,11 +180,11 @@ static int add_rows(struct compiler *c, struct stream *s, const struct cfi_fde *
 		if (r < 0)
 			return r;
 		if (vm->changed && addr < end) {
-			int r2 = add_row(c, s, fde, cie, addr);
+			int r2 = add_row(c, &packer, addr);
 
 			if (r2 < 0)
 				return r2;
-			vm->changed = false;
+			vm->changed = 0;
 		}
 	} while (r > 0);
 	return 0;

@@ -220,7 +220,7 @@ static void start_vm(const struct cfi *cfi, const struct cfi_cie *cie, struct cf
 	vm->read_address = read_address;
 	vm->read_ctx = cfi;
 	vm->depth = 0;
-	vm->changed = true;
+	vm->changed = CFI_CHANGED_CFA | CFI_CHANGED_REST;
 }
 
 /* The rules that every FDE of a CIE begins with. */
@@ -262,15 +262,38 @@ int cfi_read_cie(const struct cfi *cfi, uint64_t offset, bool all_registers,
 	return run_initial(cfi, e.body, ret_cie);
 }
 
+/* Start and size, as nearly every file writes them: 32 bits each, relative to where they stand. */
+static bool take_common_range(const struct cfi *cfi, struct cursor *c, uint64_t *ret_start,
+			      uint64_t *ret_bytes)
+{
+	uint64_t at = cfi->addr + (uint64_t)(c->at - cfi->bytes);
+	int32_t v[2];
+
+	if (cursor_left(c) < sizeof(v))
+		return false;
+	memcpy(v, c->at, sizeof(v));
+	c->at += sizeof(v);
+	*ret_start = at + (uint64_t)(int64_t)v[0];
+	*ret_bytes = (uint64_t)(int64_t)v[1];
+	return true;
+}
+
+static bool take_range(const struct cfi *cfi, struct cursor *c, uint8_t encoding,
+		       uint64_t *ret_start, uint64_t *ret_bytes)
+{
+	if (encoding == (PE_PCREL | PE_SDATA4))
+		return take_common_range(cfi, c, ret_start, ret_bytes);
+	return cfi_read_pointer(cfi, c, encoding, ret_start) == 0 &&
+	       take_number(c, encoding & PE_FORMAT_MASK, ret_bytes) == 0;
+}
+
 int cfi_read_fde(const struct cfi *cfi, const struct cfi_entry *entry, const struct cfi_cie *cie,
 		 struct cfi_fde *ret_fde)
 {
 	struct cursor c = entry->body;
-	uint8_t encoding = cie->scale.address_encoding;
 	uint64_t start, bytes;
 
-	if (cfi_read_pointer(cfi, &c, encoding, &start) < 0 ||
-	    take_number(&c, encoding & PE_FORMAT_MASK, &bytes) < 0)
+	if (!take_range(cfi, &c, cie->scale.address_encoding, &start, &bytes))
 		return -EBADMSG;
 	if (cie->has_augmentation_size)
 		(void)cursor_take(&c, cursor_uleb128(&c));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
-#include "base/hash.h"
 #include "elf/elf_fde.h"
 #include "unwind/eh_frame_internal.h"
 
 #define CIE_CACHE 64 /* a power of two; linkers merge to a handful, .debug_frame has one per unit */
+#define MAX_SAME_START 8
 #define WORK_PER_BYTE 4
 #define WORK_MIN_BYTES (64u << 10)
 
@@ -14,7 +14,7 @@ struct cfi_reader {
 	bool all_registers;
 	uint64_t work_left; /* bytes of instructions that may still be run */
 	bool is_cached[CIE_CACHE];
-	struct cfi_cie cies[CIE_CACHE]; /* by a hash of the offset */
+	struct cfi_cie cies[CIE_CACHE]; /* each at a place that follows from its offset */
 };
 
 int cfi_reader_new(const struct cfi *cfi, bool all_registers, struct cfi_reader **ret_reader)
@@ -55,24 +55,30 @@ static int charge_cie(struct cfi_reader *rd, uint64_t offset)
 	return r < 0 ? r : charge(rd, cursor_left(&e.body));
 }
 
-static int get_cie(struct cfi_reader *rd, uint64_t offset, const struct cfi_cie **ret_cie)
+static __attribute__((noinline)) int load_cie(struct cfi_reader *rd, uint64_t offset, size_t slot)
 {
-	size_t slot = hash_mix(0, offset) % CIE_CACHE;
-	struct cfi_cie *cie = &rd->cies[slot];
 	int r;
 
-	if (!rd->is_cached[slot] || cie->offset != offset) {
-		rd->is_cached[slot] = false;
-		r = charge_cie(rd, offset);
-		if (r < 0)
-			return r;
-		r = cfi_read_cie(rd->cfi, offset, rd->all_registers, cie);
-		if (r < 0)
-			return r;
-		rd->is_cached[slot] = true;
-	}
-	*ret_cie = cie;
+	rd->is_cached[slot] = false;
+	r = charge_cie(rd, offset);
+	if (r < 0)
+		return r;
+	r = cfi_read_cie(rd->cfi, offset, rd->all_registers, &rd->cies[slot]);
+	if (r < 0)
+		return r;
+	rd->is_cached[slot] = true;
 	return 0;
+}
+
+static inline int get_cie(struct cfi_reader *rd, uint64_t offset, const struct cfi_cie **ret_cie)
+{
+	size_t slot = offset / 8 % CIE_CACHE; /* entries are aligned to their pointers */
+	int r = 0;
+
+	if (!rd->is_cached[slot] || rd->cies[slot].offset != offset)
+		r = load_cie(rd, offset, slot);
+	*ret_cie = &rd->cies[slot];
+	return r;
 }
 
 int cfi_reader_fde_at(struct cfi_reader *rd, uint64_t offset, struct cfi_fde *ret_fde)
@@ -92,6 +98,28 @@ int cfi_reader_fde_at(struct cfi_reader *rd, uint64_t offset, struct cfi_fde *re
 	return cfi_read_fde(rd->cfi, &e, cie, ret_fde);
 }
 
+/*
+ * The FDE that the table names, or the first behind it that is about the same function and is not
+ * empty: lld keeps one entry for each start, which may be that of an empty FDE.
+ */
+static int read_named_fde(struct cfi_reader *rd, uint64_t offset, uint64_t start,
+			  struct cfi_fde *ret_fde)
+{
+	struct cfi_entry e;
+	int r;
+
+	r = cfi_reader_fde_at(rd, offset, ret_fde);
+	if (r < 0)
+		return r;
+	for (int i = 0; i < MAX_SAME_START && ret_fde->end == start; i++) {
+		if (cfi_read_entry(rd->cfi, offset, &e) < 0 ||
+		    cfi_reader_fde_at(rd, e.next, ret_fde) < 0 || ret_fde->start != start)
+			return -ERANGE;
+		offset = e.next;
+	}
+	return ret_fde->start == start ? 0 : -EBADMSG;
+}
+
 int cfi_reader_fde(struct cfi_reader *rd, size_t i, struct cfi_fde *ret_fde)
 {
 	const struct cfi *cfi = rd->cfi;
@@ -105,11 +133,10 @@ int cfi_reader_fde(struct cfi_reader *rd, size_t i, struct cfi_fde *ret_fde)
 		start = cfi->code_start + (cfi->index[i] >> 32);
 		offset = (uint32_t)cfi->index[i];
 	}
-	r = cfi_reader_fde_at(rd, offset, ret_fde);
+	r = read_named_fde(rd, offset, start, ret_fde);
 	if (r < 0)
 		return r;
-	if (ret_fde->start != start)
-		return -EBADMSG;
+	/* Functions that the linker has dropped may keep an FDE, at address 0. */
 	if (start == 0 || start < cfi->code_start || start >= cfi->code_end ||
 	    ret_fde->end == start)
 		return -ERANGE;

@@ -13,7 +13,7 @@ struct packer {
 
 static bool fits(int64_t v, unsigned int bits)
 {
-	return v >= -(1ll << (bits - 1)) && v < 1ll << (bits - 1);
+	return (uint64_t)v + (1ull << (bits - 1)) < 1ull << bits;
 }
 
 /* Whether a slot that far from the CFA can be written in units of 8 bytes. */
@@ -169,15 +169,40 @@ static bool is_sp_the_cfa(const struct cfi_rule *sp)
 	return sp->kind == CFI_UNSET || (sp->kind == CFI_VAL_OFFSET && sp->off == 0);
 }
 
-pa_rule rule_pack(const struct unwind_arch *arch, const struct cfi_cie *cie,
-		  const struct cfi_state *state, bool is_kernel_signal)
+/* Nearly every row of compiled code: register + offset, return address at CFA - 8, nothing else. */
+static bool is_plain(const struct cfi_cie *cie, const struct cfi_state *state)
 {
-	struct packer p = { .arch = arch, .pc_reg = cie->ra_reg, .state = state };
+	const struct cfi_rule *fp = &state->slots[CFI_SLOT_FP], *ra = &state->slots[CFI_SLOT_RA];
+
+	return state->cfa.kind == CFI_CFA && state->cfa.reg < 32 &&
+	       fits(state->cfa.off, PA_RULE_CFA_BITS) && ra->kind == CFI_OFFSET && ra->off == -8 &&
+	       (fp->kind == CFI_UNSET ||
+		(fp->kind == CFI_OFFSET && is_slot(fp->off, PA_RULE_SLOT_BITS))) &&
+	       state->slots[CFI_SLOT_SP].kind == CFI_UNSET && !cie->is_signal && !state->ra_signed;
+}
+
+static pa_rule pack_plain_rest(const struct cfi_state *state)
+{
+	const struct cfi_rule *fp = &state->slots[CFI_SLOT_FP];
+
+	if (fp->kind != CFI_OFFSET)
+		return PA_CFA_REG;
+	return PA_CFA_REG | pack_fp((struct fp_part){ PA_FP_AT_CFA, fp->off });
+}
+
+static bool is_kernel_signal(const struct rule_packer *p, const struct cfi_state *state)
+{
+	return p->cie->is_signal && p->arch->is_kernel_signal_frame(state, p->img, p->fde_start);
+}
+
+static pa_rule pack_any(const struct rule_packer *by, const struct cfi_state *state)
+{
+	struct packer p = { .arch = by->arch, .pc_reg = by->cie->ra_reg, .state = state };
 	pa_rule cfa, rest;
 
 	if (state->slots[CFI_SLOT_RA].kind == CFI_UNDEFINED)
 		return PA_CFA_END;
-	if (is_kernel_signal)
+	if (is_kernel_signal(by, state))
 		return PA_CFA_SIGNAL | PA_RULE_SIGNAL;
 	if (!is_sp_the_cfa(&state->slots[CFI_SLOT_SP]) || !reduce_cfa(&p))
 		return PA_RULE_WORD_USER;
@@ -186,5 +211,14 @@ pa_rule rule_pack(const struct unwind_arch *arch, const struct cfi_cie *cie,
 	if (cfa == PA_RULE_WORD_USER || rest == PA_RULE_WORD_USER)
 		return PA_RULE_WORD_USER;
 	return cfa | rest | (state->ra_signed ? PA_RULE_SIGNED : 0) |
-	       (cie->is_signal ? PA_RULE_SIGNAL : 0);
+	       (by->cie->is_signal ? PA_RULE_SIGNAL : 0);
+}
+
+pa_rule rule_pack(struct rule_packer *p, const struct cfi_state *state)
+{
+	p->rest = 0;
+	if (!is_plain(p->cie, state))
+		return pack_any(p, state);
+	p->rest = pack_plain_rest(state);
+	return rule_pack_next(p, state, CFI_CHANGED_CFA);
 }
