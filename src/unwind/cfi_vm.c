@@ -110,7 +110,7 @@ static int set_cfa(struct cfi_vm *vm, uint64_t reg, int64_t off)
 {
 	if (reg > UINT16_MAX)
 		return -EBADMSG;
-	vm->changed |= CFI_CHANGED_CFA;
+	vm->changed |= CFI_CHANGED_REST;
 	vm->state.cfa = (struct cfi_rule){ .kind = CFI_CFA, .reg = (uint16_t)reg, .off = off };
 	return 0;
 }
@@ -143,7 +143,7 @@ static int set_cfa_offset(struct cfi_vm *vm, int64_t off)
 {
 	if (vm->state.cfa.kind == CFI_UNSET)
 		return -EBADMSG;
-	vm->changed |= CFI_CHANGED_CFA;
+	vm->changed |= CFI_CHANGED_REST;
 	vm->state.cfa.kind = CFI_CFA;
 	vm->state.cfa.off = off;
 	return 0;
@@ -255,8 +255,6 @@ static int run_rare_op(struct cfi_vm *vm, uint8_t op)
 	case OP_RESTORE ... OP_RESTORE + OP_OPERAND_MASK:
 		restore(vm, op & OP_OPERAND_MASK);
 		return 0;
-	case OP_NOP:
-		return 0;
 	case OP_ADVANCE_LOC1:
 		return advance_by(vm, cursor_u8(c));
 	case OP_ADVANCE_LOC2:
@@ -302,25 +300,38 @@ static __attribute__((noinline)) int run_other_op(struct cfi_vm *vm, uint8_t op)
 	return vm->c.bad ? -EBADMSG : r;
 }
 
-/* Compiling spends its time here: two kinds of instructions are most, the others are out of line. */
+/* The common ones with an operand of one byte: a small offset of the CFA, and a register that nobody
+ * follows. False: it is neither. */
+static inline bool run_small_op(struct cfi_vm *vm, uint8_t op, uint8_t operand)
+{
+	uint8_t reg = op - OP_OFFSET;
+
+	if (op == OP_DEF_CFA_OFFSET && vm->state.cfa.kind == CFI_CFA) {
+		vm->changed |= CFI_CHANGED_OFFSET;
+		vm->state.cfa.off = operand;
+		return true;
+	}
+	return reg < CFI_MAX_REGS && vm->slots->of[reg] == CFI_NO_SLOT;
+}
+
+/*
+ * Compiling spends its time here, on four kinds of instructions: steps forward, the two above, and
+ * the padding at the end of an FDE. The others are out of line.
+ */
 int cfi_vm_run(struct cfi_vm *vm)
 {
-	const uint8_t *at = vm->c.at, *end = vm->c.end;
+	const uint8_t *end = vm->c.end;
 	int r = 0;
 
-	while (r == 0 && at < end) {
-		uint8_t op = *at++;
+	while (r == 0 && vm->c.at < end) {
+		uint8_t op = *vm->c.at++;
 
-		if ((op & ~OP_OPERAND_MASK) == OP_ADVANCE_LOC) {
+		if ((op & ~OP_OPERAND_MASK) == OP_ADVANCE_LOC)
 			r = advance_by(vm, op & OP_OPERAND_MASK);
-		} else if (op == OP_DEF_CFA_OFFSET && at < end && *at < 0x80) {
-			r = set_cfa_offset(vm, *at++);
-		} else {
-			vm->c.at = at;
+		else if (vm->c.at < end && *vm->c.at < 0x80 && run_small_op(vm, op, *vm->c.at))
+			vm->c.at++;
+		else if (op != OP_NOP)
 			r = run_other_op(vm, op);
-			at = vm->c.at;
-		}
 	}
-	vm->c.at = at;
 	return r;
 }

@@ -45,7 +45,7 @@ enum { CFI_SLOT_FP, CFI_SLOT_RA, CFI_SLOT_SP, CFI_NR_ROW_SLOTS };
 
 /* What may differ from the row before, for those who want to know only that. */
 enum cfi_changed {
-	CFI_CHANGED_CFA = 1, /* register or offset of a CFA that is not an expression */
+	CFI_CHANGED_OFFSET = 1, /* that of a CFA that is not an expression; it is below 128 now */
 	CFI_CHANGED_REST = 2,
 };
 
@@ -90,7 +90,11 @@ struct cfi_vm {
 
 static inline void cfi_state_copy(struct cfi_state *to, const struct cfi_state *from, size_t nr)
 {
-	memcpy(to, from, offsetof(struct cfi_state, slots) + nr * sizeof(from->slots[0]));
+	/* Rows have few slots, and a size that the compiler knows copies fastest. */
+	if (nr == CFI_NR_ROW_SLOTS)
+		memcpy(to, from, offsetof(struct cfi_state, slots[CFI_NR_ROW_SLOTS]));
+	else
+		memcpy(to, from, sizeof(*to));
 }
 
 /*

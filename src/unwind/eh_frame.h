@@ -67,7 +67,8 @@ struct cfi_cie {
 
 struct cfi_fde {
 	uint64_t start, end; /* link-time */
-	uint64_t cie;        /* offset in the section */
+	uint64_t offset;     /* in the section */
+	uint64_t cie;        /* offset of its CIE, likewise */
 	const uint8_t *program;
 	size_t program_bytes;
 };

@@ -124,7 +124,7 @@ int row_builder_finish(struct row_builder *b, struct unwind_table *t)
 
 	if (b->nr == 0)
 		return 0;
-	last = (b->page_end - 1) & ~0xffffull | b->rows[b->nr - 1].pc;
+	last = b->page_end - (1u << PA_PAGE_SHIFT) + b->rows[b->nr - 1].pc;
 	t->base = b->base;
 	t->nr_blocks = (uint32_t)((last - b->base) >> PA_BLOCK_SHIFT) + 1;
 	t->blocks = calloc(t->nr_blocks, sizeof(*t->blocks));

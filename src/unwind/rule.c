@@ -181,13 +181,15 @@ static bool is_plain(const struct cfi_cie *cie, const struct cfi_state *state)
 	       state->slots[CFI_SLOT_SP].kind == CFI_UNSET && !cie->is_signal && !state->ra_signed;
 }
 
+/* All of it but the offset of the CFA. */
 static pa_rule pack_plain_rest(const struct cfi_state *state)
 {
 	const struct cfi_rule *fp = &state->slots[CFI_SLOT_FP];
+	pa_rule rest = PA_CFA_REG | (pa_rule)state->cfa.reg << PA_RULE_REG_SHIFT;
 
-	if (fp->kind != CFI_OFFSET)
-		return PA_CFA_REG;
-	return PA_CFA_REG | pack_fp((struct fp_part){ PA_FP_AT_CFA, fp->off });
+	if (fp->kind == CFI_OFFSET)
+		rest |= pack_fp((struct fp_part){ PA_FP_AT_CFA, fp->off });
+	return rest;
 }
 
 static bool is_kernel_signal(const struct rule_packer *p, const struct cfi_state *state)
@@ -220,5 +222,5 @@ pa_rule rule_pack(struct rule_packer *p, const struct cfi_state *state)
 	if (!is_plain(p->cie, state))
 		return pack_any(p, state);
 	p->rest = pack_plain_rest(state);
-	return rule_pack_next(p, state, CFI_CHANGED_CFA);
+	return p->rest | field(state->cfa.off, PA_RULE_CFA_SHIFT, PA_RULE_CFA_BITS);
 }

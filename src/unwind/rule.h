@@ -15,7 +15,7 @@ struct rule_packer {
 	const struct cfi_cie *cie;
 	const struct elf_image *img; /* NULL: none */
 	uint64_t fde_start;
-	pa_rule rest; /* the last rule less its CFA, if that was register + offset; else 0 */
+	pa_rule rest; /* the last rule less its offset, if it was register + offset; else 0 */
 };
 
 /* The rule for a state with the slots of rows. What a word cannot hold is PA_RULE_WORD_USER; a frame
@@ -26,13 +26,9 @@ pa_rule rule_pack(struct rule_packer *p, const struct cfi_state *state);
 static inline pa_rule rule_pack_next(struct rule_packer *p, const struct cfi_state *state,
 				     uint8_t changed)
 {
-	uint64_t off = (uint64_t)state->cfa.off;
-
-	if (changed != CFI_CHANGED_CFA || !p->rest || state->cfa.reg > 31 ||
-	    off + (1ull << (PA_RULE_CFA_BITS - 1)) >= 1ull << PA_RULE_CFA_BITS)
+	if (changed != CFI_CHANGED_OFFSET || !p->rest)
 		return rule_pack(p, state);
-	off &= (1ull << PA_RULE_CFA_BITS) - 1;
-	return p->rest | (pa_rule)state->cfa.reg << PA_RULE_REG_SHIFT | off << PA_RULE_CFA_SHIFT;
+	return p->rest | (pa_rule)state->cfa.off << PA_RULE_CFA_SHIFT;
 }
 
 #endif

@@ -95,6 +95,15 @@ static bool same(struct value a, struct value b)
 	return a.state == VALUE_KNOWN && b.state == VALUE_KNOWN && a.v == b.v;
 }
 
+/* libdw gives no error but an empty answer. */
+static bool has_no_cfa(const struct oracle_row *row)
+{
+	Dwarf_Op *ops;
+	size_t nr;
+
+	return cfa_ops(row, &ops, &nr) && nr == 0;
+}
+
 static enum agreement agree_in(const struct world *w, const struct unwind_arch *arch,
 			       const struct oracle_row *row, pa_rule rule)
 {
@@ -136,6 +145,8 @@ enum agreement agree_rule(const struct unwind_arch *arch, const struct oracle_ro
 {
 	enum agreement worst = AGREE_SAME;
 
+	if (has_no_cfa(row))
+		return PA_RULE_CFA_KIND(rule) == PA_CFA_REG ? AGREE_NO_CFA : AGREE_DIFFER;
 	switch (PA_RULE_CFA_KIND(rule)) {
 	case PA_CFA_NONE:
 		return AGREE_DIFFER;
@@ -184,6 +195,8 @@ bool agree_full_row(const struct unwind_arch *arch, const struct oracle_row *row
 	struct value cfa, full_cfa;
 	struct world w;
 
+	if (has_no_cfa(row))
+		return full->cfa.kind == CFI_CFA;
 	world_init(&w, arch, 1, pc);
 	cfa = libdw_cfa(&w, row);
 	full_cfa = world_full_cfa(&w, full);
