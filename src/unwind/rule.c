@@ -6,7 +6,7 @@
 
 struct packer {
 	const struct unwind_arch *arch;
-	uint8_t pc_reg;
+	uint8_t ra_reg; /* column of the return address */
 	const struct cfi_state *state;
 	struct cfi_sym cfa; /* REG, DEREF or PLT */
 };
@@ -42,7 +42,7 @@ static bool reduce_cfa(struct packer *p)
 		return true;
 	}
 	return cfa->kind == CFI_VAL_EXPR &&
-	       cfi_expr_reduce(cfa->expr, cfa->expr_len, p->pc_reg, false, &p->cfa);
+	       cfi_expr_reduce(cfa->expr, cfa->expr_len, p->arch->pc, false, &p->cfa);
 }
 
 static pa_rule pack_cfa(const struct packer *p)
@@ -71,7 +71,7 @@ static bool reduce_slot(const struct packer *p, const struct cfi_rule *rule, str
 
 	if (rule->kind != CFI_OFFSET) {
 		if (rule->kind != CFI_EXPR ||
-		    !cfi_expr_reduce(rule->expr, rule->expr_len, p->pc_reg, true, &sym))
+		    !cfi_expr_reduce(rule->expr, rule->expr_len, p->arch->pc, true, &sym))
 			return false;
 		/* Relative to the register that the CFA is relative to: one form for both. */
 		if (sym.kind == CFI_SYM_REG && p->cfa.kind == CFI_SYM_REG && sym.reg == p->cfa.reg)
@@ -120,7 +120,8 @@ static pa_rule pack_ra_register(const struct packer *p, struct fp_part fp, uint1
 {
 	if (reg == p->arch->lr)
 		return pack_fp(fp) | pack_ra_kind(PA_RA_LR);
-	if (reg > 31 || fp.off != 0 || fp.kind == PA_FP_AT_FP || fp.kind == PA_FP_AT_CFA)
+	if (reg > 31 || reg == p->arch->pc || fp.off != 0 || fp.kind == PA_FP_AT_FP ||
+	    fp.kind == PA_FP_AT_CFA)
 		return PA_RULE_WORD_USER;
 	return pack_fp(fp) | pack_ra_kind(PA_RA_REG) | (pa_rule)reg << PA_RULE_SLOT_SHIFT;
 }
@@ -154,10 +155,9 @@ static pa_rule pack_ra_and_fp(const struct packer *p)
 		return pack_ra_slot(fp, ra->off);
 	if (ra->kind == CFI_REGISTER)
 		return pack_ra_register(p, fp, ra->reg);
-	/* Unchanged: it is in its column, which is a register on AArch64 and none on x86-64. */
+	/* Unchanged: it is in its column. */
 	if (ra->kind == CFI_UNSET || ra->kind == CFI_SAME)
-		return p->pc_reg == p->arch->lr ? pack_ra_register(p, fp, p->pc_reg)
-						: PA_RULE_WORD_USER;
+		return pack_ra_register(p, fp, p->ra_reg);
 	if (reduce_slot(p, ra, &sym) && sym.kind == CFI_SYM_CFA)
 		return pack_ra_slot(fp, sym.off);
 	return PA_RULE_WORD_USER;
@@ -199,7 +199,7 @@ static bool is_kernel_signal(const struct rule_packer *p, const struct cfi_state
 
 static pa_rule pack_any(const struct rule_packer *by, const struct cfi_state *state)
 {
-	struct packer p = { .arch = by->arch, .pc_reg = by->cie->ra_reg, .state = state };
+	struct packer p = { .arch = by->arch, .ra_reg = by->cie->ra_reg, .state = state };
 	pa_rule cfa, rest;
 
 	if (state->slots[CFI_SLOT_RA].kind == CFI_UNDEFINED)

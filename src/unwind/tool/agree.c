@@ -95,13 +95,13 @@ static bool same(struct value a, struct value b)
 	return a.state == VALUE_KNOWN && b.state == VALUE_KNOWN && a.v == b.v;
 }
 
-/* libdw gives no error but an empty answer. */
+/* The row is there, but libdw calls its CFA invalid. */
 static bool has_no_cfa(const struct oracle_row *row)
 {
 	Dwarf_Op *ops;
 	size_t nr;
 
-	return cfa_ops(row, &ops, &nr) && nr == 0;
+	return !cfa_ops(row, &ops, &nr) || nr == 0;
 }
 
 static enum agreement agree_in(const struct world *w, const struct unwind_arch *arch,
