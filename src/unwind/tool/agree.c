@@ -104,6 +104,13 @@ static bool has_no_cfa(const struct oracle_row *row)
 	return !cfa_ops(row, &ops, &nr) || nr == 0;
 }
 
+/* Nothing is said about a column that is a register: we take it as unchanged. */
+static bool is_ra_in_column(const struct oracle_row *row, pa_rule rule)
+{
+	return PA_RULE_RA_KIND(rule) == PA_RA_REG &&
+	       PA_RULE_RA_REG(rule) == (unsigned int)libdw_ra_reg(row);
+}
+
 static enum agreement agree_in(const struct world *w, const struct unwind_arch *arch,
 			       const struct oracle_row *row, pa_rule rule)
 {
@@ -112,9 +119,13 @@ static enum agreement agree_in(const struct world *w, const struct unwind_arch *
 	struct value ra = libdw_reg(w, row, (unsigned int)libdw_ra_reg(row), cfa.v);
 	struct outcome ours = world_rule(w, arch, rule);
 
-	if (!same(cfa, ours.cfa) || !same(ra, ours.ra) ||
-	    !!(rule & PA_RULE_SIGNAL) != row->is_signal)
+	if (!same(cfa, ours.cfa) || !!(rule & PA_RULE_SIGNAL) != row->is_signal)
 		return AGREE_DIFFER;
+	if (!same(ra, ours.ra))
+		return ra.state == VALUE_UNDEFINED && same(fp, ours.fp) &&
+				       is_ra_in_column(row, rule)
+			       ? AGREE_COLUMN
+			       : AGREE_DIFFER;
 	if (same(fp, ours.fp))
 		return AGREE_SAME;
 	if (PA_RULE_FP_KIND(rule) == PA_FP_LOST && !is_simple_reg(row, arch->fp))
