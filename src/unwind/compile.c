@@ -24,6 +24,7 @@ struct stream {
 	struct cfi_reader *rd; /* owned */
 	size_t next;           /* in the index */
 	bool has_head;
+	bool has_hole; /* damaged ones were skipped before the head */
 	struct cfi_fde head;
 	uint64_t end; /* where the FDE taken last ends */
 };
@@ -36,6 +37,7 @@ struct compiler {
 	struct row_builder rows;
 	bool has_rows;    /* the builder is set up */
 	uint64_t covered; /* end of the FDE that was added last */
+	bool has_hole;    /* a damaged one was left out behind it */
 	struct unwind_stats stats;
 	uint8_t is_used[(PA_MAX_RULES + 8) / 8]; /* bit per rule */
 	uint16_t *rules;                         /* owned; the numbers in use */
@@ -66,12 +68,14 @@ DEFINE_CLEANUP(struct compiler *, compiler_free)
 static void stream_fill(struct compiler *c, struct stream *s)
 {
 	s->has_head = false;
+	s->has_hole = false;
 	while (!s->has_head && s->next < cfi_nr_fdes(s->cfi)) {
 		int r = cfi_reader_fde(s->rd, s->next++, &s->head);
 
 		s->has_head = r == 0;
 		c->stats.nr_outside += r == -ERANGE;
 		c->stats.nr_bad += r == -EBADMSG;
+		s->has_hole |= r == -EBADMSG;
 	}
 }
 
@@ -190,7 +194,8 @@ static int add_rows(struct compiler *c, struct stream *s, const struct cfi_fde *
 	return 0;
 }
 
-/* What lies between two FDEs has no rule, unless it is too short to be code. */
+/* What lies between two FDEs has no rule, unless it is too short to be code. Where a damaged one was
+ * left out, it may be code. */
 static int add_gap(struct compiler *c, uint64_t next_start)
 {
 	if (!c->has_rows) {
@@ -198,7 +203,7 @@ static int add_gap(struct compiler *c, uint64_t next_start)
 		c->has_rows = true;
 		return 0;
 	}
-	if (next_start - c->covered <= UNWIND_PADDING_BYTES)
+	if (next_start - c->covered <= UNWIND_PADDING_BYTES && !c->has_hole)
 		return 0;
 	return row_builder_add(&c->rows, c->covered, PA_RULE_ID_NONE);
 }
@@ -214,6 +219,7 @@ static int add_fde(struct compiler *c, struct stream *s, const struct cfi_fde *f
 		return r;
 	mark = row_builder_mark(&c->rows);
 	r = add_rows(c, s, fde, end);
+	c->has_hole = r == -EBADMSG;
 	if (r == -EBADMSG) {
 		c->stats.nr_bad++;
 		row_builder_rewind(&c->rows, &mark);
@@ -236,6 +242,7 @@ static int add_all(struct compiler *c)
 		struct stream *next;
 		uint64_t end;
 
+		c->has_hole |= s->has_hole;
 		s->end = fde.end;
 		stream_fill(c, s);
 		next = next_stream(c);
@@ -265,6 +272,7 @@ static int add_sources(struct compiler *c, const struct cfi *const *sources, siz
 		if (r < 0)
 			return r;
 		c->stats.nr_fdes += (uint32_t)cfi_nr_fdes(s->cfi);
+		c->stats.nr_bad += (uint32_t)cfi_nr_damaged(s->cfi);
 	}
 	return 0;
 }

@@ -52,6 +52,11 @@ size_t cfi_nr_fdes(const struct cfi *cfi)
 	return cfi->nr;
 }
 
+size_t cfi_nr_damaged(const struct cfi *cfi)
+{
+	return cfi->nr_damaged;
+}
+
 static uint64_t start_of(const struct cfi *cfi, size_t i)
 {
 	uint64_t start, fde;
@@ -122,8 +127,10 @@ static int build_index(struct cfi *cfi)
 		r = cfi_reader_next(rd, &offset, &fde);
 		if (r == 0)
 			r = index_fde(cfi, &fde, fde.offset, &cap);
-		else if (r == -EBADMSG)
+		if (r == -EBADMSG) {
+			cfi->nr_damaged++;
 			r = 0;
+		}
 	}
 	if (r != -ENOENT)
 		return r;

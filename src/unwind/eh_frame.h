@@ -52,6 +52,9 @@ const struct elf_image *cfi_image(const struct cfi *cfi); /* NULL: opened from b
 /* FDEs, sorted by start; some of them may turn out to be damaged. */
 size_t cfi_nr_fdes(const struct cfi *cfi);
 
+/* FDEs that are not among them, because they could not be read. */
+size_t cfi_nr_damaged(const struct cfi *cfi);
+
 /* Number of FDEs that start at or below addr. */
 size_t cfi_nr_fdes_to(const struct cfi *cfi, uint64_t addr);
 

@@ -21,6 +21,7 @@ struct cfi {
 	struct elf_fdes *table; /* owned */
 	uint64_t *index; /* owned; start - code_start in the upper half, offset in the lower */
 	size_t nr;
+	size_t nr_damaged; /* left out of the index */
 };
 
 /*
