@@ -38,6 +38,7 @@ struct compiler {
 	bool has_rows;    /* the builder is set up */
 	uint64_t covered; /* end of the FDE that was added last */
 	bool has_hole;    /* a damaged one was left out behind it */
+	uint64_t claimed; /* the highest end of any FDE so far */
 	struct unwind_stats stats;
 	uint8_t is_used[(PA_MAX_RULES + 8) / 8]; /* bit per rule */
 	uint16_t *rules;                         /* owned; the numbers in use */
@@ -194,8 +195,15 @@ static int add_rows(struct compiler *c, struct stream *s, const struct cfi_fde *
 	return 0;
 }
 
-/* What lies between two FDEs has no rule, unless it is too short to be code. Where a damaged one was
- * left out, it may be code. */
+/* Whether what lies before an FDE is filling, never run: too little to be code, and nobody has ever
+ * said that it is. A damaged FDE may have, and one that another has cut off. */
+static bool is_padding(const struct compiler *c, uint64_t next_start)
+{
+	return next_start - c->covered <= UNWIND_PADDING_BYTES && !c->has_hole &&
+	       c->claimed <= c->covered;
+}
+
+/* What lies between two FDEs has no rule, unless it is padding. */
 static int add_gap(struct compiler *c, uint64_t next_start)
 {
 	if (!c->has_rows) {
@@ -203,7 +211,7 @@ static int add_gap(struct compiler *c, uint64_t next_start)
 		c->has_rows = true;
 		return 0;
 	}
-	if (next_start - c->covered <= UNWIND_PADDING_BYTES && !c->has_hole)
+	if (is_padding(c, next_start))
 		return 0;
 	return row_builder_add(&c->rows, c->covered, PA_RULE_ID_NONE);
 }
@@ -219,13 +227,15 @@ static int add_fde(struct compiler *c, struct stream *s, const struct cfi_fde *f
 		return r;
 	mark = row_builder_mark(&c->rows);
 	r = add_rows(c, s, fde, end);
-	c->has_hole = r == -EBADMSG;
+	c->has_hole = r == -EBADMSG || cfi_is_suspect(s->cfi);
 	if (r == -EBADMSG) {
 		c->stats.nr_bad++;
 		row_builder_rewind(&c->rows, &mark);
 		return 0;
 	}
 	c->covered = end;
+	if (fde->end > c->claimed)
+		c->claimed = fde->end;
 	return r;
 }
 

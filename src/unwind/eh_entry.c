@@ -90,31 +90,26 @@ static int read_pointer(const struct cfi *cfi, struct cursor *c, uint8_t encodin
 	return 0;
 }
 
-/* An FDE names its CIE by the distance back to it, or in .debug_frame by its offset. */
-static int read_id(const struct cfi *cfi, struct entry *e, bool is_64_bit)
+/* An FDE names its CIE by the distance back to it, or in .debug_frame by its offset. One that leads
+ * nowhere is found out when it is followed. */
+static void read_id(const struct cfi *cfi, struct entry *e, bool is_64_bit)
 {
 	uint64_t at = (uint64_t)(e->body.at - cfi->bytes);
 	uint64_t id = is_64_bit ? cursor_u64(&e->body) : cursor_u32(&e->body);
 
-	if (e->body.bad)
-		return -EBADMSG;
-	if (cfi->is_debug_frame) {
-		e->is_cie = id == (is_64_bit ? UINT64_MAX : UINT32_MAX);
-		e->cie = id;
-		return 0;
-	}
-	e->is_cie = id == 0;
-	e->cie = at - id;
-	return id <= at ? 0 : -EBADMSG;
+	e->cie = cfi->is_debug_frame ? id : at - id;
+	e->is_cie = !e->body.bad && id == (!cfi->is_debug_frame ? 0
+					   : is_64_bit          ? UINT64_MAX
+								: UINT32_MAX);
 }
 
+/* -EBADMSG: its length makes no sense, so that nobody knows what is behind it. */
 static int read_entry(const struct cfi *cfi, uint64_t offset, struct entry *ret_entry)
 {
 	struct entry e = { .offset = offset };
 	struct cursor c;
 	uint64_t length;
 	bool is_64_bit;
-	int r = 0;
 
 	if (offset >= cfi->size)
 		return -EBADMSG;
@@ -131,9 +126,7 @@ static int read_entry(const struct cfi *cfi, uint64_t offset, struct entry *ret_
 	e.next = (uint64_t)(c.at - cfi->bytes) + length;
 	e.is_end = length == 0;
 	if (!e.is_end)
-		r = read_id(cfi, &e, is_64_bit);
-	if (r < 0)
-		return r;
+		read_id(cfi, &e, is_64_bit);
 	*ret_entry = e;
 	return 0;
 }

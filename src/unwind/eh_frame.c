@@ -57,6 +57,11 @@ size_t cfi_nr_damaged(const struct cfi *cfi)
 	return cfi->nr_damaged;
 }
 
+bool cfi_is_suspect(const struct cfi *cfi)
+{
+	return cfi->nr_damaged > 0 || cfi->is_table_lost;
+}
+
 static uint64_t start_of(const struct cfi *cfi, size_t i)
 {
 	uint64_t start, fde;
@@ -285,6 +290,7 @@ static int load_eh_frame(struct cfi *cfi)
 	if (r == 0 || r == -ENOMEM)
 		return r;
 	/* Without the table, or when it leads nowhere. */
+	cfi->is_table_lost = elf_image_section(cfi->img, ".eh_frame_hdr") != NULL;
 	cfi->table = elf_fdes_free(cfi->table);
 	free(TAKE(cfi->owned));
 	cfi->nr = 0;

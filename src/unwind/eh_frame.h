@@ -55,6 +55,9 @@ size_t cfi_nr_fdes(const struct cfi *cfi);
 /* FDEs that are not among them, because they could not be read. */
 size_t cfi_nr_damaged(const struct cfi *cfi);
 
+/* Whether others may be missing, too: the section or its table is damaged. */
+bool cfi_is_suspect(const struct cfi *cfi);
+
 /* Number of FDEs that start at or below addr. */
 size_t cfi_nr_fdes_to(const struct cfi *cfi, uint64_t addr);
 

@@ -21,7 +21,8 @@ struct cfi {
 	struct elf_fdes *table; /* owned */
 	uint64_t *index; /* owned; start - code_start in the upper half, offset in the lower */
 	size_t nr;
-	size_t nr_damaged; /* left out of the index */
+	size_t nr_damaged;  /* left out of the index */
+	bool is_table_lost; /* the file has a table, but it is of no use */
 };
 
 /*

@@ -24,9 +24,10 @@
 
 #define MAX_FILE_BYTES (2u << 20)
 #define MAX_FLIPS 8
-#define CASE_LIMIT_S 10    /* no case takes longer than the whole test should */
+#define CASE_LIMIT_S 10      /* no case takes longer than the whole test should */
 #define COMPARED_CASES 500 /* of all files together */
 #define MAX_SHOWN 10
+#define FDE_HEAD_BYTES 16 /* length, CIE, start, size */
 
 struct file {
 	const char *path;
@@ -140,26 +141,46 @@ static bool is_fde_touched(const struct file *f, const struct damage *d,
 	       is_touched(d, at + fde->cie, at + fde->cie_next);
 }
 
+/* Whether the headers are whole, on which every address stands. */
+static bool has_headers(const struct file *f, const struct damage *d)
+{
+	const Elf64_Ehdr *e = (const Elf64_Ehdr *)f->bytes;
+	uint64_t sections_end = e->e_shoff + e->e_shnum * sizeof(Elf64_Shdr);
+
+	/* Sections that are cut off mislead nobody. */
+	return !is_touched(d, 0, e->e_phoff + e->e_phnum * sizeof(Elf64_Phdr)) &&
+	       (d->nr_flips == 0 || !is_touched(d, e->e_shoff, sections_end));
+}
+
 struct comparison {
 	const struct file *file;
 	const struct damage *damage;
+	const struct cfi *cfi;
 	const struct unwind_table *table;
 	const struct rule_dict *dict;
-	const struct unwind_arch *arch;
 	const struct oracle *oracle; /* of the damaged file */
+	struct cfi_reader *reader;   /* likewise */
 	unsigned long nr_rules;
 	unsigned int nr_contradictions;
 };
 
-/* Whether a touched entry of the damaged file says that it is about pc: libdw may believe it. */
+/* Whether a touched entry of the damaged file says, to libdw or to us, that it is about pc: then it
+ * is a matter of taste which one to believe. */
 static bool is_claimed(const struct comparison *c, uint64_t pc)
 {
+	uint64_t at = c->file->oracle.section_offset;
+	struct cfi_fde ours;
+
 	for (size_t i = 0; i < c->oracle->nr; i++) {
 		const struct oracle_fde *fde = &c->oracle->fdes[i];
 
 		if (pc >= fde->start && pc < fde->end && is_fde_touched(c->file, c->damage, fde))
 			return true;
 	}
+	for (size_t i = cfi_nr_fdes_to(c->cfi, pc); i > 0; i--)
+		if (cfi_reader_fde(c->reader, i - 1, &ours) == 0)
+			return pc < ours.end && is_touched(c->damage, at + ours.offset,
+							   at + ours.offset + FDE_HEAD_BYTES);
 	return false;
 }
 
@@ -172,41 +193,49 @@ static void compare_at(struct comparison *c, uint64_t pc)
 	    oracle_row_at(c->oracle, pc, &row) < 0)
 		return;
 	c->nr_rules++;
-	if (agree_rule(c->arch, &row, rule, pc) == AGREE_DIFFER &&
+	if (agree_rule(cfi_arch(c->cfi), &row, rule, pc) == AGREE_DIFFER &&
 	    c->nr_contradictions++ < MAX_SHOWN)
 		printf("# %llx: %llx\n", (unsigned long long)pc, (unsigned long long)rule);
 	free(row.frame);
 }
 
 /* In the child. */
-static struct comparison compare(const struct file *f, const struct damage *d, uint8_t *copy,
-				 const struct unwind_table *t, const struct rule_dict *dict,
-				 const struct unwind_arch *arch)
+static void compare(struct comparison *c, uint8_t *copy)
 {
-	struct comparison c = { .file = f, .damage = d, .table = t, .dict = dict, .arch = arch };
-	Elf *elf = elf_memory((char *)copy, d->size);
-	struct oracle damaged;
+	Elf *elf = elf_memory((char *)copy, c->damage->size);
+	const struct oracle *before = &c->file->oracle;
+	struct oracle damaged = { 0 };
 
-	if (!elf || oracle_open(elf, false, &damaged) < 0)
-		return c;
-	c.oracle = &damaged;
-	for (size_t i = 0; i < f->oracle.nr; i++) {
-		const struct oracle_fde *fde = &f->oracle.fdes[i];
+	if (!elf)
+		return;
+	/* Without sections libdw lists no FDEs, but it finds them. */
+	if (oracle_open(elf, false, &damaged) < 0)
+		damaged.cfi = dwarf_getcfi_elf(elf);
+	if (!damaged.cfi)
+		return;
+	c->oracle = &damaged;
+	must(cfi_reader_new(c->cfi, false, &c->reader) == 0);
+	for (size_t i = 0; i < before->nr; i++) {
+		const struct oracle_fde *fde = &before->fdes[i];
 
-		if (is_fde_touched(f, d, fde) || fde->start == fde->end)
+		if (is_fde_touched(c->file, c->damage, fde) || fde->start == fde->end)
 			continue;
-		compare_at(&c, fde->start);
-		compare_at(&c, fde->start + (fde->end - fde->start) / 2);
-		compare_at(&c, fde->end - 1);
+		compare_at(c, fde->start);
+		compare_at(c, fde->start + (fde->end - fde->start) / 2);
+		compare_at(c, fde->end - 1);
 	}
-	return c;
 }
 
-static void compare_in_child(const struct file *f, const struct damage *d, uint8_t *copy,
-			     const struct unwind_table *t, const struct rule_dict *dict,
-			     const struct unwind_arch *arch, struct counts *n)
+static void show_damage(const struct file *f, const struct damage *d)
 {
-	struct comparison c;
+	printf("# ... in %s, %zu of %zu bytes, flips at", f->path, d->size, f->size);
+	for (size_t i = 0; i < d->nr_flips; i++)
+		printf(" %zx", d->flips[i]);
+	printf("\n");
+}
+
+static void compare_in_child(struct comparison *c, uint8_t *copy, struct counts *n)
+{
 	int fds[2], status;
 	pid_t pid;
 
@@ -216,17 +245,19 @@ static void compare_in_child(const struct file *f, const struct damage *d, uint8
 	must(pid >= 0);
 	if (pid == 0) {
 		alarm(CASE_LIMIT_S);
-		c = compare(f, d, copy, t, dict, arch);
+		compare(c, copy);
 		fflush(stdout);
-		_exit(write(fds[1], &c, sizeof(c)) == sizeof(c) ? 0 : 1);
+		_exit(write(fds[1], c, sizeof(*c)) == sizeof(*c) ? 0 : 1);
 	}
 	close(fds[1]);
 	n->nr_compared++;
 	/* A libdw that does not survive has said nothing. */
-	if (read(fds[0], &c, sizeof(c)) == sizeof(c)) {
+	if (read(fds[0], c, sizeof(*c)) == sizeof(*c)) {
 		n->nr_survived++;
-		n->nr_rules += c.nr_rules;
-		n->nr_contradictions += c.nr_contradictions;
+		n->nr_rules += c->nr_rules;
+		n->nr_contradictions += c->nr_contradictions;
+		if (c->nr_contradictions)
+			show_damage(c->file, c->damage);
 	}
 	close(fds[0]);
 	must(waitpid(pid, &status, 0) == pid);
@@ -247,8 +278,13 @@ static void run_case(const struct file *f, const struct damage *d, uint8_t *copy
 		if (unwind_compile(&source, 1, &dict, &t) == 0)
 			n->nr_tables++;
 	}
-	if (t && is_compared)
-		compare_in_child(f, d, copy, t, &dict, cfi_arch(cfi), n);
+	if (t && is_compared && has_headers(f, d)) {
+		struct comparison c = {
+			.file = f, .damage = d, .cfi = cfi, .table = t, .dict = &dict
+		};
+
+		compare_in_child(&c, copy, n);
+	}
 	unwind_table_free(t);
 	cfi_free(cfi);
 	elf_image_free(img);
