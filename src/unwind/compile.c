@@ -211,7 +211,7 @@ static int add_gap(struct compiler *c, uint64_t next_start)
 		c->has_rows = true;
 		return 0;
 	}
-	if (is_padding(c, next_start))
+	if (next_start == c->covered || is_padding(c, next_start))
 		return 0;
 	return row_builder_add(&c->rows, c->covered, PA_RULE_ID_NONE);
 }

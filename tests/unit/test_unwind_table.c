@@ -151,8 +151,10 @@ static void test_bad_fde_is_lost_alone(void)
 	fde_16(CODE, 0x20);
 	at = cfi_fde(&m, CODE + 0x20, 0x10, BYTES(""));
 	fde_16(CODE + 0x30, 0x20);
-	m.bytes[at + 4]++; /* it names no CIE now */
+	fde_16(CODE + 0x50, 0x20); /* follows at once: nothing lies between */
+	m.bytes[at + 4]++;         /* it names no CIE now */
 	c = cfi_compile(&m);
+	ok(is_sound(c.table), "no address has two rows, in a damaged file neither");
 	ok(rule_at(&c, CODE + 0x1f) == sp_16 && rule_at(&c, CODE + 0x31) == sp_16,
 	   "damage in the head of an FDE leaves its neighbours alone");
 	ok(c.table->stats.nr_bad == 1, "and is counted");
