@@ -112,8 +112,8 @@ static void report(const char *path, int fd)
 {
 	struct unwind_table *t;
 	uint64_t ns = best_of_ours(fd, &t), libdw_ns = best_of_libdw(fd);
-	double bytes = (double)t->nr_rows * sizeof(*t->rows) +
-		       (double)t->nr_blocks * sizeof(*t->blocks);
+	double bytes =
+		(double)t->nr_rows * sizeof(*t->rows) + (double)t->nr_blocks * sizeof(*t->blocks);
 
 	printf("%s,%u,%u,%.2f,%u,%" PRIu64 ",%" PRIu64 "\n", path, t->stats.nr_fdes, t->nr_rows,
 	       bytes / t->nr_rows, t->nr_rules, ns / t->stats.nr_fdes, libdw_ns / t->stats.nr_fdes);

@@ -181,8 +181,8 @@ static int read_cie_head(const struct cfi *cfi, struct cursor *c, struct cfi_cie
 		return -EBADMSG;
 	if (strcmp(augmentation, "eh") == 0)
 		(void)cursor_u64(c); /* a pointer of GCC 2 */
-	if (version >= 4 && (cursor_u8(c) != 8 || cursor_u8(c) != 0))
-		return -EBADMSG; /* bytes of an address, bytes of a segment */
+	if (version >= 4 && cursor_u16(c) != 8)
+		return -EBADMSG; /* bytes of an address: 8; of a segment: none */
 	code = cursor_uleb128(c);
 	cie->scale.data = cursor_sleb128(c);
 	ra = version == 1 ? cursor_u8(c) : cursor_uleb128(c);

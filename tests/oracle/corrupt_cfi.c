@@ -24,7 +24,7 @@
 
 #define MAX_FILE_BYTES (2u << 20)
 #define MAX_FLIPS 8
-#define CASE_LIMIT_S 10      /* no case takes longer than the whole test should */
+#define CASE_LIMIT_S 10    /* no case takes longer than the whole test should */
 #define COMPARED_CASES 500 /* of all files together */
 #define MAX_SHOWN 10
 #define FDE_HEAD_BYTES 16 /* length, CIE, start, size */
