@@ -17,6 +17,7 @@ struct unwind_arch {
 	uint8_t nr_regs;  /* DWARF numbers below it are followed */
 	uint8_t sp, fp;   /* DWARF numbers */
 	uint8_t lr;       /* holds the return address until it is saved; 0xff: there is none */
+	uint8_t pc;       /* a column, not a register */
 	bool has_pac;     /* opcode 0x2d toggles whether the return address is signed */
 
 	/* Whether a frame that the file marks as a signal frame is one that the kernel has made, so

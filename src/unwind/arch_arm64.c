@@ -7,7 +7,8 @@
 #include "elf/elf_image.h"
 #include "unwind/arch.h"
 
-#define NR_REGS 33 /* x0-x30, sp, and pc as a column */
+#define PC_COLUMN 32
+#define NR_REGS (PC_COLUMN + 1) /* x0-x30, sp, pc */
 
 /* mov x8, #139 (rt_sigreturn); svc #0 */
 static const uint8_t sigreturn[] = { 0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4 };
@@ -36,6 +37,7 @@ const struct unwind_arch unwind_arch_arm64 = {
 	.sp = PA_REG_ARM64_SP,
 	.fp = PA_REG_ARM64_FP,
 	.lr = PA_REG_ARM64_LR,
+	.pc = PC_COLUMN,
 	.has_pac = true,
 	.is_kernel_signal_frame = is_kernel_signal_frame,
 };

@@ -41,5 +41,6 @@ const struct unwind_arch unwind_arch_x86 = {
 	.sp = PA_REG_X86_SP,
 	.fp = PA_REG_X86_FP,
 	.lr = 0xff,
+	.pc = PC_COLUMN,
 	.is_kernel_signal_frame = is_kernel_signal_frame,
 };

@@ -30,7 +30,7 @@ struct cfi_sym {
 };
 
 /*
- * pc_reg: the column that means the pc here. has_cfa: the CFA is on the stack at the start, as it is
+ * pc_reg: the column that means the pc. has_cfa: the CFA is on the stack at the start, as it is
  * for the rules of registers. False: no such form.
  */
 bool cfi_expr_reduce(const uint8_t *expr, size_t len, uint8_t pc_reg, bool has_cfa,

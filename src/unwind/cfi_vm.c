@@ -54,16 +54,16 @@ static struct cfi_rule *slot_of(struct cfi_vm *vm, uint64_t reg)
 
 	if (slot == CFI_NO_SLOT)
 		return NULL;
-	vm->changed = true;
+	vm->changed |= CFI_CHANGED_REST;
 	return &vm->state.slots[slot];
 }
 
-static void set_rule(struct cfi_vm *vm, uint64_t reg, enum cfi_kind kind, int64_t off)
+static void set_rule(struct cfi_vm *vm, uint64_t reg, enum cfi_kind kind, uint64_t factored)
 {
 	struct cfi_rule *rule = slot_of(vm, reg);
 
 	if (rule)
-		*rule = (struct cfi_rule){ .kind = (uint8_t)kind, .off = off };
+		*rule = (struct cfi_rule){ .kind = (uint8_t)kind, .off = scaled(vm, factored) };
 }
 
 static void set_register(struct cfi_vm *vm, uint64_t reg, uint64_t other)
@@ -110,24 +110,41 @@ static int set_cfa(struct cfi_vm *vm, uint64_t reg, int64_t off)
 {
 	if (reg > UINT16_MAX)
 		return -EBADMSG;
-	vm->changed = true;
+	vm->changed |= CFI_CHANGED_REST;
 	vm->state.cfa = (struct cfi_rule){ .kind = CFI_CFA, .reg = (uint16_t)reg, .off = off };
 	return 0;
 }
 
-/* Half of a definition needs the other half to be there. */
+static int set_cfa_expression(struct cfi_vm *vm)
+{
+	struct cfi_state *s = &vm->state;
+	uint16_t reg = s->cfa.reg;
+
+	if (s->cfa.kind != CFI_VAL_EXPR)
+		s->cfa_off = s->cfa.off;
+	vm->changed |= CFI_CHANGED_REST;
+	s->cfa = take_expr(vm, CFI_VAL_EXPR);
+	s->cfa.reg = reg;
+	return 0;
+}
+
+/* Half of a definition. The other half is the last one given, even if an expression was in force
+ * since: DWARF forbids that, hand-written code has it (libgcrypt), and unwinders take it so. */
 static int set_cfa_register(struct cfi_vm *vm, uint64_t reg)
 {
-	if (vm->state.cfa.kind != CFI_CFA)
+	const struct cfi_state *s = &vm->state;
+
+	if (s->cfa.kind == CFI_UNSET)
 		return -EBADMSG;
-	return set_cfa(vm, reg, vm->state.cfa.off);
+	return set_cfa(vm, reg, s->cfa.kind == CFI_CFA ? s->cfa.off : s->cfa_off);
 }
 
 static int set_cfa_offset(struct cfi_vm *vm, int64_t off)
 {
-	if (vm->state.cfa.kind != CFI_CFA)
+	if (vm->state.cfa.kind == CFI_UNSET)
 		return -EBADMSG;
-	vm->changed = true;
+	vm->changed |= CFI_CHANGED_REST;
+	vm->state.cfa.kind = CFI_CFA;
 	vm->state.cfa.off = off;
 	return 0;
 }
@@ -144,7 +161,7 @@ static int recall(struct cfi_vm *vm)
 {
 	if (vm->depth == 0)
 		return -EBADMSG;
-	vm->changed = true;
+	vm->changed |= CFI_CHANGED_REST;
 	cfi_state_copy(&vm->state, &vm->remembered[--vm->depth], vm->slots->nr);
 	return 0;
 }
@@ -153,7 +170,7 @@ static int negate_ra_state(struct cfi_vm *vm)
 {
 	if (!vm->arch->has_pac)
 		return -EBADMSG;
-	vm->changed = true;
+	vm->changed |= CFI_CHANGED_REST;
 	vm->state.ra_signed = !vm->state.ra_signed;
 	return 0;
 }
@@ -166,19 +183,19 @@ static int run_register_op(struct cfi_vm *vm, uint8_t op)
 
 	switch (op) {
 	case OP_OFFSET_EXTENDED:
-		set_rule(vm, reg, CFI_OFFSET, scaled(vm, cursor_uleb128(c)));
+		set_rule(vm, reg, CFI_OFFSET, cursor_uleb128(c));
 		return 0;
 	case OP_OFFSET_EXTENDED_SF:
-		set_rule(vm, reg, CFI_OFFSET, scaled(vm, (uint64_t)cursor_sleb128(c)));
+		set_rule(vm, reg, CFI_OFFSET, (uint64_t)cursor_sleb128(c));
 		return 0;
 	case OP_GNU_NEGATIVE_OFFSET_EXTENDED:
-		set_rule(vm, reg, CFI_OFFSET, scaled(vm, -cursor_uleb128(c)));
+		set_rule(vm, reg, CFI_OFFSET, -cursor_uleb128(c));
 		return 0;
 	case OP_VAL_OFFSET:
-		set_rule(vm, reg, CFI_VAL_OFFSET, scaled(vm, cursor_uleb128(c)));
+		set_rule(vm, reg, CFI_VAL_OFFSET, cursor_uleb128(c));
 		return 0;
 	case OP_VAL_OFFSET_SF:
-		set_rule(vm, reg, CFI_VAL_OFFSET, scaled(vm, (uint64_t)cursor_sleb128(c)));
+		set_rule(vm, reg, CFI_VAL_OFFSET, (uint64_t)cursor_sleb128(c));
 		return 0;
 	case OP_RESTORE_EXTENDED:
 		restore(vm, reg);
@@ -203,18 +220,49 @@ static int run_register_op(struct cfi_vm *vm, uint8_t op)
 	}
 }
 
-/* What says where the CFA is, and what has no register. */
-static int run_other_op(struct cfi_vm *vm, uint8_t op)
+static int advance_by(struct cfi_vm *vm, uint64_t delta)
+{
+	uint64_t bytes = delta * vm->scale->code; /* 32 bits each */
+
+	if (bytes > UINT64_MAX - vm->next)
+		return -EBADMSG;
+	if (bytes == 0)
+		return 0;
+	vm->next += bytes;
+	return 1;
+}
+
+static int advance_to(struct cfi_vm *vm)
+{
+	uint64_t addr, before = vm->next;
+
+	if (vm->read_address(vm->read_ctx, &vm->c, vm->scale->address_encoding, &addr) < 0 ||
+	    addr < before)
+		return -EBADMSG;
+	vm->next = addr;
+	return addr != before;
+}
+
+static int run_rare_op(struct cfi_vm *vm, uint8_t op)
 {
 	struct cursor *c = &vm->c;
 	uint64_t reg;
 
 	switch (op) {
-	case OP_NOP:
+	case OP_OFFSET ... OP_OFFSET + OP_OPERAND_MASK:
+		set_rule(vm, op & OP_OPERAND_MASK, CFI_OFFSET, cursor_uleb128(c));
 		return 0;
-	case OP_GNU_ARGS_SIZE: /* for landing pads; the CFA does not depend on it */
-		(void)cursor_uleb128(c);
+	case OP_RESTORE ... OP_RESTORE + OP_OPERAND_MASK:
+		restore(vm, op & OP_OPERAND_MASK);
 		return 0;
+	case OP_ADVANCE_LOC1:
+		return advance_by(vm, cursor_u8(c));
+	case OP_ADVANCE_LOC2:
+		return advance_by(vm, cursor_u16(c));
+	case OP_ADVANCE_LOC4:
+		return advance_by(vm, cursor_u32(c));
+	case OP_SET_LOC:
+		return advance_to(vm);
 	case OP_REMEMBER_STATE:
 		return remember(vm);
 	case OP_RESTORE_STATE:
@@ -232,8 +280,9 @@ static int run_other_op(struct cfi_vm *vm, uint8_t op)
 	case OP_DEF_CFA_OFFSET_SF:
 		return set_cfa_offset(vm, scaled(vm, (uint64_t)cursor_sleb128(c)));
 	case OP_DEF_CFA_EXPRESSION:
-		vm->changed = true;
-		vm->state.cfa = take_expr(vm, CFI_VAL_EXPR);
+		return set_cfa_expression(vm);
+	case OP_GNU_ARGS_SIZE: /* for landing pads; the CFA does not depend on it */
+		(void)cursor_uleb128(c);
 		return 0;
 	case OP_AARCH64_NEGATE_RA_STATE:
 	case OP_AARCH64_NEGATE_RA_STATE_WITH_PC:
@@ -243,70 +292,46 @@ static int run_other_op(struct cfi_vm *vm, uint8_t op)
 	}
 }
 
-static int advance_by(struct cfi_vm *vm, uint64_t delta)
+/* An operand that is cut is read as zero, and tells here. */
+static __attribute__((noinline)) int run_other_op(struct cfi_vm *vm, uint8_t op)
 {
-	uint64_t bytes = delta * vm->scale->code; /* 32 bits each */
+	int r = run_rare_op(vm, op);
 
-	if (bytes > UINT64_MAX - vm->next)
-		return -EBADMSG;
-	vm->next += bytes;
-	return 0;
+	return vm->c.bad ? -EBADMSG : r;
 }
 
-static int advance_to(struct cfi_vm *vm)
+/* The common ones with an operand of one byte: a small offset of the CFA, and a register that nobody
+ * follows. False: it is neither. */
+static inline bool run_small_op(struct cfi_vm *vm, uint8_t op, uint8_t operand)
 {
-	uint64_t addr;
+	uint8_t reg = op - OP_OFFSET;
 
-	if (vm->read_address(vm->read_ctx, &vm->c, vm->scale->address_encoding, &addr) < 0 ||
-	    addr < vm->next)
-		return -EBADMSG;
-	vm->next = addr;
-	return 0;
-}
-
-static int run_op(struct cfi_vm *vm, uint8_t op)
-{
-	uint64_t operand = op & OP_OPERAND_MASK;
-
-	switch (op & ~OP_OPERAND_MASK) {
-	case OP_ADVANCE_LOC:
-		return advance_by(vm, operand);
-	case OP_OFFSET:
-		set_rule(vm, operand, CFI_OFFSET, scaled(vm, cursor_uleb128(&vm->c)));
-		return 0;
-	case OP_RESTORE:
-		restore(vm, operand);
-		return 0;
-	default:
-		break;
+	if (op == OP_DEF_CFA_OFFSET && vm->state.cfa.kind == CFI_CFA) {
+		vm->changed |= CFI_CHANGED_OFFSET;
+		vm->state.cfa.off = operand;
+		return true;
 	}
-	switch (op) {
-	case OP_ADVANCE_LOC1:
-		return advance_by(vm, cursor_u8(&vm->c));
-	case OP_ADVANCE_LOC2:
-		return advance_by(vm, cursor_u16(&vm->c));
-	case OP_ADVANCE_LOC4:
-		return advance_by(vm, cursor_u32(&vm->c));
-	case OP_SET_LOC:
-		return advance_to(vm);
-	default:
-		return run_other_op(vm, op);
-	}
+	return reg < CFI_MAX_REGS && vm->slots->of[reg] == CFI_NO_SLOT;
 }
 
+/*
+ * Compiling spends its time here, on four kinds of instructions: steps forward, the two above, and
+ * the padding at the end of an FDE. The others are out of line.
+ */
 int cfi_vm_run(struct cfi_vm *vm)
 {
-	uint64_t begin = vm->next;
+	const uint8_t *end = vm->c.end;
+	int r = 0;
 
-	while (vm->c.at < vm->c.end) {
-		int r = run_op(vm, *vm->c.at++);
+	while (r == 0 && vm->c.at < end) {
+		uint8_t op = *vm->c.at++;
 
-		if (r < 0)
-			return r;
-		if (vm->c.bad)
-			return -EBADMSG;
-		if (vm->next != begin)
-			return 1;
+		if ((op & ~OP_OPERAND_MASK) == OP_ADVANCE_LOC)
+			r = advance_by(vm, op & OP_OPERAND_MASK);
+		else if (vm->c.at < end && *vm->c.at < 0x80 && run_small_op(vm, op, *vm->c.at))
+			vm->c.at++;
+		else if (op != OP_NOP)
+			r = run_other_op(vm, op);
 	}
-	return 0;
+	return r;
 }

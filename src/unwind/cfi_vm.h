@@ -43,8 +43,15 @@ _Static_assert(sizeof(struct cfi_rule) == 16, "copied for every FDE");
 enum { CFI_SLOT_FP, CFI_SLOT_RA, CFI_SLOT_SP, CFI_NR_ROW_SLOTS };
 #define CFI_NO_SLOT 0xff
 
+/* What may differ from the row before, for those who want to know only that. */
+enum cfi_changed {
+	CFI_CHANGED_OFFSET = 1, /* that of a CFA that is not an expression; it is below 128 now */
+	CFI_CHANGED_REST = 2,
+};
+
 struct cfi_state {
 	struct cfi_rule cfa;
+	int64_t cfa_off; /* of the last CFI_CFA, while the CFA is an expression; its reg is in cfa */
 	bool ra_signed;
 	struct cfi_rule slots[CFI_MAX_REGS];
 };
@@ -75,7 +82,7 @@ struct cfi_vm {
 	cfi_address_fn read_address;
 	const void *read_ctx;
 	uint64_t next;      /* where the row after this one begins */
-	bool changed;       /* since whoever asks has cleared it: a followed rule may differ */
+	uint8_t changed;    /* enum cfi_changed, collected until whoever asks clears it */
 	unsigned int depth; /* of remembered states */
 	struct cfi_state state;
 	struct cfi_state remembered[CFI_MAX_REMEMBER];
@@ -83,7 +90,11 @@ struct cfi_vm {
 
 static inline void cfi_state_copy(struct cfi_state *to, const struct cfi_state *from, size_t nr)
 {
-	memcpy(to, from, offsetof(struct cfi_state, slots) + nr * sizeof(from->slots[0]));
+	/* Rows have few slots, and a size that the compiler knows copies fastest. */
+	if (nr == CFI_NR_ROW_SLOTS)
+		memcpy(to, from, offsetof(struct cfi_state, slots[CFI_NR_ROW_SLOTS]));
+	else
+		memcpy(to, from, sizeof(*to));
 }
 
 /*

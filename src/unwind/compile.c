@@ -10,12 +10,21 @@
 #include "unwind/rule_dict.h"
 #include "unwind/table.h"
 
+#define RECENT_BITS 8
+
+/* A rule that was looked up, at a place that follows from it. */
+struct recent {
+	pa_rule rule;
+	uint16_t id;
+};
+
 /* One source and its next FDE that is good to use. */
 struct stream {
 	const struct cfi *cfi;
 	struct cfi_reader *rd; /* owned */
 	size_t next;           /* in the index */
 	bool has_head;
+	bool has_hole; /* damaged ones were skipped before the head */
 	struct cfi_fde head;
 	uint64_t end; /* where the FDE taken last ends */
 };
@@ -28,12 +37,13 @@ struct compiler {
 	struct row_builder rows;
 	bool has_rows;    /* the builder is set up */
 	uint64_t covered; /* end of the FDE that was added last */
+	bool has_hole;    /* a damaged one was left out behind it */
+	uint64_t claimed; /* the highest end of any FDE so far */
 	struct unwind_stats stats;
 	uint8_t is_used[(PA_MAX_RULES + 8) / 8]; /* bit per rule */
 	uint16_t *rules;                         /* owned; the numbers in use */
 	uint32_t nr_rules, cap_rules;
-	pa_rule last_rule; /* the last one looked up, and its number */
-	uint16_t last_id;
+	struct recent recent[1u << RECENT_BITS];
 	struct cfi_vm vm;
 };
 
@@ -59,12 +69,14 @@ DEFINE_CLEANUP(struct compiler *, compiler_free)
 static void stream_fill(struct compiler *c, struct stream *s)
 {
 	s->has_head = false;
+	s->has_hole = false;
 	while (!s->has_head && s->next < cfi_nr_fdes(s->cfi)) {
 		int r = cfi_reader_fde(s->rd, s->next++, &s->head);
 
 		s->has_head = r == 0;
 		c->stats.nr_outside += r == -ERANGE;
 		c->stats.nr_bad += r == -EBADMSG;
+		s->has_hole |= r == -EBADMSG;
 	}
 }
 
@@ -93,6 +105,11 @@ static struct stream *next_stream(struct compiler *c)
 	return best;
 }
 
+static struct recent *recent_of(struct compiler *c, pa_rule rule)
+{
+	return &c->recent[rule * 0x9e3779b97f4a7c15ull >> (64 - RECENT_BITS)];
+}
+
 static bool is_used(const struct compiler *c, uint16_t id)
 {
 	return c->is_used[id / 8] & (1u << (id % 8));
@@ -110,7 +127,7 @@ static int note_rule(struct compiler *c, uint16_t id)
 	return 0;
 }
 
-/* A rule that has no room, here or in the dictionary, becomes one for user space. */
+/* Looks a rule up. One that has no room, here or in the dictionary, becomes one for user space. */
 static int number_new_rule(struct compiler *c, pa_rule rule, uint16_t *ret_id)
 {
 	bool has_room = c->nr_rules < UNWIND_MAX_RULES;
@@ -125,48 +142,41 @@ static int number_new_rule(struct compiler *c, pa_rule rule, uint16_t *ret_id)
 		r = note_rule(c, id);
 	if (r < 0)
 		return r;
-	c->last_rule = rule;
-	c->last_id = id;
 	*ret_id = id;
-	return 0;
-}
-
-static int number_rule(struct compiler *c, pa_rule rule, uint16_t *ret_id)
-{
-	if (rule != c->last_rule)
-		return number_new_rule(c, rule, ret_id);
-	*ret_id = c->last_id;
+	if (id != PA_RULE_ID_USER) {
+		*recent_of(c, rule) = (struct recent){ rule, id };
+		return 0;
+	}
+	c->stats.nr_user++;
+	c->stats.nr_refused += rule != PA_RULE_WORD_USER;
 	return 0;
 }
 
 /* The row for the state that the machine has reached. */
-static int add_row(struct compiler *c, const struct stream *s, const struct cfi_fde *fde,
-		   const struct cfi_cie *cie, uint64_t addr)
+static int add_row(struct compiler *c, struct rule_packer *packer, uint64_t addr)
 {
-	const struct cfi_state *state = &c->vm.state;
-	bool is_kernel_signal = cie->is_signal && c->arch->is_kernel_signal_frame(
-							  state, cfi_image(s->cfi), fde->start);
-	pa_rule rule = rule_pack(c->arch, cie, state, is_kernel_signal);
+	pa_rule rule = rule_pack_next(packer, &c->vm.state, c->vm.changed);
+	const struct recent *recent = recent_of(c, rule);
 	uint16_t id;
 	int r;
 
-	r = number_rule(c, rule, &id);
-	if (r < 0)
-		return r;
-	c->stats.nr_user += id == PA_RULE_ID_USER;
-	c->stats.nr_refused += id == PA_RULE_ID_USER && rule != PA_RULE_WORD_USER;
-	return row_builder_add(&c->rows, addr, id);
+	if (recent->rule == rule)
+		return row_builder_add(&c->rows, addr, recent->id);
+	r = number_new_rule(c, rule, &id);
+	return r < 0 ? r : row_builder_add(&c->rows, addr, id);
 }
 
 /* Runs the instructions up to `end`. -EBADMSG: they are damaged. */
 static int add_rows(struct compiler *c, struct stream *s, const struct cfi_fde *fde, uint64_t end)
 {
 	struct cfi_vm *vm = &c->vm;
-	const struct cfi_cie *cie;
+	struct rule_packer packer = { .arch = c->arch,
+				      .img = cfi_image(s->cfi),
+				      .fde_start = fde->start };
 	uint64_t addr;
 	int r;
 
-	r = cfi_reader_start(s->rd, fde, vm, &cie);
+	r = cfi_reader_start(s->rd, fde, vm, &packer.cie);
 	if (r < 0)
 		return r;
 	do {
@@ -175,17 +185,25 @@ static int add_rows(struct compiler *c, struct stream *s, const struct cfi_fde *
 		if (r < 0)
 			return r;
 		if (vm->changed && addr < end) {
-			int r2 = add_row(c, s, fde, cie, addr);
+			int r2 = add_row(c, &packer, addr);
 
 			if (r2 < 0)
 				return r2;
-			vm->changed = false;
+			vm->changed = 0;
 		}
 	} while (r > 0);
 	return 0;
 }
 
-/* What lies between two FDEs has no rule, unless it is too short to be code. */
+/* Whether what lies before an FDE is filling, never run: too little to be code, and nobody has ever
+ * said that it is. A damaged FDE may have, and one that another has cut off. */
+static bool is_padding(const struct compiler *c, uint64_t next_start)
+{
+	return next_start - c->covered <= UNWIND_PADDING_BYTES && !c->has_hole &&
+	       c->claimed <= c->covered;
+}
+
+/* What lies between two FDEs has no rule, unless it is padding. */
 static int add_gap(struct compiler *c, uint64_t next_start)
 {
 	if (!c->has_rows) {
@@ -193,7 +211,7 @@ static int add_gap(struct compiler *c, uint64_t next_start)
 		c->has_rows = true;
 		return 0;
 	}
-	if (next_start - c->covered <= UNWIND_PADDING_BYTES)
+	if (next_start == c->covered || is_padding(c, next_start))
 		return 0;
 	return row_builder_add(&c->rows, c->covered, PA_RULE_ID_NONE);
 }
@@ -209,12 +227,15 @@ static int add_fde(struct compiler *c, struct stream *s, const struct cfi_fde *f
 		return r;
 	mark = row_builder_mark(&c->rows);
 	r = add_rows(c, s, fde, end);
+	c->has_hole = r == -EBADMSG || cfi_is_suspect(s->cfi);
 	if (r == -EBADMSG) {
 		c->stats.nr_bad++;
 		row_builder_rewind(&c->rows, &mark);
 		return 0;
 	}
 	c->covered = end;
+	if (fde->end > c->claimed)
+		c->claimed = fde->end;
 	return r;
 }
 
@@ -231,6 +252,7 @@ static int add_all(struct compiler *c)
 		struct stream *next;
 		uint64_t end;
 
+		c->has_hole |= s->has_hole;
 		s->end = fde.end;
 		stream_fill(c, s);
 		next = next_stream(c);
@@ -260,6 +282,7 @@ static int add_sources(struct compiler *c, const struct cfi *const *sources, siz
 		if (r < 0)
 			return r;
 		c->stats.nr_fdes += (uint32_t)cfi_nr_fdes(s->cfi);
+		c->stats.nr_bad += (uint32_t)cfi_nr_damaged(s->cfi);
 	}
 	return 0;
 }

@@ -52,6 +52,16 @@ size_t cfi_nr_fdes(const struct cfi *cfi)
 	return cfi->nr;
 }
 
+size_t cfi_nr_damaged(const struct cfi *cfi)
+{
+	return cfi->nr_damaged;
+}
+
+bool cfi_is_suspect(const struct cfi *cfi)
+{
+	return cfi->nr_damaged > 0 || cfi->is_table_lost;
+}
+
 static uint64_t start_of(const struct cfi *cfi, size_t i)
 {
 	uint64_t start, fde;
@@ -93,39 +103,41 @@ static void sort_index(struct cfi *cfi)
 		}
 }
 
-/* Adds an FDE, if it is about code. Damage in one is no error: its neighbours are still good. */
-static int index_fde(struct cfi *cfi, struct cfi_reader *rd, uint64_t offset, uint32_t *cap)
+/* Adds an FDE, if it is about code. Functions that the linker has dropped keep their FDE in
+ * .debug_frame, at address 0. */
+static int index_fde(struct cfi *cfi, const struct cfi_fde *fde, uint64_t offset, uint32_t *cap)
 {
-	struct cfi_fde fde;
 	int r;
 
-	/* Functions that the linker has dropped keep their FDE in .debug_frame, at address 0. */
-	if (cfi_reader_fde_at(rd, offset, &fde) < 0 || fde.start == 0 ||
-	    fde.start < cfi->code_start || fde.start >= cfi->code_end)
+	if (fde->start == 0 || fde->start < cfi->code_start || fde->start >= cfi->code_end)
 		return 0;
 	r = ARRAY_RESERVE(cfi->index, *cap, cfi->nr + 1, CFI_MAX_FDES);
 	if (r < 0)
 		return r;
-	cfi->index[cfi->nr++] = (fde.start - cfi->code_start) << 32 | offset;
+	cfi->index[cfi->nr++] = (fde->start - cfi->code_start) << 32 | offset;
 	return 0;
 }
 
+/* Damage in an FDE is no error: its neighbours are still good. */
 static int build_index(struct cfi *cfi)
 {
 	_cleanup_(cfi_reader_freep) struct cfi_reader *rd = NULL;
-	struct cfi_entry e;
+	uint64_t offset = 0;
+	struct cfi_fde fde;
 	uint32_t cap = 0;
 	int r;
 
 	r = cfi_reader_new(cfi, false, &rd);
-	/* Behind an entry of senseless length there is nothing to be found. */
-	for (uint64_t at = 0; r == 0 && at < cfi->size; at = e.next) {
-		if (cfi_read_entry(cfi, at, &e) < 0 || (e.is_end && !cfi->is_debug_frame))
-			break;
-		if (!e.is_end && !e.is_cie)
-			r = index_fde(cfi, rd, at, &cap);
+	while (r == 0) {
+		r = cfi_reader_next(rd, &offset, &fde);
+		if (r == 0)
+			r = index_fde(cfi, &fde, fde.offset, &cap);
+		if (r == -EBADMSG) {
+			cfi->nr_damaged++;
+			r = 0;
+		}
 	}
-	if (r < 0)
+	if (r != -ENOENT)
 		return r;
 	sort_index(cfi);
 	return 0;
@@ -278,6 +290,7 @@ static int load_eh_frame(struct cfi *cfi)
 	if (r == 0 || r == -ENOMEM)
 		return r;
 	/* Without the table, or when it leads nowhere. */
+	cfi->is_table_lost = elf_image_section(cfi->img, ".eh_frame_hdr") != NULL;
 	cfi->table = elf_fdes_free(cfi->table);
 	free(TAKE(cfi->owned));
 	cfi->nr = 0;

@@ -52,6 +52,12 @@ const struct elf_image *cfi_image(const struct cfi *cfi); /* NULL: opened from b
 /* FDEs, sorted by start; some of them may turn out to be damaged. */
 size_t cfi_nr_fdes(const struct cfi *cfi);
 
+/* FDEs that are not among them, because they could not be read. */
+size_t cfi_nr_damaged(const struct cfi *cfi);
+
+/* Whether others may be missing, too: the section or its table is damaged. */
+bool cfi_is_suspect(const struct cfi *cfi);
+
 /* Number of FDEs that start at or below addr. */
 size_t cfi_nr_fdes_to(const struct cfi *cfi, uint64_t addr);
 
@@ -67,7 +73,8 @@ struct cfi_cie {
 
 struct cfi_fde {
 	uint64_t start, end; /* link-time */
-	uint64_t cie;        /* offset in the section */
+	uint64_t offset;     /* in the section */
+	uint64_t cie;        /* offset of its CIE, likewise */
 	const uint8_t *program;
 	size_t program_bytes;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files that read CIEs and FDEs share. */
+/* What the files that find and read CIEs and FDEs share. */
 #ifndef UNWIND_EH_FRAME_INTERNAL_H
 #define UNWIND_EH_FRAME_INTERNAL_H
 
@@ -21,35 +21,14 @@ struct cfi {
 	struct elf_fdes *table; /* owned */
 	uint64_t *index; /* owned; start - code_start in the upper half, offset in the lower */
 	size_t nr;
+	size_t nr_damaged;  /* left out of the index */
+	bool is_table_lost; /* the file has a table, but it is of no use */
 };
 
-/* The head of an entry. */
-struct cfi_entry {
-	bool is_end; /* a length of 0 */
-	bool is_cie;
-	uint64_t cie;       /* of an FDE: offset of its CIE */
-	uint64_t next;      /* offset of the entry behind */
-	struct cursor body; /* what follows the head */
-};
-
-/* -EBADMSG: cut or senseless. */
-int cfi_read_entry(const struct cfi *cfi, uint64_t offset, struct cfi_entry *ret_entry);
-
-/* The number as it is encoded; -EBADMSG also for encodings that linked files do not have. */
-int cfi_read_pointer(const struct cfi *cfi, struct cursor *c, uint8_t encoding, uint64_t *ret_addr);
-
-int cfi_read_cie(const struct cfi *cfi, uint64_t offset, bool all_registers,
-		 struct cfi_cie *ret_cie);
-
-/* Start and end as they stand; nothing is judged but their encoding. */
-int cfi_read_fde(const struct cfi *cfi, const struct cfi_entry *entry, const struct cfi_cie *cie,
-		 struct cfi_fde *ret_fde);
-
-/* Sets vm up to run the instructions of an FDE. It borrows from the other three. */
-void cfi_start_fde(const struct cfi *cfi, const struct cfi_cie *cie, const struct cfi_fde *fde,
-		   struct cfi_vm *vm);
-
-/* The FDE at an offset in the section. */
-int cfi_reader_fde_at(struct cfi_reader *rd, uint64_t offset, struct cfi_fde *ret_fde);
+/*
+ * The FDE at or behind *offset, which moves behind it; nothing is judged but its encoding. -ENOENT:
+ * there is none; -EBADMSG: there is one, and it is damaged.
+ */
+int cfi_reader_next(struct cfi_reader *rd, uint64_t *offset, struct cfi_fde *ret_fde);
 
 #endif

@@ -11,8 +11,8 @@ static inline uint64_t cursor_uleb128(struct cursor *c)
 	unsigned int shift = 0;
 	uint8_t byte;
 
-	/* Nearly all are a single byte. */
-	if (c->at < c->end && *c->at < 0x80 && !c->bad)
+	/* Nearly all are a single byte. (A bad cursor may read one: it stays bad.) */
+	if (c->at < c->end && *c->at < 0x80)
 		return *c->at++;
 	do {
 		byte = cursor_u8(c);

@@ -32,13 +32,10 @@ static uint64_t page_of(const struct row_builder *b, uint64_t addr)
 
 static int append(struct row_builder *b, uint16_t pc, uint16_t rule)
 {
-	int r;
+	int r = ARRAY_RESERVE(b->rows, b->cap, (size_t)b->nr + 1, UNWIND_MAX_ROWS);
 
-	if (b->nr == b->cap) {
-		r = ARRAY_RESERVE(b->rows, b->cap, (size_t)b->nr + 1, UNWIND_MAX_ROWS);
-		if (r < 0)
-			return r;
-	}
+	if (r < 0)
+		return r;
 	b->rows[b->nr++] = (struct pa_row){ .pc = pc, .rule = rule };
 	return 0;
 }
@@ -71,35 +68,31 @@ static int begin_pages_to(struct row_builder *b, uint64_t addr)
 	return r;
 }
 
-int row_builder_add(struct row_builder *b, uint64_t addr, uint16_t rule)
+int row_builder_add_slowly(struct row_builder *b, uint64_t addr, uint16_t rule)
 {
 	int r;
 
-	if (rule == b->rule)
-		return 0;
-	if (page_of(b, addr) >= b->nr_pages) {
-		r = begin_pages_to(b, addr);
-		if (r < 0)
-			return r;
-	}
+	r = begin_pages_to(b, addr);
+	if (r < 0)
+		return r;
 	r = append(b, (uint16_t)addr, rule);
 	if (r < 0)
 		return r;
-	b->last = addr;
+	b->page_end = (addr | 0xffff) + 1;
 	b->rule = rule;
 	return 0;
 }
 
 struct row_mark row_builder_mark(const struct row_builder *b)
 {
-	return (struct row_mark){ b->nr, b->nr_pages, b->last, b->rule };
+	return (struct row_mark){ b->nr, b->nr_pages, b->page_end, b->rule };
 }
 
 void row_builder_rewind(struct row_builder *b, const struct row_mark *mark)
 {
 	b->nr = mark->nr;
 	b->nr_pages = mark->nr_pages;
-	b->last = mark->last;
+	b->page_end = mark->page_end;
 	b->rule = mark->rule;
 }
 
@@ -111,25 +104,29 @@ static void fill_page(const struct row_builder *b, uint64_t page, struct unwind_
 	uint64_t first_block = b->base >> PA_BLOCK_SHIFT;
 	uint64_t block = ((b->base >> PA_PAGE_SHIFT) + page) * BLOCKS_PER_PAGE;
 
-	for (uint64_t i = 0; i < BLOCKS_PER_PAGE; i++, block++) {
-		uint32_t block_pc = (uint32_t)i << PA_BLOCK_SHIFT, behind;
+	if (at == end)
+		return;
+	for (uint32_t pc = 0; pc <= 0xffff; pc += PA_BLOCK_SIZE, block++) {
+		uint32_t behind = at + 1;
 
-		while (at + 1 < end && b->rows[at + 1].pc <= block_pc)
-			at++;
-		behind = at;
-		while (behind < end && b->rows[behind].pc < block_pc + PA_BLOCK_SIZE)
+		while (behind < end && b->rows[behind].pc < pc + PA_BLOCK_SIZE)
 			behind++;
 		if (block >= first_block && block - first_block < t->nr_blocks)
 			t->blocks[block - first_block] = (struct pa_block){ at, behind - at };
+		/* The next block begins with a row of its own, or with the last one of this. */
+		at = behind < end && b->rows[behind].pc == pc + PA_BLOCK_SIZE ? behind : behind - 1;
 	}
 }
 
 int row_builder_finish(struct row_builder *b, struct unwind_table *t)
 {
+	uint64_t last;
+
 	if (b->nr == 0)
 		return 0;
+	last = b->page_end - (1u << PA_PAGE_SHIFT) + b->rows[b->nr - 1].pc;
 	t->base = b->base;
-	t->nr_blocks = (uint32_t)((b->last - b->base) >> PA_BLOCK_SHIFT) + 1;
+	t->nr_blocks = (uint32_t)((last - b->base) >> PA_BLOCK_SHIFT) + 1;
 	t->blocks = calloc(t->nr_blocks, sizeof(*t->blocks));
 	if (!t->blocks)
 		return -ENOMEM;

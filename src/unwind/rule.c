@@ -6,14 +6,14 @@
 
 struct packer {
 	const struct unwind_arch *arch;
-	uint8_t pc_reg;
+	uint8_t ra_reg; /* column of the return address */
 	const struct cfi_state *state;
 	struct cfi_sym cfa; /* REG, DEREF or PLT */
 };
 
 static bool fits(int64_t v, unsigned int bits)
 {
-	return v >= -(1ll << (bits - 1)) && v < 1ll << (bits - 1);
+	return (uint64_t)v + (1ull << (bits - 1)) < 1ull << bits;
 }
 
 /* Whether a slot that far from the CFA can be written in units of 8 bytes. */
@@ -42,7 +42,7 @@ static bool reduce_cfa(struct packer *p)
 		return true;
 	}
 	return cfa->kind == CFI_VAL_EXPR &&
-	       cfi_expr_reduce(cfa->expr, cfa->expr_len, p->pc_reg, false, &p->cfa);
+	       cfi_expr_reduce(cfa->expr, cfa->expr_len, p->arch->pc, false, &p->cfa);
 }
 
 static pa_rule pack_cfa(const struct packer *p)
@@ -71,7 +71,7 @@ static bool reduce_slot(const struct packer *p, const struct cfi_rule *rule, str
 
 	if (rule->kind != CFI_OFFSET) {
 		if (rule->kind != CFI_EXPR ||
-		    !cfi_expr_reduce(rule->expr, rule->expr_len, p->pc_reg, true, &sym))
+		    !cfi_expr_reduce(rule->expr, rule->expr_len, p->arch->pc, true, &sym))
 			return false;
 		/* Relative to the register that the CFA is relative to: one form for both. */
 		if (sym.kind == CFI_SYM_REG && p->cfa.kind == CFI_SYM_REG && sym.reg == p->cfa.reg)
@@ -120,7 +120,8 @@ static pa_rule pack_ra_register(const struct packer *p, struct fp_part fp, uint1
 {
 	if (reg == p->arch->lr)
 		return pack_fp(fp) | pack_ra_kind(PA_RA_LR);
-	if (reg > 31 || fp.off != 0 || fp.kind == PA_FP_AT_FP || fp.kind == PA_FP_AT_CFA)
+	if (reg > 31 || reg == p->arch->pc || fp.off != 0 || fp.kind == PA_FP_AT_FP ||
+	    fp.kind == PA_FP_AT_CFA)
 		return PA_RULE_WORD_USER;
 	return pack_fp(fp) | pack_ra_kind(PA_RA_REG) | (pa_rule)reg << PA_RULE_SLOT_SHIFT;
 }
@@ -154,10 +155,9 @@ static pa_rule pack_ra_and_fp(const struct packer *p)
 		return pack_ra_slot(fp, ra->off);
 	if (ra->kind == CFI_REGISTER)
 		return pack_ra_register(p, fp, ra->reg);
-	/* Unchanged: it is in its column, which is a register on AArch64 and none on x86-64. */
+	/* Unchanged: it is in its column. */
 	if (ra->kind == CFI_UNSET || ra->kind == CFI_SAME)
-		return p->pc_reg == p->arch->lr ? pack_ra_register(p, fp, p->pc_reg)
-						: PA_RULE_WORD_USER;
+		return pack_ra_register(p, fp, p->ra_reg);
 	if (reduce_slot(p, ra, &sym) && sym.kind == CFI_SYM_CFA)
 		return pack_ra_slot(fp, sym.off);
 	return PA_RULE_WORD_USER;
@@ -169,15 +169,42 @@ static bool is_sp_the_cfa(const struct cfi_rule *sp)
 	return sp->kind == CFI_UNSET || (sp->kind == CFI_VAL_OFFSET && sp->off == 0);
 }
 
-pa_rule rule_pack(const struct unwind_arch *arch, const struct cfi_cie *cie,
-		  const struct cfi_state *state, bool is_kernel_signal)
+/* Nearly every row of compiled code: register + offset, return address at CFA - 8, nothing else. */
+static bool is_plain(const struct cfi_cie *cie, const struct cfi_state *state)
 {
-	struct packer p = { .arch = arch, .pc_reg = cie->ra_reg, .state = state };
+	const struct cfi_rule *fp = &state->slots[CFI_SLOT_FP], *ra = &state->slots[CFI_SLOT_RA];
+
+	return state->cfa.kind == CFI_CFA && state->cfa.reg < 32 &&
+	       fits(state->cfa.off, PA_RULE_CFA_BITS) && ra->kind == CFI_OFFSET && ra->off == -8 &&
+	       (fp->kind == CFI_UNSET ||
+		(fp->kind == CFI_OFFSET && is_slot(fp->off, PA_RULE_SLOT_BITS))) &&
+	       state->slots[CFI_SLOT_SP].kind == CFI_UNSET && !cie->is_signal && !state->ra_signed;
+}
+
+/* All of it but the offset of the CFA. */
+static pa_rule pack_plain_rest(const struct cfi_state *state)
+{
+	const struct cfi_rule *fp = &state->slots[CFI_SLOT_FP];
+	pa_rule rest = PA_CFA_REG | (pa_rule)state->cfa.reg << PA_RULE_REG_SHIFT;
+
+	if (fp->kind == CFI_OFFSET)
+		rest |= pack_fp((struct fp_part){ PA_FP_AT_CFA, fp->off });
+	return rest;
+}
+
+static bool is_kernel_signal(const struct rule_packer *p, const struct cfi_state *state)
+{
+	return p->cie->is_signal && p->arch->is_kernel_signal_frame(state, p->img, p->fde_start);
+}
+
+static pa_rule pack_any(const struct rule_packer *by, const struct cfi_state *state)
+{
+	struct packer p = { .arch = by->arch, .ra_reg = by->cie->ra_reg, .state = state };
 	pa_rule cfa, rest;
 
 	if (state->slots[CFI_SLOT_RA].kind == CFI_UNDEFINED)
 		return PA_CFA_END;
-	if (is_kernel_signal)
+	if (is_kernel_signal(by, state))
 		return PA_CFA_SIGNAL | PA_RULE_SIGNAL;
 	if (!is_sp_the_cfa(&state->slots[CFI_SLOT_SP]) || !reduce_cfa(&p))
 		return PA_RULE_WORD_USER;
@@ -186,5 +213,14 @@ pa_rule rule_pack(const struct unwind_arch *arch, const struct cfi_cie *cie,
 	if (cfa == PA_RULE_WORD_USER || rest == PA_RULE_WORD_USER)
 		return PA_RULE_WORD_USER;
 	return cfa | rest | (state->ra_signed ? PA_RULE_SIGNED : 0) |
-	       (cie->is_signal ? PA_RULE_SIGNAL : 0);
+	       (by->cie->is_signal ? PA_RULE_SIGNAL : 0);
+}
+
+pa_rule rule_pack(struct rule_packer *p, const struct cfi_state *state)
+{
+	p->rest = 0;
+	if (!is_plain(p->cie, state))
+		return pack_any(p, state);
+	p->rest = pack_plain_rest(state);
+	return p->rest | field(state->cfa.off, PA_RULE_CFA_SHIFT, PA_RULE_CFA_BITS);
 }

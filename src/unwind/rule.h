@@ -7,13 +7,28 @@
 #include "unwind/cfi_vm.h"
 
 struct cfi_cie;
+struct elf_image;
 
-/*
- * The rule for a state with the slots of rows. What a word cannot hold is PA_RULE_WORD_USER; a frame
- * pointer that it cannot hold is PA_FP_LOST. is_kernel_signal: the file calls it a signal frame and
- * it is one of the kernel's.
- */
-pa_rule rule_pack(const struct unwind_arch *arch, const struct cfi_cie *cie,
-		  const struct cfi_state *state, bool is_kernel_signal);
+/* For the rows of one FDE. */
+struct rule_packer {
+	const struct unwind_arch *arch; /* borrowed while it is used, as the next two */
+	const struct cfi_cie *cie;
+	const struct elf_image *img; /* NULL: none */
+	uint64_t fde_start;
+	pa_rule rest; /* the last rule less its offset, if it was register + offset; else 0 */
+};
+
+/* The rule for a state with the slots of rows. What a word cannot hold is PA_RULE_WORD_USER; a frame
+ * pointer that it cannot hold is PA_FP_LOST. */
+pa_rule rule_pack(struct rule_packer *p, const struct cfi_state *state);
+
+/* The same, when no more than `changed` (enum cfi_changed) differs from the state before. */
+static inline pa_rule rule_pack_next(struct rule_packer *p, const struct cfi_state *state,
+				     uint8_t changed)
+{
+	if (changed != CFI_CHANGED_OFFSET || !p->rest)
+		return rule_pack(p, state);
+	return p->rest | (pa_rule)state->cfa.off << PA_RULE_CFA_SHIFT;
+}
 
 #endif

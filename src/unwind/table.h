@@ -23,7 +23,7 @@ struct rule_dict;
 
 struct unwind_stats {
 	uint32_t nr_fdes;    /* in the index */
-	uint32_t nr_bad;     /* of them: damaged */
+	uint32_t nr_bad;     /* damaged: of them, or not even in it */
 	uint32_t nr_outside; /* of them: empty, or not about code */
 	uint32_t nr_user;    /* rows that are left to user space */
 	uint32_t nr_refused; /* rows that are so because there was no room for another rule */

@@ -95,6 +95,22 @@ static bool same(struct value a, struct value b)
 	return a.state == VALUE_KNOWN && b.state == VALUE_KNOWN && a.v == b.v;
 }
 
+/* The row is there, but libdw calls its CFA invalid. */
+static bool has_no_cfa(const struct oracle_row *row)
+{
+	Dwarf_Op *ops;
+	size_t nr;
+
+	return !cfa_ops(row, &ops, &nr) || nr == 0;
+}
+
+/* Nothing is said about a column that is a register: we take it as unchanged. */
+static bool is_ra_in_column(const struct oracle_row *row, pa_rule rule)
+{
+	return PA_RULE_RA_KIND(rule) == PA_RA_REG &&
+	       PA_RULE_RA_REG(rule) == (unsigned int)libdw_ra_reg(row);
+}
+
 static enum agreement agree_in(const struct world *w, const struct unwind_arch *arch,
 			       const struct oracle_row *row, pa_rule rule)
 {
@@ -103,9 +119,13 @@ static enum agreement agree_in(const struct world *w, const struct unwind_arch *
 	struct value ra = libdw_reg(w, row, (unsigned int)libdw_ra_reg(row), cfa.v);
 	struct outcome ours = world_rule(w, arch, rule);
 
-	if (!same(cfa, ours.cfa) || !same(ra, ours.ra) ||
-	    !!(rule & PA_RULE_SIGNAL) != row->is_signal)
+	if (!same(cfa, ours.cfa) || !!(rule & PA_RULE_SIGNAL) != row->is_signal)
 		return AGREE_DIFFER;
+	if (!same(ra, ours.ra))
+		return ra.state == VALUE_UNDEFINED && same(fp, ours.fp) &&
+				       is_ra_in_column(row, rule)
+			       ? AGREE_COLUMN
+			       : AGREE_DIFFER;
 	if (same(fp, ours.fp))
 		return AGREE_SAME;
 	if (PA_RULE_FP_KIND(rule) == PA_FP_LOST && !is_simple_reg(row, arch->fp))
@@ -136,6 +156,8 @@ enum agreement agree_rule(const struct unwind_arch *arch, const struct oracle_ro
 {
 	enum agreement worst = AGREE_SAME;
 
+	if (has_no_cfa(row))
+		return PA_RULE_CFA_KIND(rule) == PA_CFA_REG ? AGREE_NO_CFA : AGREE_DIFFER;
 	switch (PA_RULE_CFA_KIND(rule)) {
 	case PA_CFA_NONE:
 		return AGREE_DIFFER;
@@ -184,6 +206,8 @@ bool agree_full_row(const struct unwind_arch *arch, const struct oracle_row *row
 	struct value cfa, full_cfa;
 	struct world w;
 
+	if (has_no_cfa(row))
+		return full->cfa.kind == CFI_CFA;
 	world_init(&w, arch, 1, pc);
 	cfa = libdw_cfa(&w, row);
 	full_cfa = world_full_cfa(&w, full);

@@ -15,6 +15,8 @@
 	X(FP_LOST, "rows leave a frame pointer to user space")                                     \
 	X(USER, "rows are left to user space")                                                     \
 	X(SIGNAL, "rows know the kernel's signal frame by its code")                               \
+	X(COLUMN, "rows keep the return address in its column, which libdw gives up")              \
+	X(NO_CFA, "rows keep half of a CFA across an expression, which libdw does not")            \
 	X(DIFFER, "disagreements")
 
 enum agreement {

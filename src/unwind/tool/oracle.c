@@ -3,7 +3,6 @@
 
 #include <dwarf.h>
 #include <errno.h>
-#include <gelf.h>
 #include <string.h>
 
 #include "base/array.h"
