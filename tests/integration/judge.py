@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A second opinion on stacks: from the written profile and the binaries alone, with readelf."""
+import functools
+import re
+import subprocess
+
+
+@functools.lru_cache(None)
+def _contents(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+@functools.lru_cache(None)
+def _loads(path):
+    """(offset, vaddr, size) of every loaded segment."""
+    out = subprocess.run(["readelf", "-lW", path], capture_output=True, text=True).stdout
+    return [(int(o, 16), int(v, 16), int(s, 16))
+            for o, v, s in re.findall(r"LOAD\s+(0x\w+) (0x\w+) 0x\w+ (0x\w+)", out)]
+
+
+@functools.lru_cache(None)
+def _entry(path):
+    out = subprocess.run(["readelf", "-hW", path], capture_output=True, text=True).stdout
+    return int(re.search(r"Entry point address:\s+(0x\w+)", out)[1], 16)
+
+
+@functools.lru_cache(None)
+def _ends(path):
+    """Address ranges whose return address is undefined, by the file's call frame information."""
+    out = subprocess.run(["readelf", "-wF", path], capture_output=True, text=True, errors="replace").stdout
+    ranges, fde, rows = [], None, []
+    for line in out.splitlines() + [""]:
+        head = re.match(r"^\w+ \w+ \w+ FDE .*pc=(\w+)\.\.(\w+)", line)
+        row = re.match(r"^([0-9a-f]{16}) .* (\S+)\s*$", line)
+        if head:
+            fde, rows = (int(head[1], 16), int(head[2], 16)), []
+        elif row and fde:
+            rows.append((int(row[1], 16), row[2]))
+        elif not line and fde:
+            for i, (start, ra) in enumerate(rows):
+                if ra == "u":
+                    ranges.append((start, rows[i + 1][0] if i + 1 < len(rows) else fde[1]))
+            fde = None
+    return ranges
+
+
+def offset_of(frame):
+    return frame.address - frame.mapping.memory_start + frame.mapping.file_offset
+
+
+def vaddr_of(frame):
+    offset = offset_of(frame)
+    for start, vaddr, size in _loads(frame.path):
+        if start <= offset < start + size:
+            return offset - start + vaddr
+    return None
+
+
+def is_root(frame):
+    """Nobody called this: a program's entry, a thread's first code, Go's end of a stack."""
+    if re.match(r"runtime\.(goexit|mstart|rt0_go)(\.abi0)?$|_rt0_amd64", frame.name):
+        return True
+    if not frame.path.startswith("/"):
+        return False
+    vaddr = vaddr_of(frame)
+    if vaddr is None:
+        return False
+    if 0 <= vaddr - _entry(frame.path) < 256:
+        return True
+    return any(start <= vaddr < end for start, end in _ends(frame.path))
+
+
+def follows_a_call(frame):
+    """Whether the bytes before a caller's return address are an x86-64 call."""
+    if not frame.path.startswith("/"):
+        return True  # no file to look into
+    at = offset_of(frame) + 1
+    code = _contents(frame.path)[max(at - 8, 0):at]
+    if code[-5:-4] == b"\xe8":
+        return True
+    for n in range(2, 8):
+        if len(code) >= n and code[-n] == 0xFF and (code[-n + 1] >> 3) & 7 == 2:
+            return True
+    return False
+
+
+def is_complete(sample):
+    return bool(sample.frames) and is_root(sample.frames[-1])

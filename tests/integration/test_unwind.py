@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs as they are shipped, without frame pointers: how many of their stacks are complete, by
+the agent's own count and by a reader that looks at the written profile and the binaries alone."""
+import os
+import platform
+import shutil
+import subprocess
+
+import judge
+from harness import agent, done, need_root, note, ok, skip, workdir
+
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "workloads")
+SHARE = 0.995
+MIN_SAMPLES = 2000
+
+
+def workloads(tmp, seconds):
+    """name → command, or the reason why there is none. CPU time grows with seconds."""
+    lines = os.path.join(tmp, "lines")
+    if not os.path.exists(lines):
+        subprocess.run(f"seq 1500000 | shuf > {lines}", shell=True, check=True)
+    again = f"i=0; while [ $i -lt {seconds} ]; do i=$((i+1)); "
+    node, go, clang = shutil.which("node"), shutil.which("go"), shutil.which("clang++")
+    binary = os.path.join(tmp, "busy_go")
+    if go and not os.path.exists(binary):
+        subprocess.run([go, "build", "-o", binary, os.path.join(HERE, "busy.go")], check=True,
+                       env=dict(os.environ, GOCACHE=os.path.join(tmp, "gocache"), GO111MODULE="off"))
+    return {
+        "python": ["/usr/bin/python3", os.path.join(HERE, "busy.py"), seconds],
+        "sort": ["sh", "-c", f"{again} LC_ALL=C sort -n {lines} -o /dev/null; done"],
+        "gzip": ["sh", "-c", f"{again} gzip -9 -c {lines} > /dev/null; done"],
+        "clang": ["sh", "-c", f"{again} {clang} -std=c++17 -O2 -c {HERE}/busy.cc -o /dev/null; done"]
+        if clang else "clang++ is not installed",
+        "node": [node, os.path.join(HERE, "busy.js"), seconds] if node else "node is not installed",
+        "go": [binary, seconds] if go else "go is not installed",
+    }
+
+
+def run_long_enough(tmp, name):
+    for seconds in (3, 8, 20):
+        command = workloads(tmp, seconds)[name]
+        if isinstance(command, str):
+            return command
+        run = agent(tmp, "-F", 999, command=command, timeout=300)
+        if run.profile and run.profile.total() >= MIN_SAMPLES:
+            break
+    return run
+
+
+def check(name, run):
+    p, n = run.profile, run.profile.total()
+    own = run.summary["stacks_complete"]
+    judged = sum(s.count for s in p.samples if "truncated" not in s.labels and judge.is_complete(s))
+    # What a signal interrupted was not calling, and the outermost frame has made no call yet.
+    astray = [f for s in p.samples for f in s.frames[1:] if not judge.follows_a_call(f)
+              and not f.name.startswith("__restore_rt") and not judge.is_root(f)]
+    note(f"{name}: {n} samples, complete {own / n:.4f} (agent) {judged / n:.4f} (judge), "
+         f"{ {x['name']: x['count'] for x in run.summary['stops'] if x['name'] != 'complete'} }")
+    ok(n >= MIN_SAMPLES, f"{name}: {n} samples")
+    ok(own >= SHARE * n, f"{name}: {own / n:.4f} of the stacks are complete")
+    ok(judged == own, f"{name}: a second reader finds {judged} complete, the agent {own}")
+    ok(not astray, f"{name}: every return address follows a call"
+       + (f", but {astray[0].name} {astray[0].path} {astray[0].address:#x}" if astray else ""))
+
+
+need_root()
+if platform.machine() != "x86_64":
+    skip("the judge knows the calls of x86-64 only")
+    done()
+tmp = workdir()
+for name in ("python", "sort", "gzip", "clang", "node", "go"):
+    run = run_long_enough(tmp, name)
+    if isinstance(run, str):
+        skip(run)
+    else:
+        check(name, run)
+done()
