@@ -217,6 +217,9 @@ struct pa_summary {
 	uint64_t agent_cpu_ns;
 	uint64_t agent_peak_rss_bytes;
 	bool targets_exited; /* the capture ended because the last target had */
+
+	uint64_t walks_finished; /* that the kernel began and user space ended */
+	uint64_t nr_tables;      /* files whose unwind tables were compiled */
 };
 
 /* Borrowed until pa_session_free(). NULL before the end. */

@@ -225,6 +225,12 @@ static void add_names(const struct capture *c, struct summary *to)
 	for (uint32_t i = 0; i < p->nr_locations; i++)
 		to->pub.nr_locations_named += p->locations[i].is_named;
 	to->pub.kernel_symbols = c->kernel_source;
+	if (c->unwinder) {
+		struct unwinder_stats u = unwinder_stats(c->unwinder);
+
+		to->pub.walks_finished = u.nr_finished;
+		to->pub.nr_tables = u.nr_compiled;
+	}
 }
 
 static void add_outputs(const struct pa_session *s, struct summary *to)

@@ -191,7 +191,14 @@ static void print_stacks(const struct pa_summary *s, const struct report_options
 	line(opts, out, "samples", "%" PRIu64 " in %" PRIu64 " stack%s of %" PRIu64 " process%s",
 	     s->samples, s->nr_stacks, text_plural(s->nr_stacks), s->nr_processes,
 	     s->nr_processes == 1 ? "" : "es");
-	line(opts, out, "stacks", "%.1f%% complete", text_percent(s->stacks_complete, s->samples));
+	if (s->walks_finished)
+		line(opts, out, "stacks",
+		     "%.1f%% complete; %" PRIu64 " walk%s finished outside the kernel",
+		     text_percent(s->stacks_complete, s->samples), s->walks_finished,
+		     text_plural(s->walks_finished));
+	else
+		line(opts, out, "stacks", "%.1f%% complete",
+		     text_percent(s->stacks_complete, s->samples));
 	for (size_t i = 0; i < nr && (stop = next_stop(s, stop)); i++)
 		line(opts, out, "", "%.1f%% %s", text_percent(stop->count, s->samples), stop->text);
 }

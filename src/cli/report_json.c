@@ -167,6 +167,8 @@ static const struct field head_fields[] = {
 	F(FIELD_U64, pa_summary, nr_stacks),
 	F(FIELD_U64, pa_summary, nr_processes),
 	F(FIELD_U64, pa_summary, stacks_complete),
+	F(FIELD_U64, pa_summary, walks_finished),
+	F(FIELD_U64, pa_summary, nr_tables),
 	F(FIELD_U64, pa_summary, nr_locations),
 	F(FIELD_U64, pa_summary, nr_locations_named),
 	F(FIELD_STRING, pa_summary, kernel_symbols),
