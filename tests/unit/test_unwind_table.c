@@ -118,6 +118,15 @@ static void test_overlap(void)
 	compiled_done(&c);
 
 	begin();
+	cfi_fde(&m, CODE, 0x100, BYTES(""));
+	fde_16(CODE + 0x40, 0xb0);
+	fde_16(CODE + 0x100, 0x20);
+	c = cfi_compile(&m);
+	ok(rule_at(&c, CODE + 0xf0) == PA_RULE_WORD_NONE,
+	   "what is left of the first is code, and not taken for padding");
+	compiled_done(&c);
+
+	begin();
 	cfi_fde(&m, CODE, 0x40, BYTES(""));
 	cfi_fde(&m, CODE, 0x20, BYTES("\x0e\x10"));
 	cfi_fde(&m, CODE, 0, BYTES(""));
