@@ -333,6 +333,17 @@ static void test_signal_x86(void)
 	cfi_cie(&m, 1, "zRS", BYTES("\x1b"), 16, BYTES(X86_INITIAL));
 	ok(rule_after(BYTES("\x0e\x10")) == (rule_reg(RSP, 16) | PA_RULE_SIGNAL),
 	   "a signal frame of another kind keeps its rule");
+	for (unsigned int i = 0; i < 4; i++) {
+		/* where each of the four is, in the offset's first byte */
+		static const uint8_t at[] = { 3, 10, 16, 22 };
+		char program[] = RESTORE_RT;
+
+		program[at[i]] ^= 8;
+		cfi_begin(&m);
+		cfi_cie(&m, 1, "zRS", BYTES("\x1b"), 16, BYTES(X86_INITIAL));
+		ok(PA_RULE_CFA_KIND(rule_after(program, sizeof(program) - 1)) == PA_CFA_USER,
+		   "one of the four elsewhere is no signal frame of the kernel");
+	}
 	ok(x86(BYTES(RESTORE_RT)) == PA_RULE_WORD_USER, "without the S it is no signal frame");
 }
 

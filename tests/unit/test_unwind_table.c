@@ -118,6 +118,15 @@ static void test_overlap(void)
 	compiled_done(&c);
 
 	begin();
+	cfi_fde(&m, CODE, 0x100, BYTES(""));
+	fde_16(CODE + 0x40, 0xb0);
+	fde_16(CODE + 0x100, 0x20);
+	c = cfi_compile(&m);
+	ok(rule_at(&c, CODE + 0xf0) == PA_RULE_WORD_NONE,
+	   "what is left of the first is code, and not taken for padding");
+	compiled_done(&c);
+
+	begin();
 	cfi_fde(&m, CODE, 0x40, BYTES(""));
 	cfi_fde(&m, CODE, 0x20, BYTES("\x0e\x10"));
 	cfi_fde(&m, CODE, 0, BYTES(""));
@@ -157,6 +166,7 @@ static void test_bad_fde_is_lost_alone(void)
 	ok(is_sound(c.table), "no address has two rows, in a damaged file neither");
 	ok(rule_at(&c, CODE + 0x1f) == sp_16 && rule_at(&c, CODE + 0x31) == sp_16,
 	   "damage in the head of an FDE leaves its neighbours alone");
+	ok(rule_at(&c, CODE + 0x28) == PA_RULE_WORD_NONE, "where it was there is no rule");
 	ok(c.table->stats.nr_bad == 1, "and is counted");
 	compiled_done(&c);
 }
