@@ -56,7 +56,8 @@ static void target_name(const struct pa_session *s, char *to, size_t size)
 			*c = '_';
 }
 
-/* <comm>-YYYYMMDDHHMM-on-cpu.pb.gz, in local time. A leading '.' would hide it. */
+/* <comm>-YYYYMMDDHHMM-on-cpu.pb.gz, in local time. A leading '.' would hide it, a leading '-' make
+ * an option of it. */
 static void auto_name(const struct pa_session *s, char *to, size_t size)
 {
 	char name[AUTO_NAME_MAX / 2], when[32] = "";
@@ -64,7 +65,7 @@ static void auto_name(const struct pa_session *s, char *to, size_t size)
 	struct tm tm;
 
 	target_name(s, name, sizeof(name));
-	if (name[0] == '.')
+	if (name[0] == '.' || name[0] == '-')
 		name[0] = '_';
 	if (localtime_r(&now, &tm))
 		(void)strftime(when, sizeof(when), "%Y%m%d%H%M", &tm);
