@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What cannot work is said in one line that names the flag or file and the cure; no file is left."""
+import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import threading
@@ -78,6 +80,28 @@ r = subprocess.run([AGENT, *O, "-q", "--", "false"], cwd=tmp)
 ok(r.returncode == 1 and os.path.exists(os.path.join(tmp, "out.pb.gz")),
    "a command that fails at once gives its status and a profile")
 os.unlink(os.path.join(tmp, "out.pb.gz"))
+
+# One output of two fails: the other one is told of, and it alone.
+summary = os.path.join(tmp, "summary.json")
+r = subprocess.run([*private_mount(f"mkdir -p {tmp}/full && mount -t tmpfs -o size=4k t {tmp}/full && "
+                                   f"dd if=/dev/zero of={tmp}/full/junk bs=1k count=4 2>/dev/null"),
+                    AGENT, "--profile", "--pid", str(target.pid), "-d", "300ms", "-o", f"{tmp}/full/out.pb.gz",
+                    f"--folded-output={tmp}/out.folded", f"--json={summary}"],
+                   cwd=tmp, capture_output=True, text=True)
+outputs = [x["path"] for x in json.load(open(summary))["outputs"]]
+ok(r.returncode == 1 and outputs == [f"{tmp}/out.folded"], f"only what was written is listed: {outputs}")
+ok("wrote" not in "".join(x for x in r.stderr.splitlines() if "full/out" in x), "nor is it said to be written")
+os.unlink(summary)
+os.unlink(f"{tmp}/out.folded")
+
+# A program whose name looks like an option.
+shutil.copy(SPIN, f"{tmp}/-dash")
+r = subprocess.run([AGENT, "-q", "--", f"{tmp}/-dash", "1"], cwd=tmp, capture_output=True)
+names = [x for x in os.listdir(tmp) if x.endswith(".pb.gz")]
+ok(r.returncode == 0 and len(names) == 1 and names[0].startswith("_dash-"),
+   f"its automatic name does not look like one: {names}")
+for name in [*names, "-dash"]:
+    os.unlink(os.path.join(tmp, name))
 
 # Aborted while it writes: a second signal leaves nothing behind.
 p = subprocess.Popen([AGENT, "--profile", "--pid", str(target.pid), "-d", "60s", *O], cwd=tmp, stderr=subprocess.DEVNULL)
