@@ -220,26 +220,32 @@ static void check_root(struct resolve *rs)
 		rs->stop = PA_STOP_END;
 }
 
-static int add_string_label(struct capture *c, struct profile_label *l, uint32_t key,
-			    const char *text, size_t max)
+/* An empty name is no label: string 0 means that the label is a number. */
+static int add_string_label(struct capture *c, struct profile_label *labels, uint32_t *nr,
+			    uint32_t key, const char *text, size_t max)
 {
-	*l = (struct profile_label){ .key = key };
-	return strtab_intern_n(&c->profile->strings, text, max, &l->str);
+	struct profile_label l = { .key = key };
+	int r = strtab_intern_n(&c->profile->strings, text, max, &l.str);
+
+	if (r == 0 && l.str)
+		labels[(*nr)++] = l;
+	return r;
 }
 
 static int label_set(struct capture *c, const struct pa_sample *s, uint8_t stop, uint32_t *ret_id)
 {
-	struct profile_label l[5];
-	uint32_t nr = 4;
+	struct profile_label l[5] = {
+		{ .key = c->label_pid, .num = s->head.pid },
+		{ .key = c->label_tid, .num = s->tid },
+	};
+	uint32_t nr = 2;
 	int r;
 
-	l[0] = (struct profile_label){ .key = c->label_pid, .num = s->head.pid };
-	l[1] = (struct profile_label){ .key = c->label_tid, .num = s->tid };
-	r = add_string_label(c, &l[2], c->label_comm, s->comm, sizeof(s->comm));
+	r = add_string_label(c, l, &nr, c->label_comm, s->comm, sizeof(s->comm));
 	if (r == 0)
-		r = add_string_label(c, &l[3], c->label_thread, s->thread, sizeof(s->thread));
+		r = add_string_label(c, l, &nr, c->label_thread, s->thread, sizeof(s->thread));
 	if (r == 0 && stop != PA_STOP_END && stop != PA_STOP_KERNEL)
-		r = add_string_label(c, &l[nr++], c->label_truncated, stop_names[stop], SIZE_MAX);
+		r = add_string_label(c, l, &nr, c->label_truncated, stop_names[stop], SIZE_MAX);
 	return r < 0 ? r : profile_label_set(c->profile, l, nr, ret_id);
 }
 

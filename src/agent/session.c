@@ -10,6 +10,7 @@
 #include "agent/summary.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "collect/cpus.h"
 #include "collect/features.h"
 
 #define AUTO_NAME_MAX 256
@@ -19,6 +20,10 @@
 #define RING_RESERVE 4          /* drains that may be missed */
 #define STACK_BYTES_PER_S (32u << 20)
 #define TABLE_MAX_BYTES (256u << 20)
+#define FDS_PER_CPU 4
+#define OTHER_FDS 64
+#define MIN_KEPT_FILES 16u
+#define MAX_KEPT_FILES 32768u
 
 /* /proc must show the PIDs of our own namespace, since that is whose PIDs are used throughout. */
 int session_check_proc(struct pa_error *err)
@@ -56,7 +61,8 @@ static void target_name(const struct pa_session *s, char *to, size_t size)
 			*c = '_';
 }
 
-/* <comm>-YYYYMMDDHHMM-on-cpu.pb.gz, in local time. A leading '.' would hide it. */
+/* <comm>-YYYYMMDDHHMM-on-cpu.pb.gz, in local time. A leading '.' would hide it, a leading '-' make
+ * an option of it. */
 static void auto_name(const struct pa_session *s, char *to, size_t size)
 {
 	char name[AUTO_NAME_MAX / 2], when[32] = "";
@@ -64,7 +70,7 @@ static void auto_name(const struct pa_session *s, char *to, size_t size)
 	struct tm tm;
 
 	target_name(s, name, sizeof(name));
-	if (name[0] == '.')
+	if (name[0] == '.' || name[0] == '-')
 		name[0] = '_';
 	if (localtime_r(&now, &tm))
 		(void)strftime(when, sizeof(when), "%Y%m%d%H%M", &tm);
@@ -107,14 +113,17 @@ static int open_outputs(struct pa_session *s, struct pa_error *err)
 	return r;
 }
 
-/* Half of the descriptors this process may have are for files of targets. */
+/* What the limit leaves for files of targets: each CPU takes two events and their rings, the rest of
+ * the agent some tens of descriptors. */
 static unsigned int max_kept_files(void)
 {
+	uint64_t others = OTHER_FDS + (uint64_t)FDS_PER_CPU * cpus_possible();
 	struct rlimit lim;
 
-	if (getrlimit(RLIMIT_NOFILE, &lim) < 0)
-		return 256;
-	return lim.rlim_cur > 65536 ? 32768 : (unsigned int)lim.rlim_cur / 2;
+	if (getrlimit(RLIMIT_NOFILE, &lim) < 0 || lim.rlim_cur < others + MIN_KEPT_FILES)
+		return MIN_KEPT_FILES;
+	return lim.rlim_cur - others < MAX_KEPT_FILES ? (unsigned int)(lim.rlim_cur - others)
+						      : MAX_KEPT_FILES;
 }
 
 static int new_capture(struct pa_session *s)

@@ -233,16 +233,17 @@ static void add_names(const struct capture *c, struct summary *to)
 	}
 }
 
+/* Only what is there: a failed output is told by the error. */
 static void add_outputs(const struct pa_session *s, struct summary *to)
 {
 	for (unsigned int i = 0; i < s->nr_outputs; i++)
-		to->outputs[i] = (struct pa_output_stat){
-			.kind = s->outputs[i].writer->name,
-			.path = outfile_path(s->outputs[i].file),
-			.size_bytes = outfile_size(s->outputs[i].file),
-		};
+		if (outfile_is_committed(s->outputs[i].file))
+			to->outputs[to->pub.nr_outputs++] = (struct pa_output_stat){
+				.kind = s->outputs[i].writer->name,
+				.path = outfile_path(s->outputs[i].file),
+				.size_bytes = outfile_size(s->outputs[i].file),
+			};
 	to->pub.outputs = to->outputs;
-	to->pub.nr_outputs = s->nr_outputs;
 }
 
 static void add_frame(const struct pa_session *s, struct summary *to)

@@ -6,13 +6,13 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/path.h"
+#include "base/quiet_write.h"
 
 #define OUTFILE_MAX_UNIQUE 10000     /* names that are tried before giving up */
 #define OUTFILE_MAX_HIDDEN 100       /* random names that are tried: more cannot be chance */
@@ -35,6 +35,7 @@ struct outfile {
 	const atomic_bool *cancel; /* borrowed; NULL: nobody cancels */
 	mode_t mode;               /* what the file gets at the end */
 	int failed;                /* errno of the first failed write: it must not get its name */
+	bool is_committed;
 	uint64_t size_bytes;
 };
 
@@ -64,6 +65,11 @@ uint64_t outfile_size(const struct outfile *f)
 	return f->size_bytes;
 }
 
+bool outfile_is_committed(const struct outfile *f)
+{
+	return f->is_committed;
+}
+
 /* Why a file cannot come to be at this place. */
 static int explain(const char *shown, const char *dir, int code, struct pa_error *err)
 {
@@ -89,6 +95,16 @@ static int explain(const char *shown, const char *dir, int code, struct pa_error
 		return error_set(err, code,
 				 "cannot write %s: '%s' is on a read-only file system: choose "
 				 "another path",
+				 shown, dir);
+	case ESTALE:
+		return error_set(err, code,
+				 "cannot write %s: the directory '%s' has been deleted: choose "
+				 "another path",
+				 shown, dir);
+	case EOPNOTSUPP:
+		return error_set(err, code,
+				 "cannot write %s: the file system of '%s' does not allow creating "
+				 "files: choose another path",
 				 shown, dir);
 	case EISDIR:
 		return error_set(err, code, "cannot write %s: it is a directory: add a file name",
@@ -260,21 +276,40 @@ static int look_at_name(struct outfile *f)
 	return 0;
 }
 
+static int open_dir(struct outfile *f)
+{
+	struct stat st;
+
+	f->dir_fd = open(f->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (f->dir_fd < 0 || fstat(f->dir_fd, &st) < 0)
+		return -errno;
+	return st.st_nlink == 0 ? -ESTALE : 0; /* a working directory may be gone */
+}
+
+/* procfs says that there is no such file, sysfs that it is not permitted, even where it is. */
+static int creation_failed(const struct outfile *f, int r)
+{
+	bool is_refused = r == -EACCES || r == -EPERM;
+
+	if (r == -ENOENT || (is_refused && faccessat(f->dir_fd, ".", W_OK | X_OK, AT_EACCESS) == 0))
+		return -EOPNOTSUPP;
+	return r;
+}
+
 static int make_file(struct outfile *f)
 {
 	int r;
 
-	f->dir_fd = open(f->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (f->dir_fd < 0)
-		return -errno;
-	r = look_at_name(f);
+	r = open_dir(f);
+	if (r == 0)
+		r = look_at_name(f);
 	if (r < 0)
 		return r;
 	r = open_nameless(f);
 	if (r == -EOPNOTSUPP || r == -EISDIR || r == -EINVAL)
 		r = open_hidden(f);
 	if (r < 0)
-		return r;
+		return creation_failed(f, r);
 	return set_first_mode(f);
 }
 
@@ -343,45 +378,6 @@ int outfile_open(const char *path, const struct outfile_options *opts, struct ou
 		return r;
 	*ret_file = TAKE(f);
 	return 0;
-}
-
-/* Takes a signal off that came from our own write() while it was blocked. */
-static void consume_signal(int signal)
-{
-	const struct timespec now = { 0 };
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, signal);
-	while (sigtimedwait(&set, NULL, &now) < 0 && errno == EINTR)
-		;
-}
-
-/*
- * write() that answers with errno alone. A closed pipe sends SIGPIPE and the file size limit sends
- * SIGXFSZ, both deadly; what a process does with signals is not for a library to change, so they
- * are blocked for this thread and this call. One that was already pending is not ours to take.
- */
-static ssize_t write_quietly(int fd, const void *bytes, size_t n)
-{
-	sigset_t ours, old, pending;
-	ssize_t done;
-	int code;
-
-	sigemptyset(&ours);
-	sigaddset(&ours, SIGPIPE);
-	sigaddset(&ours, SIGXFSZ);
-	(void)pthread_sigmask(SIG_BLOCK, &ours, &old); /* fails only for wrong arguments */
-	sigpending(&pending);
-	done = write(fd, bytes, n);
-	code = errno;
-	if (done < 0 && code == EPIPE && !sigismember(&pending, SIGPIPE))
-		consume_signal(SIGPIPE);
-	if (done < 0 && code == EFBIG && !sigismember(&pending, SIGXFSZ))
-		consume_signal(SIGXFSZ);
-	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-	errno = code;
-	return done;
 }
 
 /* For some time; whatever poll() says then, the next write() says it better. */
@@ -563,5 +559,6 @@ int outfile_commit(struct outfile *f, struct pa_error *err)
 	}
 	closep(&f->fd);
 	f->fd = -1;
+	f->is_committed = true;
 	return 0;
 }

@@ -39,12 +39,13 @@ int outfile_open(const char *path, const struct outfile_options *opts, struct ou
 /* Writes all n bytes. A full disk is -ENOSPC with a sentence that says so. */
 int outfile_write(struct outfile *f, const void *bytes, size_t n, struct pa_error *err);
 
-/* Gives the file its name. After it, only outfile_path(), outfile_size() and outfile_free(). */
+/* Gives the file its name. After it, only the questions below and outfile_free(). */
 int outfile_commit(struct outfile *f, struct pa_error *err);
 
 /* The final path: with `unique`, known only after outfile_commit(). */
 const char *outfile_path(const struct outfile *f);
 uint64_t outfile_size(const struct outfile *f);
+bool outfile_is_committed(const struct outfile *f);
 
 /* Accepts NULL. What was not committed is gone. */
 struct outfile *outfile_free(struct outfile *f);

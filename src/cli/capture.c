@@ -9,6 +9,7 @@
 #include "cli/console.h"
 #include "cli/duration.h"
 #include "cli/exit_status.h"
+#include "cli/fd_limit.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/report_json.h"
@@ -95,6 +96,7 @@ static int set_up(struct capture *c)
 		r = command_spawn(&c->command, c->o->command, &c->signals);
 	if (r < 0)
 		return tell(c, r, "cannot start a process for the command");
+	fd_limit_raise();
 	r = new_session(c, &err);
 	if (r < 0)
 		return tell_error(c, r, &err);

@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 
+#include "base/array.h"
 #include "base/cursor.h"
 #include "elf/elf_internal.h"
 
@@ -11,6 +12,8 @@
 #define CIE_READ_BYTES 256  /* header and augmentation; the instructions behind are not wanted */
 #define FDE_READ_BYTES 24   /* length, CIE pointer, and two pointers of up to 8 bytes */
 #define FDES_MAX_SAME_START 8
+#define SCAN_MAX_ENTRIES (2 * FDES_MAX) /* CIEs and FDEs */
+#define SCAN_PIECE_BYTES 65536
 
 /* Pointer encodings (LSB Core 5.0, "DWARF Exception Header Encoding"). */
 enum {
@@ -29,7 +32,7 @@ enum {
 	PE_OMIT = 0xff,
 };
 
-/* An entry of the search table: both relative to the address of .eh_frame_hdr. */
+/* An entry of the search table: both relative to hdr_addr. */
 struct entry {
 	int32_t start;
 	int32_t fde;
@@ -38,9 +41,9 @@ _Static_assert(sizeof(struct entry) == 8, "must match the file");
 
 struct elf_fdes {
 	const struct elf_image *img; /* borrowed from the caller until this is freed */
-	uint64_t hdr_addr;
-	uint64_t frame_addr;   /* 0: not said */
-	struct entry *entries; /* owned; sorted by start */
+	uint64_t hdr_addr;           /* or that of .eh_frame, when that was scanned */
+	uint64_t frame_addr;         /* 0: not said */
+	struct entry *entries;       /* owned; sorted by start */
 	size_t nr;
 };
 
@@ -265,35 +268,60 @@ static int find_pointer_encoding(struct cursor *c, const char *augmentation, uin
 }
 
 /* How the FDEs of a CIE write their addresses. */
+static int parse_cie(struct cursor *c, uint8_t *ret_encoding)
+{
+	const char *augmentation;
+	uint8_t version;
+
+	(void)cursor_u32(c); /* length */
+	if (cursor_u32(c) != 0)
+		return -EBADMSG; /* an FDE, not a CIE */
+	version = cursor_u8(c);
+	augmentation = cursor_str(c);
+	if (!augmentation || (version != 1 && version != 3))
+		return -EBADMSG;
+	skip_leb128(c); /* code alignment */
+	skip_leb128(c); /* data alignment */
+	if (version == 1)
+		(void)cursor_u8(c); /* return address register */
+	else
+		skip_leb128(c);
+	if (augmentation[0] == 'z')
+		return find_pointer_encoding(c, augmentation, ret_encoding);
+	if (c->bad || augmentation[0] != '\0')
+		return -EBADMSG;
+	*ret_encoding = PE_ABSPTR;
+	return 0;
+}
+
 static int read_cie(const struct elf_image *img, uint64_t addr, uint8_t *ret_encoding)
 {
 	uint8_t bytes[CIE_READ_BYTES];
-	const char *augmentation;
-	uint8_t version;
 	struct cursor c;
 	int r;
 
 	r = read_at(img, addr, bytes, sizeof(bytes), &c);
-	if (r < 0)
-		return r;
-	(void)cursor_u32(&c); /* length */
-	if (cursor_u32(&c) != 0)
-		return -EBADMSG; /* an FDE, not a CIE */
-	version = cursor_u8(&c);
-	augmentation = cursor_str(&c);
-	if (!augmentation || (version != 1 && version != 3))
+	return r < 0 ? r : parse_cie(&c, ret_encoding);
+}
+
+/* What follows the CIE pointer of the FDE at addr. */
+static int parse_range(struct cursor *c, uint8_t encoding, uint64_t addr, uint64_t *ret_start,
+		       uint64_t *ret_bytes)
+{
+	uint64_t begin, range;
+
+	if ((encoding & PE_INDIRECT) || !pointer_bytes(encoding))
 		return -EBADMSG;
-	skip_leb128(&c); /* code alignment */
-	skip_leb128(&c); /* data alignment */
-	if (version == 1)
-		(void)cursor_u8(&c); /* return address register */
-	else
-		skip_leb128(&c);
-	if (augmentation[0] == 'z')
-		return find_pointer_encoding(&c, augmentation, ret_encoding);
-	if (c.bad || augmentation[0] != '\0')
+	begin = take_number(c, encoding & PE_FORMAT_MASK);
+	if ((encoding & PE_BASE_MASK) == PE_PCREL)
+		begin += addr + 8;
+	else if ((encoding & PE_BASE_MASK) != PE_ABSPTR)
 		return -EBADMSG;
-	*ret_encoding = PE_ABSPTR;
+	range = take_number(c, encoding & PE_FORMAT_MASK);
+	if (c->bad || range > UINT64_MAX - begin)
+		return -EBADMSG;
+	*ret_start = begin;
+	*ret_bytes = range;
 	return 0;
 }
 
@@ -315,19 +343,155 @@ static int read_fde(const struct elf_image *img, uint64_t addr, uint64_t start, 
 	if (c.bad || length < 8 || length == UINT32_MAX || cie_delta == 0)
 		return -EBADMSG;
 	r = read_cie(img, addr + 4 - cie_delta, &encoding);
+	if (r == 0)
+		r = parse_range(&c, encoding, addr, &begin, &range);
 	if (r < 0)
 		return r;
-	if ((encoding & PE_INDIRECT) || !pointer_bytes(encoding))
-		return -EBADMSG;
-	begin = take_number(&c, encoding & PE_FORMAT_MASK);
-	if ((encoding & PE_BASE_MASK) == PE_PCREL)
-		begin += addr + 8;
-	else if ((encoding & PE_BASE_MASK) != PE_ABSPTR)
-		return -EBADMSG;
-	range = take_number(&c, encoding & PE_FORMAT_MASK);
-	if (c.bad || begin != start || range > UINT64_MAX - start)
+	if (begin != start)
 		return -EBADMSG;
 	*ret_bytes = range;
+	return 0;
+}
+
+/* .eh_frame from its beginning to its end, in pieces. */
+struct scan {
+	struct elf_fdes *f;
+	const struct elf_section *section;
+	uint64_t size; /* bytes of the section that the file has */
+	uint32_t cap;
+	bool has_cie;
+	uint64_t cie; /* offset in the section of the CIE seen last, and what it says */
+	uint8_t encoding;
+	uint64_t piece; /* offset in the section of what is in bytes */
+	size_t nr_bytes;
+	uint8_t bytes[SCAN_PIECE_BYTES];
+};
+
+/* Up to n bytes at an offset; fewer where the section ends. */
+static int scan_bytes(struct scan *s, uint64_t offset, size_t n, struct cursor *ret_cursor)
+{
+	int r;
+
+	if (n > s->size - offset)
+		n = s->size - offset;
+	if (offset < s->piece || offset + n > s->piece + s->nr_bytes) {
+		uint64_t left = s->size - offset;
+
+		s->piece = offset;
+		s->nr_bytes = left < SCAN_PIECE_BYTES ? left : SCAN_PIECE_BYTES;
+		r = elf_image_read(s->f->img, s->section->offset + offset, s->bytes, s->nr_bytes);
+		if (r < 0) {
+			s->nr_bytes = 0;
+			return r;
+		}
+	}
+	*ret_cursor = cursor_of(s->bytes + (offset - s->piece), n);
+	return 0;
+}
+
+/* FDEs of one CIE mostly stand together. Read apart from the pieces, which go forward only. */
+static int scan_cie(struct scan *s, uint64_t offset)
+{
+	uint8_t bytes[CIE_READ_BYTES];
+	size_t n = s->size - offset < sizeof(bytes) ? s->size - offset : sizeof(bytes);
+	struct cursor c = cursor_of(bytes, n);
+	int r;
+
+	if (s->has_cie && s->cie == offset)
+		return 0;
+	s->has_cie = false;
+	r = elf_image_read(s->f->img, s->section->offset + offset, bytes, n);
+	if (r == 0)
+		r = parse_cie(&c, &s->encoding);
+	s->has_cie = r == 0;
+	s->cie = offset;
+	return r;
+}
+
+/* Adds the FDE at an offset, of which c has what follows the length. Damage in one is no error: its
+ * neighbours are still good. */
+static int scan_fde(struct scan *s, uint64_t offset, struct cursor *c)
+{
+	struct elf_fdes *f = s->f;
+	uint32_t cie_delta = cursor_u32(c);
+	uint64_t start, range;
+	int64_t rel;
+	int r;
+
+	if (c->bad || cie_delta == 0 || cie_delta > offset + 4 ||
+	    scan_cie(s, offset + 4 - cie_delta) < 0 ||
+	    parse_range(c, s->encoding, f->hdr_addr + offset, &start, &range) < 0 || range == 0)
+		return 0;
+	rel = (int64_t)(start - f->hdr_addr);
+	if (rel != (int32_t)rel)
+		return 0;
+	r = ARRAY_RESERVE(f->entries, s->cap, f->nr + 1, FDES_MAX);
+	if (r < 0)
+		return r;
+	f->entries[f->nr++] = (struct entry){ (int32_t)rel, (int32_t)offset };
+	return 0;
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return (x->fde > y->fde) - (x->fde < y->fde);
+}
+
+/* What lies behind an entry of senseless length, or behind too many, is not found. */
+static int scan_all(struct scan *s)
+{
+	uint64_t at = 0;
+
+	for (uint32_t i = 0; i < SCAN_MAX_ENTRIES && at < s->size; i++) {
+		struct cursor c;
+		uint32_t length;
+		int r = scan_bytes(s, at, FDE_READ_BYTES, &c);
+
+		if (r < 0)
+			break;
+		length = cursor_u32(&c);
+		if (c.bad || length == 0 || length == UINT32_MAX || length > s->size - at - 4)
+			break;
+		r = scan_fde(s, at, &c);
+		if (r < 0)
+			return r == -E2BIG ? 0 : r;
+		at += 4 + (uint64_t)length;
+	}
+	return 0;
+}
+
+int elf_fdes_scan(const struct elf_image *img, struct elf_fdes **ret_fdes)
+{
+	_cleanup_(elf_fdes_freep) struct elf_fdes *f = NULL;
+	_cleanup_(freep) struct scan *s = NULL;
+	const struct elf_section *section = elf_image_section(img, ".eh_frame");
+	int r;
+
+	if (!section || section->type == SHT_NOBITS || (section->flags & SHF_COMPRESSED))
+		return -ENOENT;
+	if (section->offset > img->size || section->size > INT32_MAX)
+		return -EBADMSG;
+	f = calloc(1, sizeof(*f));
+	s = calloc(1, sizeof(*s));
+	if (!f || !s)
+		return -ENOMEM;
+	f->img = img;
+	f->hdr_addr = f->frame_addr = section->addr;
+	s->f = f;
+	s->section = section;
+	s->size = section->size < img->size - section->offset ? section->size
+							      : img->size - section->offset;
+	r = scan_all(s);
+	if (r < 0)
+		return r;
+	if (f->nr == 0)
+		return -ENOENT;
+	qsort(f->entries, f->nr, sizeof(*f->entries), compare_entries);
+	*ret_fdes = TAKE(f);
 	return 0;
 }
 

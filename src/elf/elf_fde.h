@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where functions begin and end, as the binary search table of .eh_frame_hdr and the FDEs behind
- * it say: enough to tell functions of a stripped binary apart. What is inside an FDE is unwind/'s.
+ * Where functions begin and end, as the binary search table of .eh_frame_hdr, or one made of
+ * .eh_frame, and the FDEs behind it say: enough to tell functions of a stripped binary apart. What is inside an FDE is unwind/'s.
  */
 #ifndef ELF_ELF_FDE_H
 #define ELF_ELF_FDE_H
@@ -17,6 +17,11 @@ struct elf_fdes;
 /* -ENOENT: no .eh_frame_hdr with a sorted table; -EBADMSG. Works without section headers too, by
  * PT_GNU_EH_FRAME. */
 int elf_fdes_open(const struct elf_image *img, struct elf_fdes **ret_fdes);
+
+/* The same by reading all of .eh_frame: static binaries often have no .eh_frame_hdr. Damaged and
+ * empty FDEs are left out. -ENOENT: no .eh_frame, or no FDE in it; -EBADMSG. */
+int elf_fdes_scan(const struct elf_image *img, struct elf_fdes **ret_fdes);
+
 struct elf_fdes *elf_fdes_free(struct elf_fdes *f);
 DEFINE_CLEANUP(struct elf_fdes *, elf_fdes_free)
 

@@ -25,6 +25,8 @@ static int open_fdes(struct elf_symbolizer *e)
 	if (e->has_tried_fdes)
 		return 0;
 	r = elf_fdes_open(e->img, &e->fdes);
+	if (r < 0 && r != -ENOMEM)
+		r = elf_fdes_scan(e->img, &e->fdes);
 	if (r == -ENOMEM)
 		return r;
 	e->has_tried_fdes = true;

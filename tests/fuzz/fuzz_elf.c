@@ -25,12 +25,14 @@ static void read_sections(const struct elf_image *img)
 	(void)elf_image_section(img, ".text");
 }
 
-static void find_fdes(const struct elf_image *img, uint64_t base)
+typedef int (*open_fdes_fn)(const struct elf_image *img, struct elf_fdes **ret_fdes);
+
+static void find_fdes(const struct elf_image *img, uint64_t base, open_fdes_fn open_fdes)
 {
 	struct elf_fdes *fdes;
 	uint64_t start, end;
 
-	if (elf_fdes_open(img, &fdes) < 0)
+	if (open_fdes(img, &fdes) < 0)
 		return;
 	for (uint64_t i = 0; i < PROBES; i++)
 		if (elf_fdes_find(fdes, base + i * 16, &start, &end) == 0 &&
@@ -62,7 +64,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	(void)elf_image_vaddr_of(img, elf_image_entry(img), &base);
 	read_sections(img);
-	find_fdes(img, elf_image_entry(img));
+	find_fdes(img, elf_image_entry(img), elf_fdes_open);
+	find_fdes(img, elf_image_entry(img), elf_fdes_scan);
 	resolve(img, elf_image_entry(img));
 	elf_image_free(img);
 	return 0;

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What cannot work is said in one line that names the flag or file and the cure; no file is left."""
+import json
 import os
 import re
+import resource
+import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
 
@@ -84,6 +88,56 @@ r = subprocess.run([AGENT, *O, "-q", "--", "false"], cwd=tmp)
 ok(r.returncode == 1 and os.path.exists(os.path.join(tmp, "out.pb.gz")),
    "a command that fails at once gives its status and a profile")
 os.unlink(os.path.join(tmp, "out.pb.gz"))
+
+# One output of two fails: the other one is told of, and it alone.
+summary = os.path.join(tmp, "summary.json")
+r = subprocess.run([*private_mount(f"mkdir -p {tmp}/full && mount -t tmpfs -o size=4k t {tmp}/full && "
+                                   f"dd if=/dev/zero of={tmp}/full/junk bs=1k count=4 2>/dev/null"),
+                    AGENT, "--profile", "--pid", str(target.pid), "-d", "300ms", "-o", f"{tmp}/full/out.pb.gz",
+                    f"--folded-output={tmp}/out.folded", f"--json={summary}"],
+                   cwd=tmp, capture_output=True, text=True)
+outputs = [x["path"] for x in json.load(open(summary))["outputs"]]
+ok(r.returncode == 1 and outputs == [f"{tmp}/out.folded"], f"only what was written is listed: {outputs}")
+ok("wrote" not in "".join(x for x in r.stderr.splitlines() if "full/out" in x), "nor is it said to be written")
+os.unlink(summary)
+os.unlink(f"{tmp}/out.folded")
+
+# A program whose name looks like an option.
+shutil.copy(SPIN, f"{tmp}/-dash")
+r = subprocess.run([AGENT, "-q", "--", f"{tmp}/-dash", "1"], cwd=tmp, capture_output=True)
+names = [x for x in os.listdir(tmp) if x.endswith(".pb.gz")]
+ok(r.returncode == 0 and len(names) == 1 and names[0].startswith("_dash-"),
+   f"its automatic name does not look like one: {names}")
+for name in [*names, "-dash"]:
+    os.unlink(os.path.join(tmp, name))
+
+# More files are mapped than there are descriptors for.
+many = os.path.join(tmp, "many")
+os.mkdir(many)
+for i in range(200):
+    with open(f"{many}/{i}", "wb") as f:
+        f.write(bytes(4096))
+mapper = subprocess.Popen([sys.executable, "-c", f"""
+import mmap, os, sys
+flags = {{"flags": mmap.MAP_PRIVATE, "prot": mmap.PROT_READ | mmap.PROT_EXEC}}
+maps = [mmap.mmap(os.open("{many}/" + x, os.O_RDONLY), 4096, **flags) for x in os.listdir("{many}")]
+print("ready", flush=True)
+sys.stdin.read()
+"""], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+mapper.stdout.readline()
+few = 56 + 4 * os.cpu_count()  # what the agent itself needs, and 16 for files
+for kind, limit in (("soft", (64, resource.getrlimit(resource.RLIMIT_NOFILE)[1])), ("hard", (few, few))):
+    r = subprocess.run([AGENT, "--profile", "-a", "-d", "500ms", "-q", "-o", "many.pb.gz"], cwd=tmp, capture_output=True,
+                       text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limit))
+    ok(r.returncode == 0 and os.path.exists(f"{tmp}/many.pb.gz"), f"a {kind} limit of {limit[0]} descriptors costs names only")
+    note(r.stderr)
+mapper.stdin.close()
+mapper.wait()
+r = subprocess.run([AGENT, "-q", "-o", "many.pb.gz", "--", "sh", "-c", "ulimit -Sn"], cwd=tmp, capture_output=True,
+                   text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 128)))
+ok(r.stdout == "64\n", f"a command has the limit that the agent was given: {r.stdout!r}")
+os.unlink(f"{tmp}/many.pb.gz")
+shutil.rmtree(many)
 
 # Aborted while it writes: a second signal leaves nothing behind.
 p = subprocess.Popen([AGENT, "--profile", "--pid", str(target.pid), "-d", "60s", *O], cwd=tmp, stderr=subprocess.DEVNULL)

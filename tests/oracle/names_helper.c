@@ -47,7 +47,7 @@ static int answer_fdes(const struct elf_image *img)
 	struct elf_fdes *fdes;
 	uint64_t start, end;
 
-	if (elf_fdes_open(img, &fdes) < 0)
+	if (elf_fdes_open(img, &fdes) < 0 && elf_fdes_scan(img, &fdes) < 0)
 		return 1;
 	while (next_question()) {
 		if (elf_fdes_find(fdes, strtoull(line, NULL, 16), &start, &end) == 0)

@@ -140,11 +140,12 @@ static void test_appears_whole_or_not(void)
 
 	must(outfile_open(in_dir("a.pb.gz"), NULL, &f, NULL) == 0);
 	must(outfile_write(f, "hello", 5, NULL) == 0);
-	ok(access(in_dir("a.pb.gz"), F_OK) < 0, "before the end there is no such name");
+	ok(access(in_dir("a.pb.gz"), F_OK) < 0 && !outfile_is_committed(f),
+	   "before the end there is no such name");
 	ok(nr_entries() == (no_tmpfile ? 1 : 0), "and nothing else but perhaps one hidden file");
 	ok(outfile_commit(f, NULL) == 0 && has_text(in_dir("a.pb.gz"), "hello"),
 	   "then it is there, complete");
-	ok(outfile_size(f) == 5, "its size is known");
+	ok(outfile_size(f) == 5 && outfile_is_committed(f), "its size is known");
 	ok(strcmp(outfile_path(f), in_dir("a.pb.gz")) == 0, "its path is the one asked for");
 	outfile_free(f);
 	ok(nr_entries() == 1, "nothing else is left");
@@ -265,6 +266,29 @@ static void test_errors_name_path_and_cure(void)
 	free(path);
 	ok(nr_entries() == 1, "no attempt left anything");
 	sweep();
+}
+
+static void test_places_without_files(void)
+{
+	struct pa_error err = { 0 };
+	int before = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	must(before >= 0);
+	ok(save("/proc/x", NULL, "x", &err) == -EOPNOTSUPP &&
+		   strstr(err.text, "file system of '/proc' does not allow creating files"),
+	   "'%s'", err.text);
+	err = (struct pa_error){ 0 };
+	if (geteuid() != 0)
+		tap_skip("only root may try to create files in /sys");
+	else
+		ok(save("/sys/x", NULL, "x", &err) == -EOPNOTSUPP, "'%s'", err.text);
+	err = (struct pa_error){ 0 };
+	must(mkdir(in_dir("gone"), 0700) == 0 && chdir(in_dir("gone")) == 0);
+	must(rmdir(in_dir("gone")) == 0);
+	ok(save("x", NULL, "x", &err) == -ESTALE && strstr(err.text, "'.' has been deleted"),
+	   "'%s'", err.text);
+	must(fchdir(before) == 0);
+	close(before);
 }
 
 static void test_no_permission(void)
@@ -465,7 +489,8 @@ static void test_closed_pipe(void)
 	ok(!sigismember(&mask_after, SIGPIPE), "the signal mask is as before");
 	ok(!sigismember(&pending, SIGPIPE), "no signal is left behind");
 	ok(after.sa_handler == SIG_DFL, "the disposition is as before");
-	ok(outfile_commit(f, NULL) == -EPIPE, "what failed once cannot be committed");
+	ok(outfile_commit(f, NULL) == -EPIPE && !outfile_is_committed(f),
+	   "what failed once cannot be committed");
 	outfile_free(f);
 	close(p[1]);
 	close(saved);
@@ -584,6 +609,7 @@ int main(void)
 	test_links_are_followed();
 	test_foreign_links_in_sticky_directories();
 	test_errors_name_path_and_cure();
+	test_places_without_files();
 	test_no_permission();
 	test_in_place();
 	test_standard_output();

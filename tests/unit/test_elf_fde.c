@@ -226,11 +226,64 @@ static void test_damage(void)
 	ok(find(&f, 0x1000, false).r == -ENOENT, "nor do indirect addresses");
 }
 
+/* The same frames found by scanning .eh_frame, with no header in the file. */
+static struct range scan(struct frame_maker *f, uint64_t addr)
+{
+	struct range at = { 0 };
+	struct elf_fdes *fdes;
+	struct elf_image *img;
+	struct elf_maker m;
+	unsigned int i;
+
+	maker_init(&m);
+	i = maker_section(&m, ".eh_frame", SHT_PROGBITS, SHF_ALLOC, f->frame, f->frame_len);
+	m.shdrs[i].sh_addr = FRAME_ADDR;
+	maker_segment(&m, PT_LOAD, PF_R, FRAME_ADDR, m.shdrs[i].sh_offset, f->frame_len);
+	maker_end(&m);
+	img = maker_open(&m);
+	at.r = elf_fdes_open(img, &fdes) == -ENOENT ? elf_fdes_scan(img, &fdes) : -EPROTO;
+	if (at.r == 0) {
+		at.r = elf_fdes_find(fdes, addr, &at.start, &at.end);
+		elf_fdes_free(fdes);
+	}
+	elf_image_free(img);
+	maker_done(&m);
+	return at;
+}
+
+static void test_scan(void)
+{
+	struct frame_maker f;
+
+	begin(&f);
+	cie(&f, "zR", "\x1b", 1, 0x1b);
+	fde(&f, 0x1040, 0x10);
+	fde(&f, 0x1000, 0x20);
+	cie(&f, "zX", "\x1b", 1, 0x1b); /* an augmentation that nobody knows */
+	fde(&f, 0x1080, 0x10);
+	cie(&f, "zR", "\x03", 1, 0x03);
+	fde(&f, 0x1060, 0x08);
+	fde(&f, 0x1068, 0);
+	ok(is(scan(&f, 0x101f), 0x1000, 0x1020), "scan: FDEs come in any order");
+	ok(is(scan(&f, 0x1040), 0x1040, 0x1050), "scan: the first in the file is found too");
+	ok(is(scan(&f, 0x1067), 0x1060, 0x1068), "scan: behind another CIE");
+	ok(scan(&f, 0x1068).r == -ENOENT, "scan: an empty FDE covers nothing");
+	ok(scan(&f, 0x1080).r == -ENOENT, "scan: an FDE that cannot be understood is left out");
+	f.frame_len -= 4;
+	ok(is(scan(&f, 0x1060), 0x1060, 0x1068), "scan: what is cut at the end spares the rest");
+	f.frame_len = 0;
+	ok(scan(&f, 0x1000).r == -ENOENT, "scan: an empty section has no FDE");
+	two_functions(&f);
+	memset(f.frame, 0, 4);
+	ok(scan(&f, 0x1000).r == -ENOENT, "scan: a length of 0 is the end");
+}
+
 int main(void)
 {
 	test_ranges();
 	test_encodings();
 	test_empty_fde_at_the_same_start();
 	test_damage();
+	test_scan();
 	return tap_done();
 }
