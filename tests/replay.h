@@ -7,8 +7,11 @@
 #ifndef TESTS_REPLAY_H
 #define TESTS_REPLAY_H
 
+#include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -45,6 +48,19 @@ static inline bool replay_find_map(uint64_t addr, struct replay_map *to)
 	return found;
 }
 
+/* The generation of a file's inode, as the kernel would tell it; not every file system has them. */
+static inline uint32_t replay_generation(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	long generation = 0;
+
+	if (fd >= 0) {
+		(void)ioctl(fd, FS_IOC_GETVERSION, &generation);
+		close(fd);
+	}
+	return (uint32_t)generation;
+}
+
 static inline int replay_mmap(struct capture *c, uint64_t time_ns, pid_t pid,
 			      const struct replay_map *m)
 {
@@ -58,7 +74,7 @@ static inline int replay_mmap(struct capture *c, uint64_t time_ns, pid_t pid,
 		.major = m->major,
 		.minor = m->minor,
 		.inode = m->inode,
-		.generation = 1,
+		.generation = replay_generation(m->path),
 		.path = m->path,
 	};
 

@@ -49,7 +49,6 @@ struct capture_stats {
 /* What is known of a file beyond the store. */
 struct file_info {
 	bool is_probed;
-	bool is_elf;
 	uint32_t path, build_id; /* strings of the model */
 };
 

@@ -42,7 +42,6 @@ static int probe_file(struct capture *c, const struct file *f, struct file_info 
 		r = elf_image_open_fd(f->fd, &img);
 		if (r == -ENOMEM)
 			return r;
-		info->is_elf = r == 0;
 		if (r == 0 && !id.len && file_is_unchanged(f))
 			id = *elf_image_build_id(img);
 	}

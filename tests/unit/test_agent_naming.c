@@ -51,16 +51,14 @@ static int map_file(struct capture *c)
 				    .end = CODE_START + 4096,
 				    .path = path };
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	long generation = 0;
 	struct stat st;
 
 	must(fd >= 0 && fstat(fd, &st) == 0);
-	(void)ioctl(fd, FS_IOC_GETVERSION, &generation); /* not every file system has them */
 	close(fd);
 	e.major = major(st.st_dev);
 	e.minor = minor(st.st_dev);
 	e.inode = st.st_ino;
-	e.generation = (uint32_t)generation;
+	e.generation = replay_generation(path);
 	return capture_event(c, &e);
 }
 
