@@ -176,6 +176,7 @@ int process_replace(struct history *h, struct process *p, uint64_t image, uint64
 void process_share(struct process *child, const struct process *parent)
 {
 	newest_version(child)->root = maptree_ref(process_current(parent));
+	newest_version(child)->image = parent->versions[parent->nr_versions - 1].image;
 }
 
 /* ---- questions ---- */

@@ -64,7 +64,7 @@ int process_remove(struct history *h, struct process *p, const struct mapping *m
 /* Another image, without mappings. */
 int process_replace(struct history *h, struct process *p, uint64_t image, uint64_t time_ns);
 
-/* The parent's mappings of now, in a child that has none so far. */
+/* The parent's image and mappings of now, in a child that has none so far. */
 void process_share(struct process *child, const struct process *parent);
 
 /* The tree of now; borrowed. */

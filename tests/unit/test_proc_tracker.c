@@ -140,6 +140,9 @@ static void test_fork(void)
 	ok(process_parent(tracker_find(w.t, 6, 20)) == 5, "its parent is known");
 	ok(process_id(tracker_find(w.t, 6, 20)) != process_id(tracker_find(w.t, 5, 20)),
 	   "it is another process");
+	ok(process_image(tracker_find(w.t, 6, 20), 20) ==
+		   process_image(tracker_find(w.t, 5, 20), 20),
+	   "and runs the same image");
 	must(map_at(&w, 30, 6, 0x3000, 0x4000, "/of_child") == 0);
 	ok(is_at(&w, 6, 0x3000, 30, "/of_child") && is_at(&w, 5, 0x3000, 30, ""),
 	   "what the child maps is not the parent's");
@@ -151,6 +154,9 @@ static void test_fork(void)
 	ok(is_at(&w, 6, 0x1000, 49, "/exe") && is_at(&w, 6, 0x1000, 51, "/execd") &&
 		   is_at(&w, 5, 0x1000, 51, "/of_parent"),
 	   "fork, then exec in the child: each has its own, at each time");
+	ok(process_image(tracker_find(w.t, 6, 51), 51) !=
+		   process_image(tracker_find(w.t, 5, 51), 51),
+	   "and its own image");
 	ok(tracker_fork(w.t, 60, 7, 7) == -EINVAL, "nobody is their own parent");
 	world_done(&w);
 }
