@@ -112,6 +112,10 @@ PA_INLINE __u32 pa_walk_caller_fp(struct pa_walk *w, pa_rule rule, __u64 cfa, __
 		if (!w->has_fp)
 			return PA_STOP_HARD_RULE;
 		at = w->fp + (__u64)PA_RULE_SLOT(rule);
+		/* Compilers leave the rule in force behind the instruction that restores the
+		 * register: a slot outside of this frame says that it is the caller's already. */
+		if (at < w->sp || at >= cfa)
+			return 0;
 	}
 	/* Below sp is the red zone, which a call has overwritten: the register is unchanged then. */
 	if (kind == PA_FP_SAME || kind == PA_FP_LOST || (at < w->sp && !w->is_exact))

@@ -122,18 +122,23 @@ static int add_kernel_frame(struct resolve *rs, uint64_t pc, bool is_exact)
 	return r < 0 ? r : add_location(rs, id, is_exact ? pc : pc - 1);
 }
 
-/* Code that moved without a word (mremap) is found by asking again, a few times a second at most. */
+/* Code that moved without a word (mremap) is found by asking again, a few times a second at most;
+ * what /proc tells holds only while the process still runs the program that was sampled. */
 static const struct mapping *look_again(struct resolve *rs, uint64_t addr)
 {
 	struct capture *c = rs->c;
+	uint64_t id = process_id(rs->process), image = process_image(rs->process, rs->time_ns);
+	const struct process *now;
 
 	if (rs->time_ns - c->looked_again_ns < LOOK_AGAIN_NS)
 		return NULL;
 	c->looked_again_ns = rs->time_ns;
-	if (capture_scan(c, rs->pid) < 0)
+	(void)capture_scan(c, rs->pid); /* gone: nothing is learned */
+	rs->process = tracker_find(c->tracker, rs->pid, rs->time_ns);
+	now = tracker_find(c->tracker, rs->pid, UINT64_MAX);
+	if (!now || process_id(now) != id || process_image(now, UINT64_MAX) != image)
 		return NULL;
-	rs->process = tracker_find(c->tracker, rs->pid, UINT64_MAX);
-	return rs->process ? process_mapping(rs->process, addr, UINT64_MAX - 1) : NULL;
+	return process_mapping(now, addr, UINT64_MAX - 1);
 }
 
 /* 1: the frame stands; 0: it is in no mapped code, and a caller cannot be. */

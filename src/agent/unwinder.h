@@ -30,7 +30,7 @@ void unwinder_compile_all(struct unwinder *u, pid_t pid);
 void unwinder_publish(struct unwinder *u);
 
 /* Whether a walk with mappings of that generation was one over the image that process p had at
- * time_ns. */
+ * time_ns: no mapping had been replaced that the walker still knew. */
 bool unwinder_is_current(const struct unwinder *u, uint32_t generation, const struct process *p,
 			 uint64_t time_ns);
 

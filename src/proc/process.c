@@ -134,6 +134,25 @@ bool mapping_eq(const struct mapping *a, const struct mapping *b)
 	       a->kind == b->kind && a->file == b->file;
 }
 
+/* What a mapping is said to show once more, whole or in part, is the same code; and all code
+ * without a file is alike: nobody has a table for it. */
+static bool shows_same_code(const struct mapping *a, const struct mapping *b)
+{
+	if (a->kind != MAPPING_FILE || b->kind != MAPPING_FILE)
+		return a->kind == b->kind;
+	return a->file == b->file && a->start - a->offset == b->start - b->offset;
+}
+
+static bool replaces_code(const struct maptree_node *root, const struct mapping *m)
+{
+	const struct mapping *there = maptree_at_or_after(root, m->start);
+
+	for (; there && there->start < m->end; there = maptree_at_or_after(root, there->end))
+		if (!shows_same_code(there, m))
+			return true;
+	return false;
+}
+
 int process_put(struct history *h, struct process *p, const struct mapping *m, uint64_t time_ns)
 {
 	const struct mapping *there = maptree_at_or_after(process_current(p), m->start);
@@ -148,6 +167,8 @@ int process_put(struct history *h, struct process *p, const struct mapping *m, u
 		r = begin_version(h, p, time_ns);
 	if (r < 0)
 		return r;
+	if (replaces_code(process_current(p), m))
+		newest_version(p)->image = ++h->last_image;
 	return maptree_put(&h->nodes, &newest_version(p)->root, m);
 }
 
@@ -157,10 +178,11 @@ int process_remove(struct history *h, struct process *p, const struct mapping *m
 
 	if (r < 0)
 		return r;
+	newest_version(p)->image = ++h->last_image;
 	return maptree_cut(&h->nodes, &newest_version(p)->root, m->start, m->end);
 }
 
-int process_replace(struct history *h, struct process *p, uint64_t image, uint64_t time_ns)
+int process_replace(struct history *h, struct process *p, uint64_t time_ns)
 {
 	int r = begin_version(h, p, time_ns);
 	struct version *v = newest_version(p);
@@ -169,13 +191,14 @@ int process_replace(struct history *h, struct process *p, uint64_t image, uint64
 		return r;
 	maptree_unref(&h->nodes, v->root);
 	v->root = NULL;
-	v->image = image;
+	v->image = ++h->last_image;
 	return 0;
 }
 
 void process_share(struct process *child, const struct process *parent)
 {
 	newest_version(child)->root = maptree_ref(process_current(parent));
+	newest_version(child)->image = parent->versions[parent->nr_versions - 1].image;
 }
 
 /* ---- questions ---- */

@@ -19,6 +19,7 @@ struct history {
 	struct maptree_pool nodes;
 	struct process *past; /* those that ended or have more than one version; borrowed */
 	uint64_t nr_versions_dropped;
+	uint64_t last_image;
 };
 
 struct version {
@@ -61,10 +62,10 @@ void process_end(struct history *h, struct process *p, uint64_t time_ns);
 int process_put(struct history *h, struct process *p, const struct mapping *m, uint64_t time_ns);
 int process_remove(struct history *h, struct process *p, const struct mapping *m, uint64_t time_ns);
 
-/* Another image, without mappings. */
-int process_replace(struct history *h, struct process *p, uint64_t image, uint64_t time_ns);
+/* Another program, without mappings so far. */
+int process_replace(struct history *h, struct process *p, uint64_t time_ns);
 
-/* The parent's mappings of now, in a child that has none so far. */
+/* The parent's image and mappings of now, in a child that has none so far. */
 void process_share(struct process *child, const struct process *parent);
 
 /* The tree of now; borrowed. */

@@ -24,7 +24,7 @@ struct tracker {
 	const struct procfs *procfs; /* borrowed until tracker_free() */
 	struct filestore *files;     /* borrowed until tracker_free() */
 	struct history history;
-	uint64_t last_id, last_image;
+	uint64_t last_id;
 	uint32_t nr_processes;
 	struct pid_page *pages[NR_PID_PAGES]; /* owned */
 };
@@ -119,7 +119,7 @@ static int add_process(struct tracker *t, uint64_t time_ns, pid_t pid, pid_t ppi
 	if (*slot)
 		process_end(&t->history, *slot, time_ns);
 	p->id = ++t->last_id;
-	p->versions[0].image = ++t->last_image;
+	p->versions[0].image = ++t->history.last_image;
 	t->nr_processes++;
 	p->older = *slot;
 	*slot = p;
@@ -352,7 +352,7 @@ int tracker_exec(struct tracker *t, uint64_t time_ns, pid_t pid)
 
 	if (r < 0)
 		return r;
-	return process_replace(&t->history, p, ++t->last_image, process_advance(p, time_ns));
+	return process_replace(&t->history, p, process_advance(p, time_ns));
 }
 
 int tracker_exit(struct tracker *t, uint64_t time_ns, pid_t pid)

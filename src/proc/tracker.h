@@ -83,9 +83,11 @@ struct process;
 const struct process *tracker_find(const struct tracker *t, pid_t pid, uint64_t time_ns);
 
 /* A number that no other process of this tracker has, also under a reused PID. A process keeps it
- * over exec; process_image() tells images apart. */
+ * over exec. */
 uint64_t process_id(const struct process *p);
-uint64_t process_image(const struct process *p, uint64_t time_ns); /* unique like process_id() */
+/* A number for the code that is mapped: a new one whenever some is taken away or replaced by other
+ * code, by exec too. Only forked children share it, until one of the two changes. */
+uint64_t process_image(const struct process *p, uint64_t time_ns);
 bool process_is_over(const struct process *p);
 pid_t process_parent(const struct process *p); /* 0: not known */
 

@@ -45,6 +45,8 @@ def is_foreign(frame, life, comm):
     """Code that this process never had mapped, or a function that its file does not have."""
     if not frame.path.startswith("/") or is_common(frame):
         return False
+    if frame.path == life.exe and not frame.build_id:
+        return False  # gone before anybody could read it: not known, which is not wrong
     if not is_own(frame, life, comm):
         return True
     return frame.name.startswith("storm_fn_") and frame.name != f"storm_fn_{life.variant}"

@@ -184,6 +184,15 @@ static void test_deref_plt_signal(void)
 	stack[49] = 0x403333;
 	ok(pa_walk_frame(&w) && w.sp == STACK_BASE + 400 && w.pc == 0x403333 && w.fp == 0xabcdef00,
 	   "the CFA read from memory");
+	/* As behind the `leave` of such a function: r10 has the CFA, fp is the caller's again. */
+	rules[0] = make_rule(PA_CFA_REG, 10, 0, PA_FP_AT_FP, PA_RA_CFA_MINUS_8, 0);
+	w = start(RULES_PC, STACK_BASE, STACK_BASE + 512);
+	w.regs[10] = STACK_BASE + 400;
+	ok(pa_walk_frame(&w) && w.pc == 0x403333 && w.fp == STACK_BASE + 512,
+	   "a slot of the frame pointer in another's frame: it has been restored");
+	w = start(RULES_PC, STACK_BASE, 42);
+	w.regs[10] = STACK_BASE + 400;
+	ok(pa_walk_frame(&w) && w.pc == 0x403333 && w.fp == 42, "also where nothing is readable");
 	rules[0] = make_rule(PA_CFA_PLT, 0, 11, PA_FP_SAME, PA_RA_CFA_MINUS_8, 0);
 	stack[0] = 0x404444;
 	stack[1] = 0x405555;

@@ -69,6 +69,11 @@ static bool is_at(const struct world *w, pid_t pid, uint64_t addr, uint64_t time
 	return false;
 }
 
+static uint64_t image_at(const struct world *w, pid_t pid, uint64_t time)
+{
+	return process_image(tracker_find(w->t, pid, time), time);
+}
+
 static void test_dlopen_and_reuse_of_the_range(void)
 {
 	struct world w;
@@ -80,7 +85,14 @@ static void test_dlopen_and_reuse_of_the_range(void)
 	ok(is_at(&w, 5, 0x9000, 20, "/liba"), "dlopen: the library is there from its time on");
 	ok(is_at(&w, 5, 0x9000, 19, ""), "and not before");
 	ok(is_at(&w, 5, 0xc000, 20, ""), "the end does not belong to it");
+	ok(image_at(&w, 5, 20) == image_at(&w, 5, 10), "what is added does not change the image");
 	must(map_at(&w, 30, 5, 0x9000, 0xa000, "/libb") == 0);
+	ok(image_at(&w, 5, 30) != image_at(&w, 5, 29), "what replaces something does");
+	must(map_at(&w, 31, 5, 0x20000, 0x24000, "//anon") == 0);
+	must(map_at(&w, 32, 5, 0x21000, 0x22000, "//anon") == 0);
+	ok(image_at(&w, 5, 32) == image_at(&w, 5, 30), "a JIT's code in place of a JIT's does not");
+	must(map_at(&w, 33, 5, 0x22000, 0x23000, "/libb") == 0);
+	ok(image_at(&w, 5, 33) != image_at(&w, 5, 32), "a file's does");
 	ok(is_at(&w, 5, 0x9fff, 30, "/libb"), "dlclose and reuse: the new library has the range");
 	ok(is_at(&w, 5, 0x9fff, 29, "/liba"), "a sample from before is the old one's");
 	ok(is_at(&w, 5, 0x8fff, 30, "/liba") && is_at(&w, 5, 0xa000, 30, "/liba"),
@@ -140,6 +152,9 @@ static void test_fork(void)
 	ok(process_parent(tracker_find(w.t, 6, 20)) == 5, "its parent is known");
 	ok(process_id(tracker_find(w.t, 6, 20)) != process_id(tracker_find(w.t, 5, 20)),
 	   "it is another process");
+	ok(process_image(tracker_find(w.t, 6, 20), 20) ==
+		   process_image(tracker_find(w.t, 5, 20), 20),
+	   "and runs the same image");
 	must(map_at(&w, 30, 6, 0x3000, 0x4000, "/of_child") == 0);
 	ok(is_at(&w, 6, 0x3000, 30, "/of_child") && is_at(&w, 5, 0x3000, 30, ""),
 	   "what the child maps is not the parent's");
@@ -151,6 +166,9 @@ static void test_fork(void)
 	ok(is_at(&w, 6, 0x1000, 49, "/exe") && is_at(&w, 6, 0x1000, 51, "/execd") &&
 		   is_at(&w, 5, 0x1000, 51, "/of_parent"),
 	   "fork, then exec in the child: each has its own, at each time");
+	ok(process_image(tracker_find(w.t, 6, 51), 51) !=
+		   process_image(tracker_find(w.t, 5, 51), 51),
+	   "and its own image");
 	ok(tracker_fork(w.t, 60, 7, 7) == -EINVAL, "nobody is their own parent");
 	world_done(&w);
 }

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * handler [SECONDS [ALT]]: every 3 ms a signal interrupts the program wherever it is, and its handler
+ * burns CPU for most of that time; on a stack of its own if ALT is not 0.
+ * Truth: handler_burn, on_timer, the C library's signal return, then what was interrupted; or that
+ * alone: victim_leaf, victim, main.
+ */
+#include "frames.h"
+
+#include <sys/time.h>
+
+#define PERIOD_US 3000
+#define STEPS_IN_HANDLER 1000000
+#define ALT_BYTES (64 * 1024)
+
+static volatile uint64_t handled;
+
+NOINLINE static uint64_t handler_burn(uint64_t x)
+{
+	return burn_steps(x, STEPS_IN_HANDLER);
+}
+
+static void on_timer(int sig)
+{
+	handled = handler_burn((uint64_t)sig) + 1;
+}
+
+/* Uses the red zone: its locals lie below the stack pointer. */
+NOINLINE static uint64_t victim_leaf(uint64_t x)
+{
+	volatile uint64_t low[4] = { x, x, x, x };
+
+	low[x % 4] = x + 1;
+	return burn_steps(low[0], STEPS_SHORT) + low[3];
+}
+
+NOINLINE static uint64_t victim(uint64_t x)
+{
+	struct many m = many_from(x);
+
+	x = victim_leaf(x);
+	return x + many_sum(m);
+}
+
+static int take_signals(int flags)
+{
+	static char room[ALT_BYTES];
+	const stack_t stack = { .ss_sp = room, .ss_size = sizeof(room) };
+	const struct sigaction sa = { .sa_handler = on_timer, .sa_flags = flags };
+	const struct itimerval every = { { 0, PERIOD_US }, { 0, PERIOD_US } };
+
+	if (flags & SA_ONSTACK && sigaltstack(&stack, NULL))
+		return -1;
+	if (sigaction(SIGPROF, &sa, NULL))
+		return -1;
+	return setitimer(ITIMER_PROF, &every, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t x = (uint64_t)argc;
+
+	prog_stop_after(arg_number(argc, argv, 1, 0));
+	if (take_signals(arg_number(argc, argv, 2, 0) ? SA_ONSTACK | SA_RESTART : SA_RESTART)) {
+		perror("handler");
+		return 1;
+	}
+	prog_say_ready();
+	while (!prog_stopped)
+		x = victim(x);
+	return x == 0;
+}
