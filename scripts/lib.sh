@@ -121,3 +121,9 @@ setup_build() {
 		run meson setup "$dir" "$@"
 	fi
 }
+
+# The program as one file that needs no shared library, for any system of this architecture.
+setup_static() {
+	setup_build build-static --buildtype=release -Dprefer_static=true -Ddefault_library=static \
+		-Dc_link_args=-static
+}
