@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exact frames, case by case: programs without frame pointers, each in a state that is hard to
 unwind. A frame counts by its name if it lies in the program or a library of its own, else by the
-file it lies in; a sample is right if it is one of the expected stacks, frame for frame up to the
-outermost one, from the leaf on or from one of its callers on (which then is the leaf), and says that
-nothing is missing."""
+file it lies in; a sample is exact if it is one of the expected stacks, frame for frame up to the
+outermost one, from the leaf on or from a caller on (which then is the leaf), and says that nothing
+is missing. Where a case names a reason to be cut, a sample may end early with it, but has no wrong
+frame."""
 import os
 import re
 import struct
@@ -74,6 +75,10 @@ def is_tail_of(stack, expected):
     return 0 < len(stack) <= len(expected) and stack == expected[len(expected) - len(stack):]
 
 
+def is_part_of(stack, expected):
+    return any(expected[i:i + len(stack)] == stack for i in range(len(expected)))
+
+
 def below_library(stack):
     """Without the loader's and the C library's frames above the first other one."""
     while len(stack) > 1 and stack[0] in (LIBC, LOADER):
@@ -82,10 +87,14 @@ def below_library(stack):
 
 
 class Case:
-    def __init__(self, what, argv, *expected, stop=None, any_library_leaf=False, env=None,
+    """stop: why every walk ends; cut: why one may end early; any_library_leaf: a call into a
+    library is caught at any depth."""
+
+    def __init__(self, what, argv, *expected, stop=None, cut=None, any_library_leaf=False, env=None,
                  also=None):
-        self.what, self.argv, self.expected, self.stop = what, argv, expected, stop
-        self.any_library_leaf, self.env, self.also = any_library_leaf, env, also
+        self.what, self.argv, self.expected = what, argv, expected
+        self.stop, self.cut, self.env, self.also = stop, cut, env, also
+        self.any_library_leaf = any_library_leaf
 
     def is_exact(self, sample):
         stack = tokens(sample)
@@ -99,6 +108,15 @@ class Case:
         return (self.any_library_leaf and stack[0] in (LIBC, LOADER)
                 and any(is_tail_of(below_library(stack), x) for x in self.expected))
 
+    def is_cut(self, sample):
+        """Ends early for the reason allowed, and all that is there is right."""
+        stack = tokens(sample)
+        if not self.cut or sample.labels.get("truncated") != self.cut:
+            return False
+        below = below_library(stack) if self.any_library_leaf else stack
+        return any(is_part_of(x, e) for x in (stack, below) for e in self.expected) or (
+            self.any_library_leaf and set(stack) <= {LIBC, LOADER})
+
     def start(self):
         p = prog(os.path.join("frames", self.argv[0]), *self.argv[1:], stdout=subprocess.PIPE,
                  env={**os.environ, **(self.env or {})})
@@ -111,10 +129,13 @@ def tell_wrong(case, samples):
         note(f"{case.what}: {s.count} × [{s.labels.get('truncated', '')}] {';'.join(tokens(s))}")
 
 
-def exact(case, profile):
-    wrong = [s for s in profile.samples if not case.is_exact(s)]
+def judge(case, profile):
+    """How many samples are exact, and how many are cut."""
+    cut = [s for s in profile.samples if case.is_cut(s)]
+    wrong = [s for s in profile.samples if not case.is_exact(s) and s not in cut]
     tell_wrong(case, sorted(wrong, key=lambda s: -s.count))
-    return profile.total() - sum(s.count for s in wrong)
+    nr_cut = sum(s.count for s in cut)
+    return profile.total() - sum(s.count for s in wrong) - nr_cut, nr_cut
 
 
 def count_leaf(case, profile, leaf):
@@ -127,8 +148,9 @@ def check_first(case, directory):
     run = agent(directory, "--pid", target.pid, "-F", 999, "-d", "100ms")
     end(target)
     n = run.profile.total()
-    good = exact(case, run.profile)
-    ok(run.status == 0 and n > 0 and good == n, f"{case.what}: the first {n} samples are exact")
+    good, cut = judge(case, run.profile)
+    ok(run.status == 0 and n > 0 and good + cut == n,
+       f"{case.what}: {good} of the first {n} samples are exact, {cut} are cut")
 
 
 def check_mode(case, directory, mode):
@@ -136,12 +158,12 @@ def check_mode(case, directory, mode):
     run = agent_until(SAMPLES, directory, "--pid", target.pid, "-F", 999, *mode, seconds=1)
     end(target)
     p, n = run.profile, run.profile.total()
-    good, leaf = exact(case, p), case.expected[0][0]
+    (good, cut), leaf = judge(case, p), case.expected[0][0]
     how = mode[-1] if mode else "auto"
-    ok(run.status == 0 and n >= SAMPLES and good >= SHARE * n,
-       f"{case.what}, {how}: {good} of {n} samples are exact ({good / n:.4f})")
+    ok(run.status == 0 and n >= SAMPLES and good + cut >= SHARE * n,
+       f"{case.what}, {how}: {good} of {n} samples are exact ({good / n:.4f}), {cut} are cut")
     caught = count_leaf(case, p, leaf)
-    ok(caught >= 0.2 * n, f"{case.what}, {how}: {caught} samples are in {leaf}")
+    ok(caught >= 0.1 * n, f"{case.what}, {how}: {caught} samples are in {leaf}")
     if case.also:
         case.also(case, p, how)
 
@@ -167,7 +189,8 @@ def call_is_last(case, profile, how):
 
 def both_plugs(case, profile, how):
     other = count_leaf(case, profile, "plug_two_burn")
-    ok(other >= 0.2 * profile.total(), f"{case.what}, {how}: {other} samples are in the other library")
+    ok(other >= 0.1 * profile.total(),
+       f"{case.what}, {how}: {other} samples are in the other library")
 
 
 def handler_stacks():
@@ -184,28 +207,35 @@ CASES = [
          ["realigned_burn", "realigned_args", "realigned_plain", *MAIN]),
     Case("a stub", ["plt"], ["plt_loop", *MAIN], ["plt_target", "plt_loop", *MAIN],
          [STUB, "plt_loop", *MAIN], also=some_in_stub),
+    Case("a stub that is never bound", ["plt"], [LOADER, "plt_loop", *MAIN],
+         ["plt_target", "plt_loop", *MAIN], [STUB, "plt_loop", *MAIN],
+         any_library_leaf=True, env={"LD_BIND_NOT": "1"}, cut="hard_rule", also=some_in_stub),
     Case("a signal handler", ["handler", 0], *handler_stacks(), also=some_interrupted),
-    Case("the vDSO", ["vdso"], [VDSO, LIBC, "vdso_ask", *MAIN], [VDSO, VDSO, LIBC, "vdso_ask", *MAIN],
-         [STUB, "vdso_ask", *MAIN]),
+    Case("a signal handler on its own stack", ["handler", 0, 1], *handler_stacks(),
+         cut="unreadable_stack", also=some_interrupted),
+    Case("the vDSO", ["vdso"], [VDSO, LIBC, "vdso_ask", *MAIN],
+         [VDSO, VDSO, LIBC, "vdso_ask", *MAIN], [STUB, "vdso_ask", *MAIN]),
     Case("in a system call", ["in_syscall"], [LIBC, "syscall_read", *MAIN],
          [LIBC, "syscall_ask", *MAIN], [STUB, "syscall_read", *MAIN], [STUB, "syscall_ask", *MAIN]),
     Case("a last call that does not return", ["no_return"],
          ["no_return_burn", "ends_with_call", *MAIN], also=call_is_last),
-    Case("tail calls", ["tail"], ["tail_burn", "tail_top", *MAIN], ["tail_middle", "tail_top", *MAIN]),
+    Case("tail calls", ["tail"], ["tail_burn", "tail_top", *MAIN],
+         ["tail_middle", "tail_top", *MAIN]),
     Case("a child of vfork()", ["vfork_child", 0, 1000000], ["vfork_burn", "vfork_run", *MAIN]),
     Case("many children of vfork()", ["vfork_child"], ["vfork_burn", "vfork_run", *MAIN],
          any_library_leaf=True),
     Case("a thread", ["thread"], ["thread_burn", "thread_begin", *THREAD]),
+    Case("libraries opened and closed", ["dlopened"],
+         ["plug_one_burn", "plug_one_hold", "plug_enter", "use_one", *MAIN],
+         ["plug_two_burn", "plug_two_hold", "plug_enter", "use_two", *MAIN],
+         any_library_leaf=True, cut="unknown_process", also=both_plugs),
     Case("deeper than a walk", ["too_deep"], ["deep_bottom"] + ["deep_call"] * (MAX_FRAMES - 1),
          stop="too_deep"),
 ]
 
 need_root()
 tmp = workdir()
-only = os.environ.get("FRAMES_ONLY", "")
 for one in CASES:
-    if only and only not in one.what:
-        continue
     check_first(one, tmp)
     check_mode(one, tmp, [])
     check_mode(one, tmp, ["--unwind", "dwarf"])

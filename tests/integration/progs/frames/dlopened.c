@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * dlopened: opens a library, burns CPU in it for about 20 ms and closes it, then the same with
+ * dlopened: opens a library, burns CPU in it for about 100 ms and closes it, then the same with
  * another one, which may be given the same addresses; again and again.
  * Truth: plug_one_burn, plug_one_hold, plug_enter, use_one, main; the same with two. Never both.
  */
@@ -8,7 +8,7 @@
 
 #include <dlfcn.h>
 
-#define TURNS 100
+#define TURNS 500
 
 typedef uint64_t plug_fn(uint64_t x, unsigned int turns);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * handler [SECONDS [ALT]]: every 3 ms a signal interrupts the program wherever it is, and its handler
+ * handler [SECONDS [ALT]]: every 3 ms a signal interrupts the program where it is, and its handler
  * burns CPU for most of that time; on a stack of its own if ALT is not 0.
  * Truth: handler_burn, on_timer, the C library's signal return, then what was interrupted; or that
  * alone: victim_leaf, victim, main.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * vfork_child [SECONDS [TURNS]]: a child of vfork(), in its parent's memory, burns CPU for TURNS (100)
+ * vfork_child [SECONDS [TURNS]]: a child of vfork(), in its parent's memory, burns for TURNS (100)
  * of about 0.2 ms each and ends; then the next one.
  * Truth: vfork_burn, vfork_run, main.
  */
