@@ -171,7 +171,7 @@ static void test_other_registers(void)
 	ok(!pa_walk_frame(&w) && w.stop == PA_STOP_HARD_RULE, "and is not known in a caller");
 }
 
-static void test_deref_plt_signal(void)
+static void test_deref(void)
 {
 	struct pa_walk w = start(RULES_PC, STACK_BASE, STACK_BASE + 256);
 
@@ -193,19 +193,29 @@ static void test_deref_plt_signal(void)
 	w = start(RULES_PC, STACK_BASE, 42);
 	w.regs[10] = STACK_BASE + 400;
 	ok(pa_walk_frame(&w) && w.pc == 0x403333 && w.fp == 42, "also where nothing is readable");
+}
+
+static void test_plt(void)
+{
+	struct pa_walk w = start(RULES_PC + 10, STACK_BASE, 0);
+
 	rules[0] = make_rule(PA_CFA_PLT, 0, 11, PA_FP_SAME, PA_RA_CFA_MINUS_8, 0);
 	stack[0] = 0x404444;
 	stack[1] = 0x405555;
-	w = start(RULES_PC + 10, STACK_BASE, 0);
 	ok(pa_walk_frame(&w) && w.pc == 0x404444 && w.sp == STACK_BASE + 8, "before a stub's push");
 	w = start(RULES_PC + 11, STACK_BASE, 0);
 	ok(pa_walk_frame(&w) && w.pc == 0x405555 && w.sp == STACK_BASE + 16, "after it");
+}
+
+static void test_signal(void)
+{
+	struct pa_walk w = start(RULES_PC, STACK_BASE, 0);
+
 	rules[0] = make_rule(PA_CFA_SIGNAL, 0, 0, PA_FP_SAME, PA_RA_CFA_MINUS_8, 0);
 	memset(stack, 0, sizeof(stack));
 	stack[PA_SIGNAL_X86_PC / 8] = RULES_PC + 32;
 	stack[PA_SIGNAL_X86_SP / 8] = STACK_BASE + 2048;
 	stack[PA_SIGNAL_X86_FP / 8] = STACK_BASE + 4096;
-	w = start(RULES_PC, STACK_BASE, 0);
 	ok(pa_walk_frame(&w) && w.pc == RULES_PC + 32 && w.sp == STACK_BASE + 2048 &&
 		   w.fp == STACK_BASE + 4096,
 	   "what a signal interrupted");
@@ -238,7 +248,9 @@ int main(void)
 	test_sp_and_fp();
 	test_red_zone();
 	test_other_registers();
-	test_deref_plt_signal();
+	test_deref();
+	test_plt();
+	test_signal();
 	test_stops();
 	return tap_done();
 }
