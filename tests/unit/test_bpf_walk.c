@@ -184,15 +184,6 @@ static void test_deref_plt_signal(void)
 	stack[49] = 0x403333;
 	ok(pa_walk_frame(&w) && w.sp == STACK_BASE + 400 && w.pc == 0x403333 && w.fp == 0xabcdef00,
 	   "the CFA read from memory");
-	/* As behind the `leave` of such a function: r10 has the CFA, fp is the caller's again. */
-	rules[0] = make_rule(PA_CFA_REG, 10, 0, PA_FP_AT_FP, PA_RA_CFA_MINUS_8, 0);
-	w = start(RULES_PC, STACK_BASE, STACK_BASE + 512);
-	w.regs[10] = STACK_BASE + 400;
-	ok(pa_walk_frame(&w) && w.pc == 0x403333 && w.fp == STACK_BASE + 512,
-	   "a slot of the frame pointer in another's frame: it has been restored");
-	w = start(RULES_PC, STACK_BASE, 42);
-	w.regs[10] = STACK_BASE + 400;
-	ok(pa_walk_frame(&w) && w.pc == 0x403333 && w.fp == 42, "also where nothing is readable");
 	rules[0] = make_rule(PA_CFA_PLT, 0, 11, PA_FP_SAME, PA_RA_CFA_MINUS_8, 0);
 	stack[0] = 0x404444;
 	stack[1] = 0x405555;
@@ -212,6 +203,21 @@ static void test_deref_plt_signal(void)
 	rules[2] = make_rule(PA_CFA_END, 0, 0, PA_FP_SAME, PA_RA_CFA_MINUS_8, 0);
 	ok(!pa_walk_frame(&w) && asked_pc == RULES_PC + 32 && w.stop == PA_STOP_END,
 	   "is looked up where it stands");
+}
+
+static void test_restored_fp(void)
+{
+	struct pa_walk w = start(RULES_PC, STACK_BASE, STACK_BASE + 512);
+
+	/* As behind the `leave` of such a function: r10 has the CFA, fp is the caller's again. */
+	rules[0] = make_rule(PA_CFA_REG, 10, 0, PA_FP_AT_FP, PA_RA_CFA_MINUS_8, 0);
+	stack[49] = 0x403333;
+	w.regs[10] = STACK_BASE + 400;
+	ok(pa_walk_frame(&w) && w.pc == 0x403333 && w.fp == STACK_BASE + 512,
+	   "a slot of the frame pointer in another's frame: it has been restored");
+	w = start(RULES_PC, STACK_BASE, 42);
+	w.regs[10] = STACK_BASE + 400;
+	ok(pa_walk_frame(&w) && w.pc == 0x403333 && w.fp == 42, "also where nothing is readable");
 }
 
 static void test_stops(void)
@@ -239,6 +245,7 @@ int main(void)
 	test_red_zone();
 	test_other_registers();
 	test_deref_plt_signal();
+	test_restored_fp();
 	test_stops();
 	return tap_done();
 }
