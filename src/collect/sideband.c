@@ -44,6 +44,7 @@ struct sideband {
 	struct buf paths;
 	uint64_t nr_bad;
 	uint64_t nr_gaps;
+	bool gap_ended; /* a CPU is followed that was not before */
 	unsigned int nr_cpus;
 	struct cpu_ring cpus[]; /* by number */
 };
@@ -164,6 +165,7 @@ int sideband_open(const struct cpus *online, const struct log *log, struct sideb
 	r = sideband_follow(s, online);
 	if (r < 0)
 		return error_set(err, -r, "cannot follow process events: %s", strerror(-r));
+	s->gap_ended = false; /* nothing came before */
 	*ret_sideband = TAKE(s);
 	return 0;
 }
@@ -171,6 +173,15 @@ int sideband_open(const struct cpus *online, const struct log *log, struct sideb
 bool sideband_has_build_ids(const struct sideband *s)
 {
 	return s->has_build_ids;
+}
+
+static int follow_cpu(struct sideband *s, unsigned int cpu)
+{
+	int r = open_cpu(s, cpu);
+
+	if (r == 0)
+		s->gap_ended = true;
+	return r;
 }
 
 int sideband_follow(struct sideband *s, const struct cpus *online)
@@ -184,7 +195,7 @@ int sideband_follow(struct sideband *s, const struct cpus *online)
 		if (c->fd >= 0 && (!cpus_has(online, i) || perf_event_is_dead(c->fd, &c->seen_ns)))
 			c->is_over = true;
 		else if (c->fd < 0 && cpus_has(online, i))
-			r = open_cpu(s, i);
+			r = follow_cpu(s, i);
 		if (r < 0 && r != -ENODEV) /* ENODEV: went offline just now */
 			result = r;
 	}
@@ -259,13 +270,17 @@ static int read_rings(struct sideband *s)
 	return 0;
 }
 
-/* Something happened that was not told, at least once. */
+/* Something happened that was not told, at least once; or it may have until a moment ago, on a CPU
+ * that is followed now, and only who looks again from here on knows all. */
 static int tell_gaps(struct sideband *s, sideband_fn fn, void *ctx)
 {
 	struct sideband_event e = { .type = SIDEBAND_LOST, .nr_lost = s->nr_gaps + s->nr_bad };
 
+	bool is_told = e.nr_lost || s->gap_ended;
+
 	s->nr_gaps = s->nr_bad = 0;
-	return e.nr_lost ? fn(ctx, &e) : 0;
+	s->gap_ended = false;
+	return is_told ? fn(ctx, &e) : 0;
 }
 
 int sideband_drain(struct sideband *s, sideband_fn fn, void *ctx)
