@@ -156,4 +156,9 @@ counts '1 skip' '{"name": "a", "result": "SKIP", "stdout": "1..0 # SKIP no perf\
 counts '1 skip' '{"name": "a", "result": "SKIP", "stdout": "no tool\n"}' "a skip without TAP counts once"
 counts '1 fail' '{"name": "a", "result": "TIMEOUT"}' "a test that never ends is a failure"
 
+printf 'ok 1 - x\nok 2 - y\n' | file tap
+[ "$("$scripts/count_tests" --tap FAIL L "$tree/tap" | cut -f 1 | tr '\n' ' ')" = "pass pass fail " ]
+ok $? "count_tests: --tap adds a failure to good checks of a bad run"
+clear_tree
+
 echo "1..$nr"
