@@ -155,8 +155,6 @@ int capture_record(void *ctx, const void *bytes, size_t size)
 
 	if (size < sizeof(*head))
 		return 0;
-	if (head->type == PA_RECORD_LAST_EXIT)
-		c->saw_last_exit = true;
 	if (head->type != PA_RECORD_SAMPLE && head->type != PA_RECORD_STACK)
 		return 0;
 	c->stats.nr_records += head->type == PA_RECORD_SAMPLE;

@@ -69,7 +69,6 @@ struct capture {
 	struct buf queue;          /* samples that wait for the events that came before them */
 	bool needs_rescan;         /* events were lost */
 	uint64_t rescanned_ns, forgot_ns, looked_again_ns; /* when each was last done */
-	bool saw_last_exit;
 	struct capture_stats stats;
 
 	struct file_info *file_infos; /* owned; by file number */
