@@ -2,12 +2,8 @@
 /* Gives every location of the model its name: one file after the other, each address once. */
 #include <errno.h>
 
-#include "agent/capture.h"
-#include "agent/vdso.h"
+#include "agent/source.h"
 #include "elf/elf_image.h"
-#include "symbolize/symbolizer.h"
-
-#define NO_MEMORY "out of memory for its symbols"
 
 /* Locations in the order of their mapping; mapping i's are [first[i], first[i + 1]). Those without
  * a mapping come last. */
@@ -16,22 +12,10 @@ struct grouping {
 	uint32_t *locations; /* owned */
 };
 
-/* A source of names and what turns the model's addresses into its own. */
-struct source {
-	struct symbolizer *symbolizer; /* owned */
-	struct elf_image *image;       /* owned; NULL: addresses are as they are */
-};
-
 static void grouping_done(struct grouping *g)
 {
 	free(g->first);
 	free(g->locations);
-}
-
-static void source_done(struct source *s)
-{
-	s->symbolizer = symbolizer_free(s->symbolizer);
-	s->image = elf_image_free(s->image);
 }
 
 static uint32_t group_of(const struct profile *p, uint32_t location)
@@ -61,120 +45,6 @@ static int group_locations(const struct profile *p, struct grouping *g)
 	for (uint32_t i = 0; i <= p->nr_mappings; i++)
 		g->first[i] = g->first[i + 1];
 	g->first[p->nr_mappings + 1] = p->nr_locations;
-	return 0;
-}
-
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
-static int open_raw(struct source *s, const char *why, const char *cure)
-{
-	return symbolizer_new_raw(why, cure, &s->symbolizer);
-}
-
-/* Names that do not fit, in memory or in a limit, cost those names and nothing else. */
-static bool is_about_size(int r)
-{
-	return r == -ENOMEM || r == -E2BIG;
-}
-
-static int open_closed(const struct file *f, struct source *s)
-{
-	if (f->open_error == EMFILE)
-		return open_raw(s, "more files are mapped than may be kept open",
-				"raise the limit of open files (ulimit -n)");
-	return open_raw(s, "the file was gone before it could be opened",
-			"keep it in place, or profile for longer");
-}
-
-static const char *why_unreadable(int r)
-{
-	switch (r) {
-	case -ENOEXEC:
-		return "it is not an ELF file of this machine";
-	case -EBADMSG:
-		return "its ELF headers are damaged";
-	default:
-		return "it could not be read";
-	}
-}
-
-static int open_file(struct capture *c, const struct profile_mapping *m, struct source *s)
-{
-	const struct file *f = filestore_get(c->files, (uint32_t)m->owner);
-	bool is_unchanged;
-	int r;
-
-	if (f->fd < 0)
-		return open_closed(f, s);
-	r = elf_image_open_fd(f->fd, &s->image);
-	if (r == 0)
-		r = symbolizer_new_elf(s->image, base_name(f->path), &s->symbolizer);
-	if (is_about_size(r))
-		return r;
-	/* Asked when all is read: half old and half new is as wrong as new. */
-	is_unchanged = file_is_unchanged(f);
-	if (r == 0 && is_unchanged)
-		return 0;
-	source_done(s);
-	if (is_unchanged)
-		return open_raw(s, why_unreadable(r), NULL);
-	return open_raw(s, "the file was changed while it was profiled",
-			"profile again, while it stays as it is");
-}
-
-static int open_vdso(struct source *s)
-{
-	int r = vdso_open(&s->image);
-
-	if (r == -ENOMEM)
-		return r;
-	if (r < 0)
-		return open_raw(s, "this process has no vDSO to read", NULL);
-	r = symbolizer_new_elf(s->image, "[vdso]", &s->symbolizer);
-	if (r == 0) {
-		s->symbolizer->missing_why = "the kernel's vDSO exports no function there";
-		s->symbolizer->missing_cure = NULL;
-	}
-	return r;
-}
-
-static int try_source(struct capture *c, const struct profile_mapping *m, struct source *s)
-{
-	if (!m)
-		return open_raw(s, "the address was in no known mapping", NULL);
-	switch (m->kind) {
-	case PROFILE_MAPPING_FILE:
-		return open_file(c, m, s);
-	case PROFILE_MAPPING_KERNEL:
-		return symbolizer_new_kernel(c->cfg.kallsyms_path, &s->symbolizer,
-					     &c->kernel_source);
-	case PROFILE_MAPPING_VDSO:
-		return open_vdso(s);
-	case PROFILE_MAPPING_JIT:
-		break;
-	}
-	return open_raw(s, "machine code made at run time, which no file describes", NULL);
-}
-
-/* Where there is no memory even for raw names, there is no symbolizer. */
-static void open_instead(struct source *s, int r)
-{
-	source_done(s);
-	(void)open_raw(s, r == -ENOMEM ? NO_MEMORY : "its symbol table is too large", NULL);
-}
-
-static int open_source(struct capture *c, const struct profile_mapping *m, struct source *s)
-{
-	int r = try_source(c, m, s);
-
-	if (!is_about_size(r))
-		return r;
-	open_instead(s, r);
 	return 0;
 }
 
@@ -230,11 +100,11 @@ static int name_somehow(struct capture *c, struct source *s, uint32_t location)
 {
 	int r = s->symbolizer ? name_location(c->profile, s, location) : 0;
 
-	if (!is_about_size(r))
+	if (!source_is_about_size(r))
 		return r;
-	open_instead(s, r);
+	source_replace(s, r);
 	r = s->symbolizer ? name_location(c->profile, s, location) : 0;
-	return is_about_size(r) ? 0 : r;
+	return source_is_about_size(r) ? 0 : r;
 }
 
 static int name_group(struct capture *c, const struct grouping *g, struct source *s, uint32_t group,
@@ -247,28 +117,16 @@ static int name_group(struct capture *c, const struct grouping *g, struct source
 			return -ECANCELED;
 		r = name_somehow(c, s, g->locations[i]);
 	}
-	c->notes[group].why = s->symbolizer ? s->symbolizer->missing_why : NO_MEMORY;
+	c->notes[group].why = s->symbolizer ? s->symbolizer->missing_why : SOURCE_NO_MEMORY;
 	c->notes[group].cure = s->symbolizer ? s->symbolizer->missing_cure : NULL;
 	return r;
 }
 
-/* Mappings whose names come from one source, side by side. */
 static int by_source(const void *a, const void *b, void *ctx)
 {
 	const struct profile_mapping *all = ctx;
-	const struct profile_mapping *x = &all[*(const uint32_t *)a],
-				     *y = &all[*(const uint32_t *)b];
 
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	if (x->owner != y->owner)
-		return x->owner < y->owner ? -1 : 1;
-	return 0;
-}
-
-static bool shares_source(const struct profile_mapping *a, const struct profile_mapping *b)
-{
-	return a && a->kind == b->kind && a->owner == b->owner;
+	return source_compare(&all[*(const uint32_t *)a], &all[*(const uint32_t *)b]);
 }
 
 /* The mappings in `order`, then (number nr_mappings) what has none. */
@@ -286,9 +144,9 @@ static int name_groups(struct capture *c, const struct grouping *g, const uint32
 
 		if (g->first[group] == g->first[group + 1])
 			continue;
-		if (!m || !shares_source(last, m)) {
+		if (!m || !last || source_compare(last, m) != 0) {
 			source_done(&s);
-			r = open_source(c, m, &s);
+			r = source_open(c, m, &s);
 		}
 		last = m;
 		if (r == 0)

@@ -56,10 +56,15 @@ DEFINE_CLEANUP(struct symbolizer *, symbolizer_free)
 
 struct elf_image;
 
-/* Names from .symtab, .dynsym and the FDEs of an image. label is what stands before "+0x…" (the
- * file's base name); copied. The image is borrowed until the symbolizer is freed. */
-int symbolizer_new_elf(const struct elf_image *img, const char *label,
-		       struct symbolizer **ret_symbolizer);
+/* The files that tell of one piece of code. All are borrowed until the symbolizer is freed. */
+struct elf_sources {
+	const struct elf_image *image; /* the code itself */
+	const struct elf_image *debug; /* its separate debug file; NULL: none */
+	const char *label; /* what stands before "+0x…": the file's base name; copied */
+};
+
+/* Names from .symtab, .dynsym and the FDEs. */
+int symbolizer_new_elf(const struct elf_sources *src, struct symbolizer **ret_symbolizer);
 
 /* Only "0x…" names: for code nothing is known about. why and cure are static strings. */
 int symbolizer_new_raw(const char *why, const char *cure, struct symbolizer **ret_symbolizer);

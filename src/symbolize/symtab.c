@@ -94,8 +94,7 @@ static void say_what_is_missing(struct symbolizer *s, const struct elf_image *im
 		s->missing_cure = "use a build of it that is not stripped";
 }
 
-int symbolizer_new_elf(const struct elf_image *img, const char *label,
-		       struct symbolizer **ret_symbolizer)
+int symbolizer_new_elf(const struct elf_sources *src, struct symbolizer **ret_symbolizer)
 {
 	_cleanup_(symbolizer_freep) struct symbolizer *s = NULL;
 	struct elf_symbolizer *e = calloc(1, sizeof(*e));
@@ -106,17 +105,17 @@ int symbolizer_new_elf(const struct elf_image *img, const char *label,
 		return -ENOMEM;
 	s = &e->base;
 	s->ops = &elf_ops; /* from here symbolizer_free() is safe */
-	e->img = img;
-	e->label = strdup(label);
+	e->img = src->image;
+	e->label = strdup(src->label);
 	if (!e->label)
 		return -ENOMEM;
 	r = answer_init(&e->answer);
 	if (r < 0)
 		return r;
-	r = symtab_index_init(&e->index, img, &state);
+	r = symtab_index_init(&e->index, src->image, &state);
 	if (r < 0)
 		return r;
-	say_what_is_missing(s, img, state);
+	say_what_is_missing(s, src->image, state);
 	*ret_symbolizer = TAKE(s);
 	return 0;
 }

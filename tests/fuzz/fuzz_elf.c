@@ -46,7 +46,7 @@ static void resolve(const struct elf_image *img, uint64_t base)
 	struct symbolizer *s;
 	struct symbol_result r;
 
-	if (symbolizer_new_elf(img, "file", &s) < 0)
+	if (symbolizer_new_elf(&(struct elf_sources){ .image = img, .label = "file" }, &s) < 0)
 		return;
 	for (uint64_t i = 0; i < PROBES; i++)
 		if (s->ops->resolve(s, base + i * 16, &r) == 0 && !r.frames[0].name[0])

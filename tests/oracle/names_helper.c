@@ -31,7 +31,7 @@ static int answer_symbols(const struct elf_image *img)
 	struct symbolizer *s;
 	struct symbol_result r;
 
-	if (symbolizer_new_elf(img, "file", &s) < 0)
+	if (symbolizer_new_elf(&(struct elf_sources){ .image = img, .label = "file" }, &s) < 0)
 		return 1;
 	while (next_question()) {
 		if (s->ops->resolve(s, strtoull(line, NULL, 16), &r) < 0)

@@ -63,7 +63,7 @@ static int use_elf(void *ctx)
 
 	if (r < 0)
 		return r;
-	r = symbolizer_new_elf(img, "file", &s);
+	r = symbolizer_new_elf(&(struct elf_sources){ .image = img, .label = "file" }, &s);
 	if (r == 0) {
 		r = expect_all(s);
 		symbolizer_free(s);

@@ -34,7 +34,8 @@ static void end(struct fixture *f, uint32_t type)
 		sym_end(&f->syms, &f->elf, type);
 	maker_end(&f->elf);
 	f->img = maker_open(&f->elf);
-	must(symbolizer_new_elf(f->img, "file", &f->s) == 0);
+	must(symbolizer_new_elf(&(struct elf_sources){ .image = f->img, .label = "file" }, &f->s) ==
+	     0);
 }
 
 static void done(struct fixture *f)

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where the names of a mapping's code come from: one file per kind of mapping. */
+#ifndef AGENT_SOURCE_H
+#define AGENT_SOURCE_H
+
+#include "agent/capture.h"
+#include "symbolize/symbolizer.h"
+
+#define SOURCE_NO_MEMORY "out of memory for its symbols"
+
+struct elf_image;
+
+/* A source of names and what turns the model's addresses into its own. */
+struct source {
+	struct symbolizer *symbolizer; /* owned; NULL: no memory even for raw names */
+	struct elf_image *image;       /* owned; NULL: addresses are as they are */
+};
+
+void source_done(struct source *s);
+
+/* The source for a mapping (NULL: for addresses in none). What cannot be read gives raw names and
+ * says why, also what does not fit. */
+int source_open(struct capture *c, const struct profile_mapping *m, struct source *s);
+
+/* Raw names instead of what was there; r: why it did not fit. */
+void source_replace(struct source *s, int r);
+
+/* Names that do not fit, in memory or in a limit, cost those names and nothing else. */
+bool source_is_about_size(int r);
+
+/* Mappings whose names come from one source, side by side: an order, and whether two are. */
+int source_compare(const struct profile_mapping *a, const struct profile_mapping *b);
+
+/* The kinds; only for source.c. */
+int source_open_raw(struct source *s, const char *why, const char *cure);
+int source_open_file(struct capture *c, const struct profile_mapping *m, struct source *s);
+int source_open_vdso(struct source *s);
+int source_open_kernel(struct capture *c, struct source *s);
+int source_open_jit(struct capture *c, const struct profile_mapping *m, struct source *s);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of code that lies in a file: the file itself, kept open, and the kernel's vDSO. */
+#include <errno.h>
+
+#include "agent/source.h"
+#include "agent/vdso.h"
+#include "elf/elf_image.h"
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static int open_elf(struct source *s, const char *label)
+{
+	struct elf_sources src = { .image = s->image, .label = label };
+
+	return symbolizer_new_elf(&src, &s->symbolizer);
+}
+
+static int open_closed(const struct file *f, struct source *s)
+{
+	if (f->open_error == EMFILE)
+		return source_open_raw(s, "more files are mapped than may be kept open",
+				       "raise the limit of open files (ulimit -n)");
+	return source_open_raw(s, "the file was gone before it could be opened",
+			       "keep it in place, or profile for longer");
+}
+
+static const char *why_unreadable(int r)
+{
+	switch (r) {
+	case -ENOEXEC:
+		return "it is not an ELF file of this machine";
+	case -EBADMSG:
+		return "its ELF headers are damaged";
+	default:
+		return "it could not be read";
+	}
+}
+
+int source_open_file(struct capture *c, const struct profile_mapping *m, struct source *s)
+{
+	const struct file *f = filestore_get(c->files, (uint32_t)m->owner);
+	bool is_unchanged;
+	int r;
+
+	if (f->fd < 0)
+		return open_closed(f, s);
+	r = elf_image_open_fd(f->fd, &s->image);
+	if (r == 0)
+		r = open_elf(s, base_name(f->path));
+	if (source_is_about_size(r))
+		return r;
+	/* Asked when all is read: half old and half new is as wrong as new. */
+	is_unchanged = file_is_unchanged(f);
+	if (r == 0 && is_unchanged)
+		return 0;
+	source_done(s);
+	if (is_unchanged)
+		return source_open_raw(s, why_unreadable(r), NULL);
+	return source_open_raw(s, "the file was changed while it was profiled",
+			       "profile again, while it stays as it is");
+}
+
+int source_open_vdso(struct source *s)
+{
+	int r = vdso_open(&s->image);
+
+	if (r == -ENOMEM)
+		return r;
+	if (r < 0)
+		return source_open_raw(s, "this process has no vDSO to read", NULL);
+	r = open_elf(s, "[vdso]");
+	if (r == 0) {
+		s->symbolizer->missing_why = "the kernel's vDSO exports no function there";
+		s->symbolizer->missing_cure = NULL;
+	}
+	return r;
+}
