@@ -25,7 +25,7 @@ _Static_assert(PA_MAX_USER_FRAMES + PA_MAX_KERNEL_FRAMES <= PA_PCS_SLOTS, "frame
 #define PA_PC_EXACT (1ull << 63)
 
 enum pa_stop {
-#define X(name, value, machine, text) PA_STOP_##name = value,
+#define X(name, value, machine, text, cure) PA_STOP_##name = value,
 #include "stop_reasons.def"
 #undef X
 };

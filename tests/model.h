@@ -79,6 +79,16 @@ static uint32_t model_labels(struct profile *p, const char *comm, int64_t pid)
 	return id;
 }
 
+__attribute__((unused)) static uint32_t model_string_label(struct profile *p, const char *key,
+							   const char *value)
+{
+	struct profile_label l = { .key = model_string(p, key), .str = model_string(p, value) };
+	uint32_t id;
+
+	must(profile_label_set(p, &l, 1, &id) == 0);
+	return id;
+}
+
 /* One label that is a number with a unit. */
 __attribute__((unused)) static uint32_t model_unit_label(struct profile *p, int64_t bytes)
 {

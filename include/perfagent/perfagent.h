@@ -152,6 +152,15 @@ struct pa_count {
 	uint64_t count;
 };
 
+/* Stacks that do not reach their outermost frame. */
+struct pa_cut_stat {
+	const char *reason; /* as in pa_summary.stops and the label "truncated" */
+	const char *text;   /* for people */
+	const char *file;   /* of the code that the walk could not leave */
+	uint64_t nr_samples;
+	const char *cure; /* NULL: none is known */
+};
+
 struct pa_function_stat {
 	const char *name;
 	const char *file;  /* of the code: path of the mapped binary, "[kernel]", "[jit]" */
@@ -202,6 +211,8 @@ struct pa_summary {
 	uint64_t stacks_complete;     /* samples whose stack reaches its outermost frame */
 	const struct pa_count *stops; /* how walks ended, by reason; only those that occurred */
 	size_t nr_stops;
+	const struct pa_cut_stat *cuts; /* by reason and file, the most first; at most 10 */
+	size_t nr_cuts;
 
 	uint64_t nr_locations;
 	uint64_t nr_locations_named;

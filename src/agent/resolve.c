@@ -13,7 +13,7 @@
 #define MAX_PROCESSES (1u << 24)
 
 static const char *const stop_names[] = {
-#define X(stop, value, machine, people) [value] = machine,
+#define X(stop, value, machine, people, cure) [value] = machine,
 #include "bpf/stop_reasons.def"
 #undef X
 };

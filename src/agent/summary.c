@@ -6,10 +6,12 @@
 
 #include "agent/session.h"
 #include "base/clock.h"
+#include "profile/cuts.h"
 #include "profile/top.h"
 
 #define MAX_FUNCTIONS 100
 #define MAX_UNNAMED 10
+#define MAX_CUTS 10
 
 enum loss {
 	LOSS_NOT_DELIVERED,
@@ -22,7 +24,12 @@ enum loss {
 };
 
 static const struct pa_count stop_counts[] = {
-#define X(stop, value, machine, people) [value] = { .name = machine, .text = people },
+#define X(stop, value, machine, people, how) [value] = { .name = machine, .text = people },
+#include "bpf/stop_reasons.def"
+#undef X
+};
+static const char *const stop_cures[] = {
+#define X(stop, value, machine, people, how) [value] = how,
 #include "bpf/stop_reasons.def"
 #undef X
 };
@@ -32,6 +39,7 @@ struct summary {
 	struct pa_summary pub;
 	struct pa_count losses[NR_LOSSES];
 	struct pa_count stops[NR_STOPS];
+	struct pa_cut_stat cuts[MAX_CUTS];
 	struct pa_function_stat functions[MAX_FUNCTIONS];
 	struct pa_unnamed_stat unnamed[MAX_UNNAMED];
 	struct pa_output_stat outputs[SESSION_MAX_OUTPUTS];
@@ -130,6 +138,39 @@ static void add_stops(const struct capture_stats *c, struct summary *to)
 	}
 	to->pub.stops = to->stops;
 	to->pub.stacks_complete = c->stops[PA_STOP_END] + c->stops[PA_STOP_KERNEL];
+}
+
+/* The stop that a label's value names. */
+static size_t stop_of(const char *name)
+{
+	size_t i = 0;
+
+	while (i < NR_STOPS - 1 && strcmp(stop_counts[i].name, name) != 0)
+		i++;
+	return i;
+}
+
+static int add_cuts(const struct capture *c, struct summary *to)
+{
+	_cleanup_(freep) struct profile_cut *cuts = NULL;
+	uint32_t nr;
+	int r = profile_cuts(c->profile, c->label_truncated, &cuts, &nr);
+
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < nr && i < MAX_CUTS; i++) {
+		size_t stop = stop_of(profile_str(c->profile, cuts[i].reason));
+
+		to->cuts[to->pub.nr_cuts++] = (struct pa_cut_stat){
+			.reason = stop_counts[stop].name,
+			.text = stop_counts[stop].text,
+			.file = cuts[i].path ? profile_str(c->profile, cuts[i].path) : "[unknown]",
+			.nr_samples = (uint64_t)cuts[i].count,
+			.cure = stop_cures[stop],
+		};
+	}
+	to->pub.cuts = to->cuts;
+	return 0;
 }
 
 static const char *mapping_path(const struct profile *p, uint32_t mapping)
@@ -277,6 +318,8 @@ int summary_of_capture(const struct capture *c, struct summary **ret_summary)
 	add_stops(&c->stats, to);
 	add_names(c, to);
 	r = add_functions(c->profile, to);
+	if (r == 0)
+		r = add_cuts(c, to);
 	if (r == 0)
 		r = add_unnamed(c, to);
 	if (r < 0)

@@ -12,7 +12,7 @@
 
 #define NR_FUNCTIONS 10
 #define NR_FUNCTIONS_VERBOSE 30
-#define NR_STOPS 3
+#define NR_CUTS 3
 #define NR_UNNAMED 3
 #define LABEL_COLUMNS 9
 #define TABLE_COLUMNS 19    /* before the name of a function */
@@ -158,36 +158,28 @@ static void print_functions(const struct pa_summary *s, const struct report_opti
 	(void)fputc('\n', out);
 }
 
-/* Ends of a walk that leave nothing to be told. */
-static bool is_good_end(const struct pa_count *stop)
+static void print_cure(const char *cure, FILE *out)
 {
-	return !strcmp(stop->name, "complete") || !strcmp(stop->name, "kernel_task");
+	if (cure && *cure) /* never cut: a cure is there to be followed */
+		line(&(struct report_options){ .max_cols = TEXT_NO_LIMIT }, out, "", "  fix: %s",
+		     cure);
 }
 
-/* The most frequent stop below the one before, which is NULL at first; equal counts by place. */
-static const struct pa_count *next_stop(const struct pa_summary *s, const struct pa_count *before)
+static void print_cuts(const struct pa_summary *s, const struct report_options *opts, FILE *out)
 {
-	const struct pa_count *best = NULL;
+	size_t nr = opts->is_verbose ? s->nr_cuts : min_size(s->nr_cuts, NR_CUTS);
 
-	for (size_t i = 0; i < s->nr_stops; i++) {
-		const struct pa_count *stop = &s->stops[i];
+	for (size_t i = 0; i < nr; i++) {
+		const struct pa_cut_stat *c = &s->cuts[i];
 
-		if (is_good_end(stop) || !stop->count)
-			continue;
-		if (before && (stop->count > before->count ||
-			       (stop->count == before->count && stop <= before)))
-			continue;
-		if (!best || stop->count > best->count)
-			best = stop;
+		line(opts, out, "", "%.1f%% cut in %s: %s", text_percent(c->nr_samples, s->samples),
+		     c->file, c->text);
+		print_cure(c->cure, out);
 	}
-	return best;
 }
 
 static void print_stacks(const struct pa_summary *s, const struct report_options *opts, FILE *out)
 {
-	const struct pa_count *stop = NULL;
-	size_t nr = opts->is_verbose ? s->nr_stops : NR_STOPS;
-
 	line(opts, out, "samples", "%" PRIu64 " in %" PRIu64 " stack%s of %" PRIu64 " process%s",
 	     s->samples, s->nr_stacks, text_plural(s->nr_stacks), s->nr_processes,
 	     s->nr_processes == 1 ? "" : "es");
@@ -199,8 +191,7 @@ static void print_stacks(const struct pa_summary *s, const struct report_options
 	else
 		line(opts, out, "stacks", "%.1f%% complete",
 		     text_percent(s->stacks_complete, s->samples));
-	for (size_t i = 0; i < nr && (stop = next_stop(s, stop)); i++)
-		line(opts, out, "", "%.1f%% %s", text_percent(stop->count, s->samples), stop->text);
+	print_cuts(s, opts, out);
 }
 
 static void print_names(const struct pa_summary *s, const struct report_options *opts, FILE *out)
@@ -217,9 +208,7 @@ static void print_names(const struct pa_summary *s, const struct report_options 
 		line(opts, out, "", "%s: %" PRIu64 " sample%s (%.1f%%) without a name: %s", u->file,
 		     u->nr_samples, text_plural(u->nr_samples),
 		     text_percent(u->nr_samples, s->samples), u->why);
-		if (u->cure && *u->cure) /* never cut: a cure is there to be followed */
-			line(&(struct report_options){ .max_cols = TEXT_NO_LIMIT }, out, "",
-			     "  fix: %s", u->cure);
+		print_cure(u->cure, out);
 	}
 }
 

@@ -128,6 +128,12 @@ static const struct field count_fields[] = {
 	F(FIELD_U64, pa_count, count),
 };
 
+static const struct field cut_fields[] = {
+	F(FIELD_STRING, pa_cut_stat, reason), F(FIELD_STRING, pa_cut_stat, text),
+	F(FIELD_STRING, pa_cut_stat, file),   F(FIELD_U64, pa_cut_stat, nr_samples),
+	F(FIELD_STRING, pa_cut_stat, cure),
+};
+
 static const struct field function_fields[] = {
 	F(FIELD_STRING, pa_function_stat, name),
 	F(FIELD_STRING, pa_function_stat, file),
@@ -190,6 +196,7 @@ static int fill_object(json_t *object, const struct pa_summary *s, const char *e
 	if (set_fields(object, s, head_fields, NR(head_fields)) < 0 ||
 	    SET_ARRAY(object, s, losses, count_fields) < 0 ||
 	    SET_ARRAY(object, s, stops, count_fields) < 0 ||
+	    SET_ARRAY(object, s, cuts, cut_fields) < 0 ||
 	    SET_ARRAY(object, s, functions, function_fields) < 0 ||
 	    SET_ARRAY(object, s, unnamed, unnamed_fields) < 0 ||
 	    SET_ARRAY(object, s, outputs, output_fields) < 0)

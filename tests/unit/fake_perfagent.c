@@ -175,6 +175,11 @@ static void fill_counts(struct pa_session *s)
 		{ "too_deep", "deeper than the walker goes", 20 },
 		{ "unreadable_stack", "the user stack could not be read", 50 },
 	};
+	static const struct pa_cut_stat cuts[] = {
+		{ "unreadable_stack", "the user stack could not be read", "/usr/bin/app", 50,
+		  NULL },
+		{ "too_deep", "deeper than the walker goes", "/usr/bin/app", 20, NULL },
+	};
 	struct pa_summary *m = &s->summary;
 
 	losses[0].count = env_number("FAKE_LOST", 0);
@@ -184,6 +189,8 @@ static void fill_counts(struct pa_session *s)
 	m->sideband_lost = env_number("FAKE_SIDEBAND_LOST", 0);
 	m->stops = stops;
 	m->nr_stops = getenv("FAKE_IDLE") ? 0 : 3;
+	m->cuts = cuts;
+	m->nr_cuts = getenv("FAKE_IDLE") ? 0 : 2;
 	m->samples = getenv("FAKE_IDLE") ? 0 : 1000;
 	m->ticks_idle = 6000;
 	m->ticks_other = 1000;

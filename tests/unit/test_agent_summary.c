@@ -125,6 +125,31 @@ static void test_example(void)
 	   "each end that was seen is told by name");
 }
 
+/* Two samples cut in one file for one reason, and one for another; the rest is whole. */
+static void test_cuts(void)
+{
+	struct profile *p = model_example();
+	_cleanup_(capture_freep) struct capture *c = NULL;
+	_cleanup_(summary_freep) struct summary *sum = NULL;
+	const struct pa_summary *s;
+	uint32_t frames[] = { 1, 0 }, bare = 0, key = model_string(p, "truncated");
+	uint32_t deep = model_string_label(p, "truncated", "too_deep");
+	uint32_t fault = model_string_label(p, "truncated", "unreadable_stack");
+
+	model_add(p, frames, 2, deep, 5);
+	model_add(p, &bare, 1, deep, 6);
+	model_add(p, frames, 2, fault, 3);
+	c = capture_with(p);
+	c->label_truncated = key;
+	must(summary_of_capture(c, &sum) == 0);
+	s = summary_get(sum);
+	ok(s->nr_cuts == 2 && strcmp(s->cuts[0].reason, "too_deep") == 0 &&
+		   s->cuts[0].nr_samples == 11 && s->cuts[1].nr_samples == 3,
+	   "cuts add up by reason and file, the most first");
+	ok(strcmp(s->cuts[0].file, profile_str(p, p->mappings[p->locations[0].mapping].path)) == 0,
+	   "the file is that of the outermost frame");
+}
+
 static void test_empty_stack(void)
 {
 	_cleanup_(capture_freep) struct capture *c = new_capture();
@@ -218,6 +243,7 @@ int main(void)
 	test_functions(model_example(), 5, "example");
 	test_functions(model_large(1), 100, "large");
 	test_example();
+	test_cuts();
 	test_empty_stack();
 	test_empty_stack_among_others();
 	test_nothing();

@@ -18,12 +18,11 @@ static const struct pa_unnamed_stat unnamed[] = {
 
 static const struct pa_output_stat outputs[] = { { "pprof", "app-on-cpu.pb.gz", 2048 } };
 
-static const struct pa_count stops[] = {
-	{ "complete", "reached the outermost frame", 90 },
-	{ "a", "stopped for a", 1 },
-	{ "b", "stopped for b", 4 },
-	{ "c", "stopped for c", 4 },
-	{ "d", "stopped for d", 1 },
+static const struct pa_cut_stat cuts[] = {
+	{ "b", "stopped for b", "/usr/lib/b.so", 4, "rebuild b" },
+	{ "c", "stopped for c", "/usr/lib/c.so", 3, NULL },
+	{ "c", "stopped for c", "/usr/lib/d.so", 2, NULL },
+	{ "a", "stopped for a", "/usr/lib/a.so", 1, NULL },
 };
 
 static struct pa_count losses[] = { { "x", "lost by x", 0 }, { "y", "lost by y", 0 } };
@@ -47,8 +46,8 @@ static struct pa_summary sample(void)
 		.nr_stacks = 12,
 		.nr_processes = 1,
 		.stacks_complete = 90,
-		.stops = stops,
-		.nr_stops = 5,
+		.cuts = cuts,
+		.nr_cuts = 4,
 		.nr_locations = 10,
 		.nr_locations_named = 9,
 		.kernel_symbols = "kallsyms",
@@ -107,9 +106,12 @@ static void test_numbers(void)
 	has(&s, "10.0% of the CPU time, 0.40 CPUs", "the target has its share");
 	has(&s, "60.0%    90.0%  hot [app]", "functions have self, total, name and file");
 	has(&s,
-	    "90.0% complete\n         4.0% stopped for b\n         4.0% stopped for c\n"
-	    "         1.0% stopped for a\nnames",
-	    "the three most frequent stops follow, none twice");
+	    "90.0% complete\n         4.0% cut in /usr/lib/b.so: stopped for b\n"
+	    "           fix: rebuild b\n         3.0% cut in /usr/lib/c.so: stopped for c\n"
+	    "         2.0% cut in /usr/lib/d.so: stopped for c\nnames",
+	    "the three most frequent cuts follow, with their files and cures");
+	check_with(&s, &(struct report_options){ .max_cols = TEXT_NO_LIMIT, .is_verbose = true },
+		   "1.0% cut in /usr/lib/a.so: stopped for a\n", true, "-v shows all of them");
 	has(&s, "/opt/libstripped.so: 5 samples (5.0%) without a name: it has no symbol table\n",
 	    "files without names say why");
 	has(&s, "fix: install its debug package", "… and the cure");
