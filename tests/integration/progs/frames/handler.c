@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * handler [SECONDS [ALT]]: every 3 ms a signal interrupts the program where it is, and its handler
- * burns CPU for most of that time; on a stack of its own if ALT is not 0.
+ * handler [SECONDS [ALT [STEPS]]]: every 3 ms a signal interrupts the program where it is, and its
+ * handler burns CPU for STEPS (1000000, most of that time); on a stack of its own if ALT is not 0.
  * Truth: handler_burn, on_timer, the C library's signal return, then what was interrupted; or that
  * alone: victim_leaf, victim, main.
  */
@@ -14,10 +14,11 @@
 #define ALT_BYTES (64 * 1024)
 
 static volatile uint64_t handled;
+static unsigned int steps_in_handler;
 
 NOINLINE static uint64_t handler_burn(uint64_t x)
 {
-	return burn_steps(x, STEPS_IN_HANDLER);
+	return burn_steps(x, steps_in_handler);
 }
 
 static void on_timer(int sig)
@@ -60,6 +61,7 @@ int main(int argc, char **argv)
 {
 	uint64_t x = (uint64_t)argc;
 
+	steps_in_handler = (unsigned int)arg_number(argc, argv, 3, STEPS_IN_HANDLER);
 	prog_stop_after(arg_number(argc, argv, 1, 0));
 	if (take_signals(arg_number(argc, argv, 2, 0) ? SA_ONSTACK | SA_RESTART : SA_RESTART)) {
 		perror("handler");
