@@ -20,8 +20,8 @@
 #define PA_PCS_SLOTS 1024        /* room for both, a power of two so that an index can be masked */
 _Static_assert(PA_MAX_USER_FRAMES + PA_MAX_KERNEL_FRAMES <= PA_PCS_SLOTS, "frames must fit");
 
-/* On a user pc in a record: the pc is exact (the sampled one, or the one a signal interrupted), not
- * a return address. User addresses never have this bit. */
+/* On a user pc in a record: the pc is exact (the sampled one, the one a signal interrupted, or where
+ * a signal handler returns to), not a return address. User addresses never have this bit. */
 #define PA_PC_EXACT (1ull << 63)
 
 enum pa_stop {

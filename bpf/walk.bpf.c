@@ -29,6 +29,8 @@ __attribute__((noinline)) int pa_walk_step(u32 unused)
 		return 0;
 	at = s->sample.nr_kernel + s->walk.nr - 1;
 	s->sample.pcs[at & (PA_PCS_SLOTS - 1)] = s->walk.pc | (s->walk.is_exact ? PA_PC_EXACT : 0);
+	if (s->walk.is_interrupted)
+		s->sample.pcs[(at - 1) & (PA_PCS_SLOTS - 1)] |= PA_PC_EXACT;
 	return 1;
 }
 

@@ -153,6 +153,7 @@ PA_INLINE int pa_walk_enter(struct pa_walk *w, __u64 pc, __u64 sp, __u64 fp, int
 	w->sp = sp;
 	w->fp = fp;
 	w->is_exact = (__u8)is_exact;
+	w->is_interrupted = 0;
 	w->has_regs = 0;
 	w->has_lr = 0;
 	w->nr++;
@@ -208,8 +209,12 @@ PA_INLINE int pa_walk_frame(struct pa_walk *w)
 		return pa_walk_end(w, PA_STOP_END);
 	if (kind == PA_CFA_USER)
 		return pa_walk_end(w, PA_STOP_HARD_RULE);
-	if (kind == PA_CFA_SIGNAL)
-		return pa_walk_signal(w);
+	if (kind == PA_CFA_SIGNAL) {
+		if (!pa_walk_signal(w))
+			return 0;
+		w->is_interrupted = 1;
+		return 1;
+	}
 	return pa_walk_by_rule(w, rule);
 }
 

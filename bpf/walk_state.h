@@ -43,7 +43,9 @@ struct pa_walk {
 	__u8 has_fp;            /* fp is known */
 	__u8 has_regs;          /* regs are this frame's: only the sampled one's */
 	__u8 has_lr;            /* lr is: the sampled one's, and one that a signal interrupted */
-	__u8 pad[4];
+	__u8 is_interrupted;    /* by a signal: the frame before is the code that handlers return
+				 * to, and they return to its first byte */
+	__u8 pad[3];
 
 	struct pa_process process;
 	struct pa_mapping mapping; /* the last one used */

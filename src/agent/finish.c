@@ -82,8 +82,11 @@ void unwinder_finish(struct unwinder *u, const struct process *p, uint64_t time_
 
 	begin(&w, &f);
 	ret_walk->pcs[0] = w.pc | PA_PC_EXACT;
-	while (pa_walk_frame(&w))
+	while (pa_walk_frame(&w)) {
 		ret_walk->pcs[w.nr - 1] = w.pc | (w.is_exact ? PA_PC_EXACT : 0);
+		if (w.is_interrupted)
+			ret_walk->pcs[w.nr - 2] |= PA_PC_EXACT;
+	}
 	ret_walk->nr = w.nr;
 	ret_walk->stop = (uint8_t)w.stop;
 	u->stats.nr_finished++;

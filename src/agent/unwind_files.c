@@ -10,6 +10,7 @@
 #include "elf/elf_fde.h"
 #include "elf/elf_symbols.h"
 #include "unwind/eh_frame.h"
+#include "unwind/known_code.h"
 
 #define ENTRY_MAX_BYTES 256 /* of a program's first function, where nothing says how long */
 
@@ -104,12 +105,14 @@ bool unwind_file_is_root(const struct unwind_file *f, const struct mapping *m, u
 	return false;
 }
 
-/* .eh_frame first; where it is silent, .debug_frame may speak. */
+/* .eh_frame first; where it is silent, .debug_frame may speak. What is known of code without them
+ * counts before both. */
 static int compile(struct unwind_files *u, struct unwind_file *f, const struct elf_image *img)
 {
 	_cleanup_(cfi_freep) struct cfi *eh = NULL;
 	_cleanup_(cfi_freep) struct cfi *debug = NULL;
 	const struct cfi *sources[UNWIND_MAX_SOURCES];
+	_cleanup_(known_code_done) struct known_code known = { 0 };
 	size_t nr = 0;
 	int r = keep_loads(f, img);
 
@@ -125,7 +128,12 @@ static int compile(struct unwind_files *u, struct unwind_file *f, const struct e
 		sources[nr++] = debug;
 	else if (r == -ENOMEM)
 		return r;
-	return nr ? unwind_compile(sources, nr, &u->dict, &f->table) : -ENOENT;
+	r = known_code_find(img, &known);
+	if (r == -ENOMEM)
+		return r;
+	if (nr == 0 && known.nr == 0)
+		return -ENOENT;
+	return unwind_compile_known(sources, nr, &known, &u->dict, &f->table);
 }
 
 static void compile_image(struct unwind_files *u, struct unwind_file *f,

@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "unwind/eh_frame.h"
+#include "unwind/known_code.h"
 #include "unwind/rows.h"
 #include "unwind/rule.h"
 #include "unwind/rule_dict.h"
@@ -34,6 +35,8 @@ struct compiler {
 	struct rule_dict *dict; /* borrowed from the caller */
 	struct stream streams[UNWIND_MAX_SOURCES];
 	size_t nr_streams;
+	struct known_rule *known; /* owned; by address */
+	uint32_t nr_known;
 	struct row_builder rows;
 	bool has_rows;    /* the builder is set up */
 	uint64_t covered; /* end of the FDE that was added last */
@@ -52,6 +55,7 @@ static void compiler_done(struct compiler *c)
 	for (size_t i = 0; i < c->nr_streams; i++)
 		cfi_reader_free(c->streams[i].rd);
 	row_builder_done(&c->rows);
+	free(c->known);
 	free(c->rules);
 }
 
@@ -203,12 +207,19 @@ static bool is_padding(const struct compiler *c, uint64_t next_start)
 	       c->claimed <= c->covered;
 }
 
+static void begin_rows(struct compiler *c, uint64_t start)
+{
+	if (c->nr_known && c->known[0].start < start)
+		start = c->known[0].start;
+	row_builder_init(&c->rows, start, c->known, c->nr_known);
+	c->has_rows = true;
+}
+
 /* What lies between two FDEs has no rule, unless it is padding. */
 static int add_gap(struct compiler *c, uint64_t next_start)
 {
 	if (!c->has_rows) {
-		row_builder_init(&c->rows, next_start);
-		c->has_rows = true;
+		begin_rows(c, next_start);
 		return 0;
 	}
 	if (next_start == c->covered || is_padding(c, next_start))
@@ -262,15 +273,18 @@ static int add_all(struct compiler *c)
 		s = next;
 	}
 	if (r == 0 && c->has_rows)
-		r = row_builder_add(&c->rows, c->covered, PA_RULE_ID_NONE);
+		return row_builder_add(&c->rows, c->covered, PA_RULE_ID_NONE);
+	if (r == 0 && c->nr_known)
+		begin_rows(c, c->known[0].start);
 	return r;
 }
 
 static int add_sources(struct compiler *c, const struct cfi *const *sources, size_t nr)
 {
-	if (nr == 0 || nr > UNWIND_MAX_SOURCES)
+	if (nr > UNWIND_MAX_SOURCES)
 		return -EINVAL;
-	c->arch = cfi_arch(sources[0]);
+	if (nr)
+		c->arch = cfi_arch(sources[0]);
 	for (; c->nr_streams < nr; c->nr_streams++) {
 		struct stream *s = &c->streams[c->nr_streams];
 		int r;
@@ -285,6 +299,25 @@ static int add_sources(struct compiler *c, const struct cfi *const *sources, siz
 		c->stats.nr_bad += (uint32_t)cfi_nr_damaged(s->cfi);
 	}
 	return 0;
+}
+
+static int add_known(struct compiler *c, const struct known_code *known)
+{
+	int r = 0;
+
+	if (known->nr == 0)
+		return 0;
+	c->known = calloc(known->nr, sizeof(*c->known));
+	if (!c->known)
+		return -ENOMEM;
+	for (; r == 0 && c->nr_known < known->nr; c->nr_known++) {
+		const struct known_range *from = &known->ranges[c->nr_known];
+		struct known_rule *to = &c->known[c->nr_known];
+
+		*to = (struct known_rule){ .start = from->start, .end = from->end };
+		r = number_new_rule(c, from->rule, &to->rule);
+	}
+	return r;
 }
 
 static int finish(struct compiler *c, struct unwind_table **ret_table)
@@ -304,8 +337,9 @@ static int finish(struct compiler *c, struct unwind_table **ret_table)
 	return 0;
 }
 
-int unwind_compile(const struct cfi *const *sources, size_t nr, struct rule_dict *dict,
-		   struct unwind_table **ret_table)
+int unwind_compile_known(const struct cfi *const *sources, size_t nr,
+			 const struct known_code *known, struct rule_dict *dict,
+			 struct unwind_table **ret_table)
 {
 	_cleanup_(compiler_freep) struct compiler *c = calloc(1, sizeof(*c));
 	int r;
@@ -315,10 +349,19 @@ int unwind_compile(const struct cfi *const *sources, size_t nr, struct rule_dict
 	c->dict = dict;
 	c->is_used[0] = 1u << PA_RULE_ID_NONE | 1u << PA_RULE_ID_USER; /* fixed, not listed */
 	r = add_sources(c, sources, nr);
-	if (r < 0)
-		return r;
-	r = add_all(c);
-	if (r < 0)
-		return r;
-	return finish(c, ret_table);
+	if (r == 0)
+		r = add_known(c, known);
+	if (r == 0)
+		r = add_all(c);
+	return r < 0 ? r : finish(c, ret_table);
+}
+
+int unwind_compile(const struct cfi *const *sources, size_t nr, struct rule_dict *dict,
+		   struct unwind_table **ret_table)
+{
+	static const struct known_code nothing;
+
+	if (nr == 0)
+		return -EINVAL;
+	return unwind_compile_known(sources, nr, &nothing, dict, ret_table);
 }

@@ -12,10 +12,14 @@
 #define MAX_PAGES ((CFI_MAX_SPAN_BYTES >> PA_PAGE_SHIFT) + 2) /* and a part at either end */
 #define BLOCKS_PER_PAGE (1u << (PA_PAGE_SHIFT - PA_BLOCK_SHIFT))
 
-void row_builder_init(struct row_builder *b, uint64_t addr)
+void row_builder_init(struct row_builder *b, uint64_t addr, const struct known_rule *known,
+		      uint32_t nr_known)
 {
 	*b = (struct row_builder){ .base = addr & ~(uint64_t)(PA_BLOCK_SIZE - 1),
-				   .rule = PA_RULE_ID_NONE };
+				   .said = PA_RULE_ID_NONE,
+				   .rule = PA_RULE_ID_NONE,
+				   .known = known,
+				   .nr_known = nr_known };
 }
 
 void row_builder_done(struct row_builder *b)
@@ -68,10 +72,13 @@ static int begin_pages_to(struct row_builder *b, uint64_t addr)
 	return r;
 }
 
-int row_builder_add_slowly(struct row_builder *b, uint64_t addr, uint16_t rule)
+/* A row, unless the rule is in force already. */
+static int add_row(struct row_builder *b, uint64_t addr, uint16_t rule)
 {
 	int r;
 
+	if (rule == b->rule)
+		return 0;
 	r = begin_pages_to(b, addr);
 	if (r < 0)
 		return r;
@@ -83,17 +90,74 @@ int row_builder_add_slowly(struct row_builder *b, uint64_t addr, uint16_t rule)
 	return 0;
 }
 
+/* Behind something known, what was said holds again, unless a row of its own, or something else that
+ * is known, begins there. */
+static int leave_known(struct row_builder *b, uint64_t next_addr)
+{
+	const struct known_rule *k = &b->known[b->next_known++];
+
+	b->is_inside = false;
+	if (k->end == next_addr || (b->next_known < b->nr_known && k[1].start == k->end))
+		return 0;
+	return add_row(b, k->end, b->said);
+}
+
+/* The rows of all that is known and begins at or below addr. */
+static int add_known(struct row_builder *b, uint64_t addr)
+{
+	int r = 0;
+
+	while (r == 0 && b->next_known < b->nr_known) {
+		const struct known_rule *k = &b->known[b->next_known];
+
+		if (k->start > addr)
+			break;
+		if (!b->is_inside)
+			r = add_row(b, k->start, k->rule);
+		b->is_inside = true;
+		if (r < 0 || k->end > addr)
+			break;
+		r = leave_known(b, addr);
+	}
+	return r;
+}
+
+static void set_fast_end(struct row_builder *b)
+{
+	b->fast_end = b->page_end;
+	if (b->is_inside)
+		b->fast_end = 0;
+	else if (b->next_known < b->nr_known && b->known[b->next_known].start < b->fast_end)
+		b->fast_end = b->known[b->next_known].start;
+}
+
+int row_builder_add_slowly(struct row_builder *b, uint64_t addr, uint16_t rule)
+{
+	int r = add_known(b, addr);
+
+	if (r == 0 && !b->is_inside)
+		r = add_row(b, addr, rule);
+	b->said = rule;
+	set_fast_end(b);
+	return r;
+}
+
 struct row_mark row_builder_mark(const struct row_builder *b)
 {
-	return (struct row_mark){ b->nr, b->nr_pages, b->page_end, b->rule };
+	return (struct row_mark){ b->nr,       b->nr_pages, b->next_known, b->page_end,
+				  b->fast_end, b->said,     b->rule,       b->is_inside };
 }
 
 void row_builder_rewind(struct row_builder *b, const struct row_mark *mark)
 {
 	b->nr = mark->nr;
 	b->nr_pages = mark->nr_pages;
+	b->next_known = mark->next_known;
 	b->page_end = mark->page_end;
+	b->fast_end = mark->fast_end;
+	b->said = mark->said;
 	b->rule = mark->rule;
+	b->is_inside = mark->is_inside;
 }
 
 /* The blocks of one page. Its rows begin at its first byte, or there are none. */
@@ -121,7 +185,11 @@ static void fill_page(const struct row_builder *b, uint64_t page, struct unwind_
 int row_builder_finish(struct row_builder *b, struct unwind_table *t)
 {
 	uint64_t last;
+	int r;
 
+	r = add_known(b, UINT64_MAX);
+	if (r < 0)
+		return r;
 	if (b->nr == 0)
 		return 0;
 	last = b->page_end - (1u << PA_PAGE_SHIFT) + b->rows[b->nr - 1].pc;

@@ -50,6 +50,12 @@ struct unwind_table {
 int unwind_compile(const struct cfi *const *sources, size_t nr, struct rule_dict *dict,
 		   struct unwind_table **ret_table);
 
+/* The same, and what is known of the code counts before every source; there may be none of them. */
+struct known_code;
+int unwind_compile_known(const struct cfi *const *sources, size_t nr,
+			 const struct known_code *known, struct rule_dict *dict,
+			 struct unwind_table **ret_table);
+
 struct unwind_table *unwind_table_free(struct unwind_table *t);
 DEFINE_CLEANUP(struct unwind_table *, unwind_table_free)
 

@@ -85,5 +85,54 @@ def follows_a_call(frame):
     return False
 
 
+# Where signal handlers return to: rt_sigreturn, as x86-64 code says it.
+_TRAMPOLINES = (b"\x48\xc7\xc0\x0f\0\0\0\x0f\x05", b"\xb8\x0f\0\0\0\x0f\x05")
+
+
+def is_trampoline(frame):
+    """Whether the frame stands at the first byte of such code, between its two instructions or
+    behind them."""
+    if not frame.path.startswith("/"):
+        return False
+    at, code = offset_of(frame), _contents(frame.path)
+    return any(at >= n and code[at - n:at - n + len(t)] == t
+               for t in _TRAMPOLINES for n in (0, len(t) - 2, len(t)))
+
+
+@functools.lru_cache(None)
+def _functions(path):
+    out = subprocess.run(["nm", "-S", "--defined-only", path], capture_output=True, text=True).stdout
+    return [(int(a, 16), int(n, 16)) for a, n in re.findall(r"^(\w+) (\w+) [tTwW] ", out, re.M)]
+
+
+@functools.lru_cache(None)
+def _instructions(path, start, end):
+    out = subprocess.run(["objdump", "-d", f"--start-address={start}", f"--stop-address={end}", path],
+                         capture_output=True, text=True).stdout
+    return {int(a, 16) for a in re.findall(r"^ *([0-9a-f]+):\t", out, re.M)}
+
+
+def is_instruction(frame):
+    """Whether an instruction begins at the frame's address, as where a signal has interrupted it: a
+    return address, which the profile has less 1, lies inside of a call."""
+    if not frame.path.startswith("/"):
+        return True  # no file to look into
+    vaddr = vaddr_of(frame)
+    for start, size in _functions(frame.path):
+        if start <= vaddr < start + size:
+            return vaddr in _instructions(frame.path, start, start + size)
+    return not follows_a_call(frame)
+
+
+def astray(sample):
+    """Frames that nobody can have called from where they stand, nor a signal interrupted there."""
+    for callee, frame in zip(sample.frames, sample.frames[1:]):
+        if is_trampoline(callee):
+            if not is_instruction(frame):
+                yield frame
+        elif not (is_trampoline(frame) or follows_a_call(frame) or is_root(frame)):
+            yield frame
+
+
 def is_complete(sample):
     return bool(sample.frames) and is_root(sample.frames[-1])

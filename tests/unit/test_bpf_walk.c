@@ -217,7 +217,7 @@ static void test_signal(void)
 	stack[PA_SIGNAL_X86_SP / 8] = STACK_BASE + 2048;
 	stack[PA_SIGNAL_X86_FP / 8] = STACK_BASE + 4096;
 	ok(pa_walk_frame(&w) && w.pc == RULES_PC + 32 && w.sp == STACK_BASE + 2048 &&
-		   w.fp == STACK_BASE + 4096,
+		   w.fp == STACK_BASE + 4096 && w.is_interrupted,
 	   "what a signal interrupted");
 	rules[2] = make_rule(PA_CFA_END, 0, 0, PA_FP_SAME, PA_RA_CFA_MINUS_8, 0);
 	ok(!pa_walk_frame(&w) && asked_pc == RULES_PC + 32 && w.stop == PA_STOP_END,

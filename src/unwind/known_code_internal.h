@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who knows code, each in a file of its own. */
+#ifndef UNWIND_KNOWN_CODE_INTERNAL_H
+#define UNWIND_KNOWN_CODE_INTERNAL_H
+
+#include "unwind/known_code.h"
+
+/* While it is gathered a list has no order. -E2BIG, -ENOMEM. */
+int known_code_add(struct known_code *k, uint64_t start, uint64_t end, pa_rule rule);
+
+int signal_code_find(const struct elf_image *img, struct known_code *k);
+
+#endif
