@@ -65,8 +65,17 @@ const struct elf_section *elf_image_section_at(const struct elf_image *img, size
 const struct elf_section *elf_image_section(const struct elf_image *img,
 					    const char *name); /* NULL */
 
-/* Appends the section's bytes. SHT_NOBITS gives none. -E2BIG past the buffer's maximum, -EBADMSG
- * when the section lies outside the file, -EOPNOTSUPP when it is compressed. */
+/* ".debug_…" by that name, or by the ".zdebug_…" of older tools. NULL: neither, or nothing in it. */
+const struct elf_section *elf_image_debug_section(const struct elf_image *img, const char *name);
+
+/* How many bytes elf_image_read_section() would give. The same errors. */
+int elf_image_section_bytes(const struct elf_image *img, const struct elf_section *s,
+			    uint64_t *ret_bytes, bool *ret_is_compressed);
+
+/* Appends the section's bytes, unpacked when it is compressed. SHT_NOBITS gives none. -E2BIG past
+ * the buffer's maximum, past ELF_MAX_SECTION_BYTES, or when so many packed bytes cannot honestly
+ * hold so much; -EBADMSG when the section is damaged or lies outside the file; -EOPNOTSUPP when
+ * the compression is neither zlib nor zstd. */
 int elf_image_read_section(const struct elf_image *img, const struct elf_section *s,
 			   struct buf *to);
 

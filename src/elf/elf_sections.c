@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <errno.h>
 
+#include "elf/elf_inflate.h"
 #include "elf/elf_internal.h"
 
 #define SECTION_NAMES_MAX_BYTES (16u << 20)
@@ -96,26 +97,47 @@ const struct elf_section *elf_image_section(const struct elf_image *img, const c
 	return NULL;
 }
 
+const struct elf_section *elf_image_debug_section(const struct elf_image *img, const char *name)
+{
+	const struct elf_section *s = elf_image_section(img, name);
+
+	if (s && s->type != SHT_NOBITS)
+		return s;
+	for (size_t i = 0; i < img->nr_sections; i++)
+		if (strncmp(img->sections[i].name, ".z", 2) == 0 &&
+		    strcmp(img->sections[i].name + 2, name + 1) == 0)
+			return &img->sections[i];
+	return NULL;
+}
+
+int elf_image_section_bytes(const struct elf_image *img, const struct elf_section *s,
+			    uint64_t *ret_bytes, bool *ret_is_compressed)
+{
+	struct elf_packed p;
+	int r = elf_packed_of(img, s, &p);
+
+	if (r < 0)
+		return r;
+	*ret_bytes = p.bytes;
+	*ret_is_compressed = p.how != ELF_STORED;
+	return 0;
+}
+
 int elf_image_read_section(const struct elf_image *img, const struct elf_section *s, struct buf *to)
 {
-	int r;
+	struct elf_packed p;
+	int r = elf_packed_of(img, s, &p);
 
-	if (s->type == SHT_NOBITS)
-		return 0;
-	if (s->flags & SHF_COMPRESSED)
-		return -EOPNOTSUPP;
-	if (s->offset > img->size || s->size > img->size - s->offset)
-		return -EBADMSG;
-	if (s->size > ELF_MAX_SECTION_BYTES)
-		return -E2BIG;
-	r = buf_reserve(to, s->size);
 	if (r < 0)
 		return r;
-	if (s->size == 0)
-		return 0;
-	r = elf_image_read(img, s->offset, to->data + to->len, s->size);
+	if (p.how != ELF_STORED)
+		return elf_inflate(img, &p, to);
+	r = buf_reserve(to, p.bytes);
+	if (r < 0 || p.bytes == 0)
+		return r;
+	r = elf_image_read(img, p.offset, to->data + to->len, p.bytes);
 	if (r < 0)
 		return r;
-	to->len += s->size;
+	to->len += p.bytes;
 	return 0;
 }

@@ -216,7 +216,7 @@ static int new_for_image(const struct elf_image *img, struct cfi **ret_cfi)
 /* By the section of the name. */
 static int load_section(struct cfi *cfi, const struct elf_image *img, const char *name)
 {
-	const struct elf_section *s = elf_image_section(img, name);
+	const struct elf_section *s = elf_image_debug_section(img, name);
 	struct buf b = BUF_INIT(CFI_MAX_SECTION_BYTES);
 	int r;
 

@@ -39,7 +39,7 @@ int cfi_open_bytes(const struct cfi_bytes *in, struct cfi **ret_cfi);
 int cfi_open_eh_frame(const struct elf_image *img, struct cfi **ret_cfi);
 
 /* .debug_frame of `debug`, a separate debug file of img or img itself. The same errors;
- * -EOPNOTSUPP also when the section is compressed. */
+ * -EOPNOTSUPP also when the section is compressed in a way that is not known. */
 int cfi_open_debug_frame(const struct elf_image *img, const struct elf_image *debug,
 			 struct cfi **ret_cfi);
 

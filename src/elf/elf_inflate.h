@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Compressed sections: SHF_COMPRESSED with zlib or zstd, and ".zdebug_…" as older tools wrote it. Private to elf/. */
+#ifndef ELF_ELF_INFLATE_H
+#define ELF_ELF_INFLATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+struct elf_image;
+struct elf_section;
+
+enum elf_compression {
+	ELF_STORED,
+	ELF_ZLIB,
+	ELF_ZSTD,
+};
+
+/* How a section is stored: its packed bytes in the file, and how many they are unpacked. */
+struct elf_packed {
+	enum elf_compression how;
+	uint64_t offset, packed_bytes;
+	uint64_t bytes;
+};
+
+/* -EBADMSG: outside the file, or a header that makes no sense; -EOPNOTSUPP: another compression;
+ * -E2BIG: more than ELF_MAX_SECTION_BYTES, or than packed bytes can honestly hold. */
+int elf_packed_of(const struct elf_image *img, const struct elf_section *s,
+		  struct elf_packed *ret_packed);
+
+/* Appends what the packed bytes hold, which must be as many as they say. */
+int elf_inflate(const struct elf_image *img, const struct elf_packed *p, struct buf *to);
+
+#endif
