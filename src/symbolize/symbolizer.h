@@ -55,11 +55,17 @@ static inline struct symbolizer *symbolizer_free(struct symbolizer *s)
 DEFINE_CLEANUP(struct symbolizer *, symbolizer_free)
 
 struct elf_image;
+struct elf_opener;
 
 /* The files that tell of one piece of code. All are borrowed until the symbolizer is freed. */
 struct elf_sources {
 	const struct elf_image *image; /* the code itself */
 	const struct elf_image *debug; /* its separate debug file; NULL: none */
+	/* What .gnu_debugaltlink (dwz) of debug, else of image, leads to, its build-id compared;
+	 * NULL: none. */
+	const struct elf_image *alt;
+	/* For .dwo and .dwp files; NULL: they are not looked for. */
+	const struct elf_opener *opener;
 	const char *label; /* what stands before "+0x…": the file's base name; copied */
 };
 
