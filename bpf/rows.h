@@ -75,6 +75,7 @@ enum pa_cfa {
 	PA_CFA_PLT = 4,    /* sp + 8, and 8 more where (pc & 15) >= offset */
 	PA_CFA_SIGNAL = 5, /* everything from the kernel's signal frame at sp */
 	PA_CFA_END = 6,    /* the outermost frame: there is no caller */
+	PA_CFA_SWITCH = 7, /* by frame pointer to another stack, which may lie anywhere */
 };
 
 /*

@@ -160,12 +160,12 @@ PA_INLINE int pa_walk_enter(struct pa_walk *w, __u64 pc, __u64 sp, __u64 fp, int
 	return 1;
 }
 
-/* By frame pointer: above the stack pointer, aligned, in user space. */
-PA_INLINE int pa_walk_by_fp(struct pa_walk *w)
+/* By frame pointer: aligned, in user space, and above the lowest address that it may have. */
+PA_INLINE int pa_walk_by_fp(struct pa_walk *w, __u64 lowest)
 {
 	__u64 fp, pc;
 
-	if (!w->has_fp || w->fp < w->sp || (w->fp & 7) || !pa_is_user_addr(w->fp))
+	if (!w->has_fp || w->fp < lowest || (w->fp & 7) || !pa_is_user_addr(w->fp))
 		return pa_walk_end(w, PA_STOP_FP_END);
 	if (pa_walk_word(w, &fp, w->fp) || pa_walk_word(w, &pc, w->fp + 8))
 		return pa_walk_end(w, PA_STOP_STACK_FAULT);
@@ -203,8 +203,8 @@ PA_INLINE int pa_walk_frame(struct pa_walk *w)
 	if (stop)
 		return pa_walk_end(w, stop);
 	kind = PA_RULE_CFA_KIND(rule);
-	if (kind == PA_CFA_NONE)
-		return pa_walk_by_fp(w);
+	if (kind == PA_CFA_NONE || kind == PA_CFA_SWITCH)
+		return pa_walk_by_fp(w, kind == PA_CFA_NONE ? w->sp : 0);
 	if (kind == PA_CFA_END)
 		return pa_walk_end(w, PA_STOP_END);
 	if (kind == PA_CFA_USER)

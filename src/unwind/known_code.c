@@ -52,6 +52,8 @@ int known_code_find(const struct elf_image *img, struct known_code *ret_known)
 	struct known_code k = { 0 };
 	int r = signal_code_find(img, &k);
 
+	if (r == 0)
+		r = go_code_find(img, &k);
 	if (r < 0) {
 		known_code_done(&k);
 		return r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Code that is known by what it does, where no call frame information says how to leave it, or says
- * it wrong: the few instructions by which a signal handler returns to what it interrupted.
+ * Code that is known by other means than call frame information, which is not there or wrong: the few
+ * instructions by which a signal handler returns to what it interrupted, and Go's functions.
  */
 #ifndef UNWIND_KNOWN_CODE_H
 #define UNWIND_KNOWN_CODE_H

@@ -3,11 +3,17 @@
 #ifndef UNWIND_KNOWN_CODE_INTERNAL_H
 #define UNWIND_KNOWN_CODE_INTERNAL_H
 
+#include <stdbool.h>
+
 #include "unwind/known_code.h"
 
 /* While it is gathered a list has no order. -E2BIG, -ENOMEM. */
 int known_code_add(struct known_code *k, uint64_t start, uint64_t end, pa_rule rule);
 
 int signal_code_find(const struct elf_image *img, struct known_code *k);
+
+/* k has what signal_code_find() found, and nothing else. */
+int go_code_find(const struct elf_image *img, struct known_code *k);
+bool go_code_is_in(const struct elf_image *img);
 
 #endif

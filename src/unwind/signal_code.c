@@ -145,7 +145,7 @@ int signal_code_find(const struct elf_image *img, struct known_code *k)
 	size_t nr;
 	int r = 0;
 
-	if (has_needed(img) && !elf_image_section(img, ".gopclntab"))
+	if (has_needed(img) && !go_code_is_in(img))
 		return 0;
 	loads = elf_image_loads(img, &nr);
 	for (size_t i = 0; r == 0 && i < nr; i++)

@@ -59,7 +59,8 @@ def vaddr_of(frame):
 
 def is_root(frame):
     """Nobody called this: a program's entry, a thread's first code, Go's end of a stack."""
-    if re.match(r"runtime\.(goexit|mstart|rt0_go)(\.abi0)?$|_rt0_amd64", frame.name):
+    if re.match(r"(runtime\.(goexit|mstart|rt0_go|mcall|morestack|clone)|gogo)(\.abi0)?$|_rt0_amd64",
+                frame.name):
         return True
     if not frame.path.startswith("/"):
         return False
@@ -127,7 +128,7 @@ def is_instruction(frame):
 def astray(sample):
     """Frames that nobody can have called from where they stand, nor a signal interrupted there."""
     for callee, frame in zip(sample.frames, sample.frames[1:]):
-        if is_trampoline(callee):
+        if is_trampoline(callee) or re.match(r"runtime\.asyncPreempt(\.abi0)?$", callee.name):
             if not is_instruction(frame):
                 yield frame
         elif not (is_trampoline(frame) or follows_a_call(frame) or is_root(frame)):

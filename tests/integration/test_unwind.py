@@ -28,7 +28,7 @@ def workloads(tmp, seconds):
         subprocess.run(f"seq 1500000 | shuf > {lines}", shell=True, check=True)
     again = f"i=0; while [ $i -lt {seconds} ]; do i=$((i+1)); "
     node, go, clang = shutil.which("node"), shutil.which("go"), shutil.which("clang++")
-    for name in ("busy",) if go else ():
+    for name in ("busy", "signals", "gc") if go else ():
         build_go(go, name, tmp)
     return {
         "python": ["/usr/bin/python3", os.path.join(HERE, "busy.py"), seconds],
@@ -38,6 +38,8 @@ def workloads(tmp, seconds):
         if clang else "clang++ is not installed",
         "node": [node, os.path.join(HERE, "busy.js"), seconds] if node else "node is not installed",
         "go": [os.path.join(tmp, "busy.bin"), seconds] if go else "go is not installed",
+        "go_signals": [os.path.join(tmp, "signals.bin"), seconds] if go else "go is not installed",
+        "go_gc": [os.path.join(tmp, "gc.bin"), seconds] if go else "go is not installed",
     }
 
 
@@ -50,6 +52,16 @@ def run_long_enough(tmp, name):
         if run.profile and run.profile.total() >= MIN_SAMPLES:
             break
     return run
+
+
+def check_signals(name, run):
+    """Who was interrupted is in the stack: the running function, not only its caller."""
+    interrupted = [s for s in run.profile.samples if any(map(judge.is_trampoline, s.frames))]
+    nr = sum(s.count for s in interrupted)
+    names = {b.name for s in interrupted for a, b in zip(s.frames, s.frames[1:])
+             if judge.is_trampoline(a)}
+    ok(nr >= 20, f"{name}: {nr} samples in a signal handler")
+    ok("main.fib" in names, f"{name}: the functions that were interrupted: {sorted(names)[:5]}")
 
 
 def check(name, run):
@@ -71,10 +83,12 @@ if platform.machine() != "x86_64":
     skip("the judge knows the calls of x86-64 only")
     done()
 tmp = workdir()
-for name in ("python", "sort", "gzip", "clang", "node", "go"):
+for name in ("python", "sort", "gzip", "clang", "node", "go", "go_signals", "go_gc"):
     run = run_long_enough(tmp, name)
     if isinstance(run, str):
         skip(run)
-    else:
-        check(name, run)
+        continue
+    check(name, run)
+    if name == "go_signals":
+        check_signals(name, run)
 done()

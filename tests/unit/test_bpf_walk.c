@@ -224,6 +224,30 @@ static void test_signal(void)
 	   "is looked up where it stands");
 }
 
+static void test_switch(void)
+{
+	struct pa_walk w = start(RULES_PC, STACK_BASE + 1024, STACK_BASE + 64);
+
+	rules[0] = make_rule(PA_CFA_SWITCH, 0, 0, PA_FP_SAME, PA_RA_CFA_MINUS_8, 0);
+	stack[8] = STACK_BASE + 128;
+	stack[9] = NO_RULE_PC + 5;
+	ok(pa_walk_frame(&w) && w.pc == NO_RULE_PC + 5 && w.sp == STACK_BASE + 80 &&
+		   w.fp == STACK_BASE + 128 && !w.is_exact,
+	   "the frame pointer leads to another stack, though it lies below");
+	stack[16] = 0;
+	stack[17] = NO_RULE_PC;
+	ok(pa_walk_frame(&w) && w.sp == STACK_BASE + 144, "where the order counts again");
+	w = start(RULES_PC, STACK_BASE, STACK_BASE + 4);
+	ok(!pa_walk_frame(&w) && w.stop == PA_STOP_FP_END, "it has to be aligned");
+	w = start(RULES_PC, STACK_BASE, 0);
+	ok(!pa_walk_frame(&w) && w.stop == PA_STOP_FP_END, "and an address");
+	w = start(RULES_PC, STACK_BASE, STACK_BASE);
+	stack[0] = STACK_BASE;
+	stack[1] = RULES_PC + 1;
+	ok(walk(&w) == PA_MAX_USER_FRAMES - 1 && w.stop == PA_STOP_TOO_DEEP,
+	   "a circle ends at the limit");
+}
+
 static void test_stops(void)
 {
 	struct pa_walk w = start(RULES_PC, STACK_BASE + 64, 0);
@@ -251,6 +275,7 @@ int main(void)
 	test_deref();
 	test_plt();
 	test_signal();
+	test_switch();
 	test_stops();
 	return tap_done();
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <inttypes.h>
 
 #include "elf/elf_image.h"
 #include "unwind/eh_frame.h"
+#include "unwind/known_code.h"
 #include "unwind/table.h"
 #include "unwind/tool/tool.h"
 
@@ -72,10 +74,8 @@ static void print_ra(pa_rule rule)
 void rule_print(pa_rule rule)
 {
 	static const char *const whole[] = {
-		[PA_CFA_NONE] = "none",
-		[PA_CFA_USER] = "user",
-		[PA_CFA_SIGNAL] = "signal",
-		[PA_CFA_END] = "end",
+		[PA_CFA_NONE] = "none", [PA_CFA_USER] = "user",     [PA_CFA_SIGNAL] = "signal",
+		[PA_CFA_END] = "end",   [PA_CFA_SWITCH] = "switch",
 	};
 	uint32_t kind = PA_RULE_CFA_KIND(rule);
 
@@ -116,6 +116,7 @@ int dump(const struct subject *s, struct rule_dict *dict)
 	_cleanup_(unwind_table_freep) struct unwind_table *t = NULL;
 	_cleanup_(cfi_freep) struct cfi *eh = NULL;
 	_cleanup_(cfi_freep) struct cfi *debug = NULL;
+	_cleanup_(known_code_done) struct known_code known = { 0 };
 	const struct cfi *sources[UNWIND_MAX_SOURCES];
 	size_t nr = 0;
 	int r;
@@ -124,10 +125,12 @@ int dump(const struct subject *s, struct rule_dict *dict)
 		sources[nr++] = eh;
 	if (cfi_open_debug_frame(s->img, s->img, &debug) == 0)
 		sources[nr++] = debug;
-	r = unwind_compile(sources, nr, dict, &t);
+	r = known_code_find(s->img, &known);
+	if (r == 0)
+		r = nr || known.nr ? unwind_compile_known(sources, nr, &known, dict, &t) : -ENOENT;
 	if (r < 0) {
 		fprintf(stderr, "%s: %s\n", s->path,
-			nr ? strerror(-r) : "no call frame information");
+			r == -ENOENT ? "no call frame information" : strerror(-r));
 		return r;
 	}
 	print_table(t, dict);

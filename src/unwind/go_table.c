@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind/go_table.h"
+
+#include <errno.h>
+
+#include "unwind/leb128.h"
+
+#define MAGIC_1_18 0xfffffff0u
+#define MAGIC_1_20 0xfffffff1u
+#define FUNC_TAB_ENTRY_BYTES 8 /* offset of the code, offset of the entry */
+#define MAX_NAME_BYTES 64      /* longer ones are nobody's that matters */
+#define MAX_FILLING_BYTES 63   /* functions are aligned to 32 or 64 bytes at most */
+#define MAX_DELTA (1 << 24)    /* bytes; frames that large do not exist */
+
+static struct cursor cursor_at(const struct go_table *t, uint64_t at)
+{
+	struct cursor c = cursor_of(t->bytes, t->size);
+
+	if (at > t->size)
+		c.bad = true;
+	else
+		c.at += at;
+	return c;
+}
+
+static int read_header(struct cursor *c, struct go_table *t)
+{
+	uint32_t magic = cursor_u32(c);
+	uint16_t zero = cursor_u16(c);
+	uint8_t quantum = cursor_u8(c), pointer_bytes = cursor_u8(c);
+	uint64_t nr = cursor_u64(c);
+
+	if (c->bad || (magic != MAGIC_1_18 && magic != MAGIC_1_20) || zero != 0 || quantum != 1 ||
+	    pointer_bytes != 8)
+		return -ENOENT;
+	(void)cursor_take(c, 16); /* number of files; start of the code, 0 since 1.26 */
+	t->names = cursor_u64(c);
+	(void)cursor_take(c, 16); /* units, files */
+	t->deltas = cursor_u64(c);
+	t->funcs = cursor_u64(c);
+	if (c->bad || nr > GO_MAX_FUNCS)
+		return -EBADMSG;
+	t->nr_funcs = (uint32_t)nr;
+	t->flags_at = magic == MAGIC_1_18 ? 37 : 41;
+	return 0;
+}
+
+int go_table_open(const void *bytes, size_t size, struct go_table *ret_table)
+{
+	struct go_table t = { .bytes = bytes, .size = size };
+	struct cursor c = cursor_of(bytes, size);
+	int r = read_header(&c, &t);
+
+	if (r < 0)
+		return r;
+	if (t.names > size || t.deltas > size || t.funcs > size)
+		return -EBADMSG;
+	*ret_table = t;
+	return 0;
+}
+
+static const char *name_at(const struct go_table *t, int32_t offset)
+{
+	struct cursor c = cursor_at(t, t->names + (uint32_t)offset);
+
+	if (cursor_left(&c) > MAX_NAME_BYTES)
+		c.end = c.at + MAX_NAME_BYTES;
+	return offset < 0 ? NULL : cursor_str(&c);
+}
+
+int go_table_func(const struct go_table *t, uint32_t i, struct go_func *ret_func)
+{
+	struct cursor c = cursor_at(t, t->funcs + (uint64_t)i * FUNC_TAB_ENTRY_BYTES);
+	struct go_func f = { .start = cursor_u32(&c) };
+	uint32_t entry = cursor_u32(&c);
+
+	f.end = cursor_u32(&c);
+	if (c.bad || f.end <= f.start)
+		return -EBADMSG;
+	c = cursor_at(t, t->funcs + entry);
+	(void)cursor_take(&c, 4);
+	f.name = name_at(t, cursor_s32(&c));
+	(void)cursor_take(&c, 8);
+	f.deltas = cursor_u32(&c);
+	(void)cursor_take(&c, t->flags_at - 20);
+	f.flags = cursor_u8(&c);
+	if (c.bad)
+		return -EBADMSG;
+	*ret_func = f;
+	return 0;
+}
+
+struct go_deltas go_deltas_of(const struct go_table *t, const struct go_func *f)
+{
+	return (struct go_deltas){ .c = cursor_at(t, t->deltas + f->deltas),
+				   .func_end = f->end,
+				   .end = f->start,
+				   .delta = -1,
+				   .is_first = true };
+}
+
+/* Pairs of numbers: by how much the value changes, and for how many bytes it holds. */
+int go_deltas_next(struct go_deltas *d)
+{
+	uint64_t change = cursor_uleb128(&d->c), bytes;
+
+	if (d->c.bad)
+		return -EBADMSG;
+	if (d->end >= d->func_end || (change == 0 && !d->is_first))
+		return 0;
+	d->is_first = false;
+	d->delta += (int64_t)(change >> 1) ^ -(int64_t)(change & 1);
+	bytes = cursor_uleb128(&d->c);
+	if (d->c.bad || d->delta < 0 || d->delta > MAX_DELTA || d->delta % 8 || bytes == 0 ||
+	    bytes > d->func_end - d->end)
+		return -EBADMSG;
+	d->start = d->end;
+	d->end += bytes;
+	/* Behind the last piece is filling, up to the next function. */
+	if (cursor_left(&d->c) && *d->c.at == 0 && d->func_end - d->end <= MAX_FILLING_BYTES)
+		d->end = d->func_end;
+	return 1;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table that Go's runtime walks stacks by: for every function how far the stack pointer is from
+ * where it was at the function's entry, pc by pc. Every Go program has it, a stripped one too.
+ * Versions 1.18 and newer; the layout is in the comments of src/internal/abi/symtab.go and
+ * src/runtime/symtab.go of Go. Bytes in, values out.
+ */
+#ifndef UNWIND_GO_TABLE_H
+#define UNWIND_GO_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cursor.h"
+
+#define GO_MAX_FUNCS (4u << 20)
+
+enum go_func_flag {
+	GO_TOP_FRAME = 1, /* the outermost function of a stack */
+	GO_SP_WRITE = 2,  /* changes the stack pointer in ways that the table does not show */
+	GO_ASM = 4,       /* not of the compiler */
+};
+
+/* Where things are. Addresses of code are offsets from a start that is not always in the table. */
+struct go_table {
+	const uint8_t *bytes; /* borrowed, as is all that is read from them */
+	size_t size;
+	uint32_t nr_funcs;
+	uint64_t names, deltas, funcs; /* offsets of the parts */
+	uint32_t flags_at;             /* of the byte with the flags in a function's entry */
+};
+
+struct go_func {
+	uint32_t start, end; /* of its code, up to the next function's */
+	uint32_t deltas;     /* 0: none */
+	uint8_t flags;
+	const char *name; /* NULL: damaged, or too long to be of interest */
+};
+
+/* -ENOENT: not such a table, or one of another version; -EBADMSG. */
+int go_table_open(const void *bytes, size_t size, struct go_table *ret_table);
+
+/* -EBADMSG. */
+int go_table_func(const struct go_table *t, uint32_t i, struct go_func *ret_func);
+
+/* Runs through the pieces of a function's code: from start to end the stack pointer is `delta` below
+ * where it was at the entry. */
+struct go_deltas {
+	struct cursor c;
+	uint64_t func_end;
+	uint64_t start, end;
+	int64_t delta;
+	bool is_first;
+};
+struct go_deltas go_deltas_of(const struct go_table *t, const struct go_func *f);
+/* 1: there is one; 0: no more; -EBADMSG. */
+int go_deltas_next(struct go_deltas *d);
+
+#endif

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Go's own table of its functions, made by hand, and the rules that come of it. */
+#include "cfi_maker.h"
+#include "elf_maker.h"
+#include "unwind/go_table.h"
+#include "unwind/known_code.h"
+
+#define MAX_FUNCS 16
+#define FUNC_BYTES 64u     /* of code each; Go fills up with int3 */
+#define TEXT (CODE + 0x40) /* where Go's code begins: something else may stand before it */
+#define MAGIC_1_18 0xfffffff0u
+#define MAGIC_1_20 0xfffffff1u
+
+#define RETURN "\x48\xc7\xc0\x0f\0\0\0\x0f\x05\xcd\x03"
+#define PREEMPT "\x55\x48\x89\xe5\x9c\x90\x90"
+#define PUSH_FP "\x55\x48\x89\xe5"
+
+/* A Go program under construction. */
+struct go_maker {
+	uint8_t text[0x40 + MAX_FUNCS * FUNC_BYTES];
+	uint8_t names[512], deltas[512];
+	size_t names_len, deltas_len;
+	struct {
+		uint32_t name, deltas;
+		uint8_t flags;
+	} funcs[MAX_FUNCS];
+	uint32_t nr;
+};
+
+static struct go_maker g;
+
+/* deltas: as the table has them, ended by a zero that the literal brings along. */
+static uint64_t add(const char *name, uint8_t flags, const void *code, size_t code_bytes,
+		    const char *deltas)
+{
+	uint32_t i = g.nr++;
+
+	must(i < MAX_FUNCS && code_bytes <= FUNC_BYTES);
+	memcpy(g.text + 0x40 + i * FUNC_BYTES, code, code_bytes);
+	g.funcs[i].name = (uint32_t)g.names_len;
+	g.funcs[i].deltas = (uint32_t)g.deltas_len;
+	g.funcs[i].flags = flags;
+	memcpy(g.names + g.names_len, name, strlen(name) + 1);
+	g.names_len += strlen(name) + 1;
+	memcpy(g.deltas + g.deltas_len, deltas, strlen(deltas) + 1);
+	g.deltas_len += strlen(deltas) + 1;
+	return TEXT + i * FUNC_BYTES;
+}
+
+/* A program with what every one has: 1 byte at delta 0 (from -1: 2), 63 or so more at others. */
+static void begin(void)
+{
+	memset(&g, 0, sizeof(g));
+	memset(g.text, 0xcc, sizeof(g.text));
+	g.names_len = g.deltas_len = 1; /* 0 is none */
+	add("runtime.sigreturn__sigaction", GO_ASM, BYTES(RETURN), "\x02\x0b");
+	add("runtime.asyncPreempt", GO_ASM, BYTES(PREEMPT), "\x02\x01\x10\x04\x10\x02");
+}
+
+static void put(uint8_t *to, size_t *len, uint64_t v, size_t n)
+{
+	memcpy(to + *len, &v, n);
+	*len += n;
+}
+
+/* The table's bytes; returns how many. */
+static size_t make_table(uint32_t magic, uint8_t *to)
+{
+	uint64_t names = 72, deltas = names + g.names_len,
+		 funcs = (deltas + g.deltas_len + 7) & ~7u;
+	uint64_t entries = g.nr * 8 + 4, entry_bytes = 48;
+	size_t len = 0;
+
+	put(to, &len, magic | 1ull << 48 | 8ull << 56, 8);
+	put(to, &len, g.nr, 8);
+	put(to, &len, 0, 8); /* files */
+	put(to, &len, 0, 8); /* text, as of 1.26 */
+	put(to, &len, names, 8);
+	put(to, &len, 0, 8);
+	put(to, &len, 0, 8);
+	put(to, &len, deltas, 8);
+	put(to, &len, funcs, 8);
+	memcpy(to + len, g.names, g.names_len);
+	memcpy(to + deltas, g.deltas, g.deltas_len);
+	len = funcs;
+	for (uint32_t i = 0; i < g.nr; i++) {
+		put(to, &len, i * FUNC_BYTES, 4);
+		put(to, &len, entries + i * entry_bytes, 4);
+	}
+	put(to, &len, g.nr * FUNC_BYTES, 4);
+	for (uint32_t i = 0; i < g.nr; i++) {
+		size_t at = funcs + entries + i * entry_bytes;
+
+		memset(to + at, 0, entry_bytes);
+		memcpy(to + at + 4, &g.funcs[i].name, 4);
+		memcpy(to + at + 16, &g.funcs[i].deltas, 4);
+		to[at + (magic == MAGIC_1_18 ? 37 : 41)] = g.funcs[i].flags;
+		len = at + entry_bytes;
+	}
+	return len;
+}
+
+struct program {
+	struct elf_maker elf;
+	struct elf_image *img;
+	struct known_code known;
+	struct rule_dict dict;
+	struct unwind_table *table;
+};
+
+static void make_elf(struct elf_maker *e, uint32_t magic, const char *section)
+{
+	uint8_t bytes[4096];
+	size_t size = make_table(magic, bytes);
+
+	maker_init(e);
+	maker_segment(e, PT_LOAD, PF_R | PF_X, CODE, maker_bytes(e, g.text, sizeof(g.text)),
+		      sizeof(g.text));
+	maker_section(e, section, SHT_PROGBITS, SHF_ALLOC, bytes, size);
+	maker_end(e);
+}
+
+static void open_image(struct program *p)
+{
+	p->img = maker_open(&p->elf);
+	must(known_code_find(p->img, &p->known) == 0);
+	must(rule_dict_init(&p->dict) == 0);
+	must(unwind_compile_known(NULL, 0, &p->known, &p->dict, &p->table) == 0);
+}
+
+static void open_program(struct program *p, uint32_t magic, const char *section)
+{
+	make_elf(&p->elf, magic, section);
+	open_image(p);
+}
+
+static void close_program(struct program *p)
+{
+	unwind_table_free(p->table);
+	rule_dict_done(&p->dict);
+	known_code_done(&p->known);
+	elf_image_free(p->img);
+	maker_done(&p->elf);
+}
+
+static pa_rule at(const struct program *p, uint64_t pc)
+{
+	return unwind_table_find(p->table, &p->dict, pc);
+}
+
+/* Leaves a frame of that many bytes, the return address not counted; its caller's frame pointer is
+ * saved in it. */
+static pa_rule frame(uint64_t bytes)
+{
+	pa_rule rule = PA_CFA_REG | 7u << PA_RULE_REG_SHIFT | (bytes + 8) << PA_RULE_CFA_SHIFT;
+
+	return bytes ? rule | (pa_rule)PA_FP_AT_CFA << PA_RULE_FP_SHIFT |
+			       -2ull << PA_RULE_SLOT_SHIFT
+		     : rule;
+}
+
+static void test_a_function(uint32_t magic, const char *section, const char *what)
+{
+	struct program p;
+	uint64_t f;
+
+	begin();
+	f = add("main.f", 0, BYTES(PUSH_FP), "\x02\x01\x10\x06\x40\x14\x3f\x02");
+	open_program(&p, magic, section);
+	ok(at(&p, f) == frame(0) && at(&p, f + 1) == frame(8) && at(&p, f + 6) == frame(8) &&
+		   at(&p, f + 7) == frame(40),
+	   "%s: the distance of the stack pointer, piece by piece", what);
+	ok(at(&p, f + 27) == frame(8) && at(&p, f + FUNC_BYTES - 1) == frame(8) &&
+		   at(&p, f + FUNC_BYTES) == PA_RULE_WORD_NONE,
+	   "%s: to where the next function begins", what);
+	ok(at(&p, TEXT - 1) == (PA_CFA_SIGNAL | PA_RULE_SIGNAL) &&
+		   at(&p, TEXT + 9) == (PA_CFA_SIGNAL | PA_RULE_SIGNAL),
+	   "%s: where signal handlers return to stays what it is", what);
+	ok(at(&p, TEXT + FUNC_BYTES + 5) == (frame(16) | PA_RULE_SIGNAL),
+	   "%s: who was preempted was interrupted", what);
+	close_program(&p);
+}
+
+static void test_ends(void)
+{
+	struct program p;
+	uint64_t exit, tramp, mcall, more;
+
+	begin();
+	exit = add("runtime.goexit", GO_ASM | GO_TOP_FRAME, BYTES("\x90\xe8"), "\x02\x06");
+	tramp = add("runtime.sigtramp", GO_ASM | GO_TOP_FRAME,
+		    BYTES("\x48\x83\xec\x30\x48\x89\x6c\x24\x28\x48\x8d\x6c\x24\x28"),
+		    "\x02\x04\x60\x20");
+	mcall = add("runtime.mcall", GO_ASM | GO_SP_WRITE,
+		    BYTES(PUSH_FP "\x90\x49\x8b\x66\x38\x50\xff\xd0"), "\x02\x01\x10\x09\x10\x10");
+	more = add("runtime.morestack", GO_ASM | GO_SP_WRITE, BYTES("\x90\x90\x48\x8b\x63\x38\xe8"),
+		   "\x02\x10");
+	open_program(&p, MAGIC_1_20, ".gopclntab");
+	ok(at(&p, exit) == PA_CFA_END && at(&p, exit + 5) == PA_CFA_END,
+	   "a function that Go calls the top of a stack is its end");
+	ok(at(&p, tramp) == frame(0) && at(&p, tramp + 4) == frame(48),
+	   "but for the signal handler, which has interrupted somebody");
+	ok(at(&p, mcall) == frame(0) && at(&p, mcall + 1) == frame(8) &&
+		   at(&p, mcall + 4) == PA_CFA_SWITCH,
+	   "mcall is left as any function until it has left its stack");
+	ok(at(&p, mcall + 8) == PA_CFA_SWITCH && at(&p, mcall + 9) == PA_CFA_END &&
+		   at(&p, mcall + 12) == PA_CFA_END,
+	   "from then on nothing is behind it");
+	ok(at(&p, more + 5) == frame(0) && at(&p, more + 6) == PA_CFA_END, "morestack likewise");
+	close_program(&p);
+}
+
+static void test_switches(void)
+{
+	struct program p;
+	uint64_t now, old, plain, leaf, callback;
+
+	begin();
+	now = add("runtime.systemstack", GO_ASM | GO_SP_WRITE,
+		  BYTES(PUSH_FP "\x48\x8b\x62\x38\xff\xd7\x5d\xc3"), "\x02\x01\x10\x0a\x0f\x01");
+	old = add("runtime.asmcgocall", GO_ASM | GO_SP_WRITE, BYTES("\x90\x48\x89\xdc\xff\xd7"),
+		  "\x02\x10");
+	plain = add("some.asm", GO_ASM, BYTES("\x50\x90\x58\xc3"), "\x02\x01\x10\x02");
+	leaf = add("time.now", GO_ASM | GO_SP_WRITE,
+		   BYTES("\x48\x83\xec\x18\x48\x89\x6c\x24\x10\x48\x8d\x6c\x24\x10\x90"),
+		   "\x02\x04\x30\x20");
+	callback = add("runtime.cgocallback", GO_ASM | GO_SP_WRITE,
+		       BYTES(PUSH_FP "\x48\x8b\x62\x38"), "\x02\x01\x10\x10");
+	open_program(&p, MAGIC_1_20, ".gopclntab");
+	ok(at(&p, now + 1) == frame(8) && at(&p, now + 4) == PA_CFA_SWITCH &&
+		   at(&p, now + 10) == PA_CFA_SWITCH && at(&p, now + 11) == frame(0),
+	   "with a frame pointer of its own a function is left by it, whatever the stack");
+	ok(at(&p, old + 3) == frame(0) && at(&p, old + 4) == PA_CFA_SWITCH,
+	   "without one, by the caller's, from the change of stacks on");
+	ok(at(&p, plain + 1) == (PA_CFA_REG | 7u << PA_RULE_REG_SHIFT | 16u << PA_RULE_CFA_SHIFT),
+	   "assembly that saves no frame pointer has not changed it");
+	ok(at(&p, leaf + 13) == frame(24) && at(&p, leaf + 14) == PA_CFA_SWITCH,
+	   "the prologue of older versions");
+	ok(at(&p, callback + 12) == frame(8), "cgocallback is left as Go leaves it");
+	close_program(&p);
+}
+
+static void test_damage(void)
+{
+	struct program p;
+	uint64_t bad, odd, good;
+
+	begin();
+	bad = add("main.bad", 0, BYTES("\xc3"), "\x02\x01\x10\x7f"); /* longer than the function */
+	odd = add("main.odd", 0, BYTES("\xc3"), "\x02\x01\x06\x08"); /* 3 bytes below */
+	good = add("main.good", 0, BYTES("\xc3"), "\x02\x20");
+	open_program(&p, MAGIC_1_20, ".gopclntab");
+	ok(at(&p, bad) == frame(0) && at(&p, bad + 1) == PA_RULE_WORD_NONE &&
+		   at(&p, odd + 1) == PA_RULE_WORD_NONE,
+	   "a function's damaged pieces have no rule");
+	ok(at(&p, good) == frame(0), "the next function has");
+	close_program(&p);
+	begin();
+	open_program(&p, MAGIC_1_20 + 1, ".gopclntab");
+	ok(p.known.nr == 1, "a table of another version is not read");
+	close_program(&p);
+	begin();
+	memset(g.text + 0x40 + FUNC_BYTES, 0x90, 8);
+	open_program(&p, MAGIC_1_20, ".gopclntab");
+	ok(p.known.nr == 1, "nor one that is not about this code");
+	close_program(&p);
+}
+
+/* Every cut of the table, and every byte of it changed: nothing but values comes out. */
+static void test_spoilt(void)
+{
+	unsigned int nr_tried = 0;
+
+	begin();
+	add("main.f", 0, BYTES(PUSH_FP), "\x02\x01\x10\x06\x40\x14");
+	add("runtime.systemstack", GO_ASM | GO_SP_WRITE, BYTES(PUSH_FP "\x48\x8b\x62\x38"),
+	    "\x02\x01\x10\x0a");
+	for (size_t i = 0;; i++, nr_tried++) {
+		struct program p;
+		Elf64_Shdr *s;
+
+		make_elf(&p.elf, MAGIC_1_20, ".gopclntab");
+		s = maker_shdr(&p.elf, 1);
+		if (i >= s->sh_size) {
+			maker_done(&p.elf);
+			break;
+		}
+		p.elf.bytes[s->sh_offset + i] ^= 0x81;
+		if (i % 2)
+			s->sh_size = i;
+		open_image(&p);
+		close_program(&p);
+	}
+	ok(nr_tried > 200, "a spoilt table is survived, %u ways", nr_tried);
+}
+
+int main(void)
+{
+	test_a_function(MAGIC_1_20, ".gopclntab", "Go 1.20");
+	test_a_function(MAGIC_1_18, ".data.rel.ro.gopclntab", "Go 1.18, position-independent");
+	test_ends();
+	test_switches();
+	test_damage();
+	test_spoilt();
+	return tap_done();
+}
