@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A string table read piece by piece, as its strings are asked for: what a file may claim to have
- * in names does not cost memory. Private to elf/.
+ * in names does not cost memory. For sections that are stored as they are.
  */
 #ifndef ELF_ELF_STRINGS_H
 #define ELF_ELF_STRINGS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind/cfi_expr.h"
 
-#include "unwind/leb128.h"
+#include "base/leb128.h"
 
 #define STACK_MAX 8     /* the forms need four */
 #define EXPR_MAX_OPS 64 /* they have ten */

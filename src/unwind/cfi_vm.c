@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "unwind/leb128.h"
+#include "base/leb128.h"
 
 /* DWARF 5, 7.24; the last four are extensions of GNU and Arm. */
 enum {

@@ -2,9 +2,9 @@
 /* CIEs and FDEs, from their bytes (LSB Core 5.0, "Exception Frames"; DWARF 5, 6.4.1). */
 #include <errno.h>
 
+#include "base/leb128.h"
 #include "elf/elf_fde.h"
 #include "unwind/eh_frame_internal.h"
-#include "unwind/leb128.h"
 
 #define LENGTH_IS_64_BIT 0xffffffffu
 #define LENGTH_RESERVED 0xfffffff0u

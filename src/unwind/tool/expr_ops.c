@@ -3,7 +3,7 @@
 
 #include <dwarf.h>
 
-#include "unwind/leb128.h"
+#include "base/leb128.h"
 
 static uint64_t take_const(struct cursor *c, uint8_t atom)
 {

@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/cursor.h"
-#include "unwind/leb128.h"
+#include "base/leb128.h"
 
 #define MAX_FDES (16u << 20)
 

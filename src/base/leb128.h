@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers of variable length (DWARF 5, 7.6), read through a cursor. Bits past the 64th are lost. */
-#ifndef UNWIND_LEB128_H
-#define UNWIND_LEB128_H
+#ifndef BASE_LEB128_H
+#define BASE_LEB128_H
 
 #include "base/cursor.h"
 

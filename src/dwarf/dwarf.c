@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dwarf/dwarf.h"
+
+#include <elf.h>
+
+#include "dwarf/internal.h"
+#include "elf/elf_image.h"
+
+#define FREE_WORK_BYTES (64u << 20) /* on top of what the size of the file allows */
+
+/* A look-up: the unit at hand, and where the frames go. */
+struct look_up {
+	uint64_t addr;
+	struct dwarf_frame *frames;
+	uint32_t nr;
+};
+
+static int find_code(struct dwarf *d)
+{
+	const struct elf_segment *loads;
+	size_t nr;
+
+	loads = elf_image_loads(d->files.image, &nr);
+	d->code = calloc(nr ? nr : 1, sizeof(*d->code));
+	if (!d->code)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++)
+		if ((loads[i].flags & PF_X) && loads[i].memsz <= UINT64_MAX - loads[i].vaddr)
+			d->code[d->nr_code++] =
+				(struct dw_range){ loads[i].vaddr,
+						   loads[i].vaddr + loads[i].memsz };
+	return 0;
+}
+
+static int open_files(struct dwarf *d)
+{
+	int r = dw_file_init(&d->main, d, d->files.debug, false);
+
+	if (r == 0 && d->files.alt)
+		r = dw_file_init(&d->alt, d, d->files.alt, false);
+	if (r < 0)
+		return r;
+	d->alt.d = d; /* without a file: a reader without sections */
+	return d->main.sections[DW_SEC_INFO].at ? 0 : -ENOENT;
+}
+
+int dwarf_open(const struct dwarf_files *files, struct dwarf **ret_dwarf)
+{
+	_cleanup_(dwarf_freep) struct dwarf *d = calloc(1, sizeof(*d));
+	int r;
+
+	if (!d)
+		return -ENOMEM;
+	d->files = *files;
+	d->main = (struct dw_file){ .d = d, .fd = -1 };
+	d->alt = (struct dw_file){ .d = d, .fd = -1 };
+	d->work_left_bytes = FREE_WORK_BYTES;
+	r = strtab_init(&d->strings);
+	if (r == 0)
+		r = open_files(d);
+	if (r == 0)
+		r = find_code(d);
+	if (r == 0)
+		r = dw_index_build(d);
+	if (r < 0)
+		return r;
+	if (!d->nr_ranges && d->losses.is_over_budget)
+		return -E2BIG;
+	if (!d->nr_ranges && d->losses.is_damaged)
+		return -EBADMSG;
+	*ret_dwarf = TAKE(d);
+	return 0;
+}
+
+struct dwarf *dwarf_free(struct dwarf *d)
+{
+	if (!d)
+		return NULL;
+	dw_file_done(&d->main);
+	dw_file_done(&d->alt);
+	d->dwp = dw_file_free(d->dwp);
+	free(d->code);
+	free(d->ranges);
+	free(d->names);
+	idtable_done(&d->name_index);
+	strtab_done(&d->strings);
+	free(d);
+	return NULL;
+}
+
+/* Decodes what this unit has, once. What cannot be decoded is not there. */
+static int prepare_scopes(struct dw_unit *u)
+{
+	int r;
+
+	if (u->has_tried_scopes)
+		return 0;
+	r = dw_scopes_new(u, &u->scopes);
+	if (r == -ENOMEM)
+		return r;
+	u->has_tried_scopes = true;
+	if (u->scopes)
+		dw_unit_grew(u, dw_scopes_bytes(u->scopes));
+	return 0;
+}
+
+static int prepare_lines(struct dw_unit *u)
+{
+	int r;
+
+	if (u->has_tried_lines)
+		return 0;
+	r = dw_lines_new(u, &u->lines);
+	if (r == -ENOMEM)
+		return r;
+	u->has_tried_lines = true;
+	if (u->lines)
+		dw_unit_grew(u, dw_lines_bytes(u->lines));
+	return 0;
+}
+
+/* The unit whose table names the files of calls: the split one's own, if it has one. */
+static struct dw_unit *files_of(struct dw_unit *u)
+{
+	if (u->skeleton && !u->file->sections[DW_SEC_LINE].size)
+		return u->skeleton;
+	return u;
+}
+
+static int fill_line(struct dw_unit *u, struct look_up *q, struct dwarf_frame *to)
+{
+	uint32_t file;
+
+	if (!u->lines || !dw_lines_find(u->lines, q->addr, &file, &to->line))
+		return 0;
+	return dw_lines_path(u->lines, u, file, &to->path);
+}
+
+static int fill_call(struct dw_unit *u, const struct dw_scope *callee, struct dwarf_frame *to)
+{
+	struct dw_unit *owner = files_of(u);
+	int r = prepare_lines(owner);
+
+	to->line = callee->call_line;
+	if (r < 0 || !owner->lines)
+		return r;
+	return dw_lines_path(owner->lines, owner, callee->call_file, &to->path);
+}
+
+/* From the innermost function outwards; frames[0] has its line already. */
+static int fill_chain(struct dw_unit *u, struct look_up *q, uint32_t scope)
+{
+	const struct dw_scope *callee = NULL;
+
+	for (; scope != DW_NO_SCOPE; scope = callee->parent) {
+		const struct dw_scope *s = dw_scopes_get(u->scopes, scope);
+		struct dwarf_frame *f;
+		int r;
+
+		/* Of a chain that is too long the outermost function takes the last place. */
+		if (q->nr == DWARF_MAX_FRAMES)
+			q->nr--;
+		f = &q->frames[q->nr];
+		if (callee) {
+			*f = (struct dwarf_frame){ 0 };
+			r = fill_call(u, callee, f);
+			if (r < 0)
+				return r;
+		}
+		r = dw_name_of(u, s->die, f);
+		if (r < 0)
+			return r;
+		q->nr++;
+		callee = s;
+		if (!s->is_inlined)
+			break;
+	}
+	return 0;
+}
+
+static int ask_pinned(struct dw_unit *u, struct look_up *q)
+{
+	struct dw_unit *split, *owner;
+	uint32_t scope;
+	int r = dw_split_of(u, &split);
+
+	if (r < 0)
+		return r;
+	owner = split ? split : u;
+	r = prepare_scopes(owner);
+	if (r == 0)
+		r = prepare_lines(u);
+	if (r < 0)
+		return r;
+	q->nr = 0;
+	q->frames[0] = (struct dwarf_frame){ 0 };
+	r = fill_line(u, q, &q->frames[0]);
+	if (r < 0)
+		return r;
+	scope = owner->scopes ? dw_scopes_find(owner->scopes, q->addr) : DW_NO_SCOPE;
+	if (scope == DW_NO_SCOPE && !q->frames[0].line && !q->frames[0].path)
+		return -ENOENT;
+	r = fill_chain(owner, q, scope);
+	if (r == 0 && q->nr == 0)
+		q->nr = 1; /* a line without a function */
+	return r;
+}
+
+static int ask_unit(void *ctx, struct dwarf *d, uint32_t number)
+{
+	struct dw_unit *u;
+	int r = dw_unit_number(&d->main, number, &u);
+
+	if (r < 0)
+		return r == -ENOMEM ? r : -ENOENT;
+	u->nr_pins++;
+	r = ask_pinned(u, ctx);
+	u->nr_pins--;
+	return r;
+}
+
+int dwarf_resolve(struct dwarf *d, uint64_t addr, struct dwarf_frame *frames, uint32_t *ret_nr)
+{
+	struct look_up q = { .addr = addr, .frames = frames };
+	int r = dw_index_each(d, addr, ask_unit, &q);
+
+	if (r < 0)
+		return r;
+	*ret_nr = q.nr;
+	return 0;
+}
+
+const struct dwarf_losses *dwarf_losses(const struct dwarf *d)
+{
+	return &d->losses;
+}
+
+uint64_t dwarf_held_bytes(const struct dwarf *d)
+{
+	return d->whole_bytes + d->cached_bytes + d->strings.total_bytes +
+	       d->cap_ranges * sizeof(*d->ranges) + d->main.cap_units * sizeof(*d->main.units) +
+	       d->cap_names * sizeof(*d->names);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which unit covers an address. Made of what the units themselves say: .debug_aranges is often
+ * missing, and where it is there it need not be complete.
+ */
+#include "base/array.h"
+#include "dwarf/internal.h"
+
+#define INDEX_MAX_RANGES (16u << 20)
+#define WINDOW_BYTES 512
+#define LARGE_WINDOW_BYTES (64u << 10) /* a first entry with the command line in it */
+#define MAX_TRIES 16                   /* units that claim one address */
+
+static int add_range(struct dwarf *d, const struct dw_range *range, uint32_t unit)
+{
+	int r = ARRAY_RESERVE(d->ranges, d->cap_ranges, d->nr_ranges + 1, INDEX_MAX_RANGES);
+
+	if (r < 0)
+		return r;
+	d->ranges[d->nr_ranges++] =
+		(struct dw_unit_range){ .start = range->start, .end = range->end, .unit = unit };
+	return 0;
+}
+
+/* A unit that does not say what it covers: what its functions do. */
+static int add_functions(struct dwarf *d, uint32_t number, struct dw_ranges *to)
+{
+	struct dw_scopes *scopes;
+	struct dw_unit *u, *split;
+	int r = dw_unit_number(&d->main, number, &u);
+
+	if (r < 0)
+		return r;
+	r = dw_split_of(u, &split);
+	if (r < 0)
+		return r;
+	r = dw_scopes_new(split ? split : u, &scopes);
+	if (r < 0)
+		return r;
+	r = dw_scopes_ranges(scopes, to);
+	(void)dw_scopes_free(scopes);
+	return r;
+}
+
+static bool has_functions(const struct dw_unit *u)
+{
+	return (u->root.has_children || u->root.dwo_name.form) && u->root.stmt_list.form &&
+	       (u->root.tag == DW_TAG_compile_unit || u->root.tag == DW_TAG_skeleton_unit);
+}
+
+static int look_at(struct dwarf *d, uint32_t number, struct dw_ranges *to)
+{
+	struct dw_unit u = { 0 };
+	uint64_t offset = d->main.units[number].offset;
+	bool is_silent;
+	int r = dw_unit_init(&u, &d->main, offset, WINDOW_BYTES);
+
+	if (r == -EBADMSG) {
+		dw_unit_done(&u);
+		u = (struct dw_unit){ 0 };
+		r = dw_unit_init(&u, &d->main, offset, LARGE_WINDOW_BYTES);
+	}
+	if (r == 0) {
+		dw_unit_use_root(&u);
+		r = dw_ranges_add(to, &u, &u.root.low_pc, &u.root.high_pc, &u.root.ranges);
+	}
+	is_silent = r == 0 && !u.root.ranges.form && !u.root.high_pc.form && has_functions(&u);
+	dw_unit_done(&u);
+	return is_silent ? add_functions(d, number, to) : r;
+}
+
+/* Units that make no sense are left out; the others stay. */
+static int add_unit(struct dwarf *d, uint32_t number)
+{
+	_cleanup_(dw_ranges_done) struct dw_ranges ranges = { 0 };
+	int r = look_at(d, number, &ranges);
+
+	if (r == -ENOMEM)
+		return r;
+	if (r == -EBADMSG)
+		d->losses.is_damaged = true;
+	for (uint32_t i = 0; i < ranges.nr; i++) {
+		r = add_range(d, &ranges.ranges[i], number);
+		if (r == -ENOMEM)
+			return r;
+		d->losses.is_over_budget |= r < 0;
+	}
+	return 0;
+}
+
+static int by_start(const void *pa, const void *pb)
+{
+	const struct dw_unit_range *a = pa, *b = pb;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	/* The first unit is asked first, that is the last one in this order. */
+	return a->unit > b->unit ? -1 : a->unit < b->unit;
+}
+
+int dw_index_build(struct dwarf *d)
+{
+	uint64_t max_end = 0;
+	int r = dw_file_scan_units(&d->main);
+
+	for (uint32_t i = 0; i < d->main.nr_units && r == 0; i++)
+		r = add_unit(d, i);
+	if (r < 0)
+		return r;
+	if (d->nr_ranges)
+		qsort(d->ranges, d->nr_ranges, sizeof(*d->ranges), by_start);
+	for (uint32_t i = 0; i < d->nr_ranges; i++) {
+		if (d->ranges[i].end > max_end)
+			max_end = d->ranges[i].end;
+		d->ranges[i].max_end = max_end;
+	}
+	return 0;
+}
+
+int dw_index_each(struct dwarf *d, uint64_t addr,
+		  int (*fn)(void *ctx, struct dwarf *d, uint32_t unit), void *ctx)
+{
+	uint32_t low = 0, high = d->nr_ranges;
+	int nr_tries = 0;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (d->ranges[mid].start <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low && d->ranges[low - 1].max_end > addr && nr_tries < MAX_TRIES; low--) {
+		int r;
+
+		nr_tries++;
+		if (d->ranges[low - 1].end <= addr)
+			continue;
+		r = fn(ctx, d, d->ranges[low - 1].unit);
+		if (r != -ENOENT)
+			return r;
+	}
+	return -ENOENT;
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of dwarf/ share and nobody else needs. Functions return negative errno; of those
+ * only -ENOMEM ends a look-up, the others make one piece of information unknown.
+ */
+#ifndef DWARF_INTERNAL_H
+#define DWARF_INTERNAL_H
+
+#include <errno.h>
+
+#include "base/cursor.h"
+#include "base/idtable.h"
+#include "base/leb128.h"
+#include "base/strtab.h"
+#include "dwarf/constants.h"
+#include "dwarf/dwarf.h"
+
+/* Sections that are held whole: those that are compressed (they cannot be read in part) and the
+ * small ones. A release of the JVM has 330 MB of them. */
+#define DWARF_MAX_WHOLE_BYTES (1ull << 30)
+/* Units and what was made of them; those that were not used for longest go first. */
+#define DWARF_CACHE_BYTES (256u << 20)
+#define DWARF_MAX_UNITS (1u << 20) /* a browser has 30,000 */
+#define DWARF_MAX_UNIT_BYTES (1u << 30)
+#define DWARF_MAX_STRING_BYTES (256u << 20) /* of all names and paths that were given */
+/* What may be read and decoded again, after the cache has dropped it: so many times the file. */
+#define DWARF_MAX_WORK_TIMES 4
+#define DWARF_MAX_REFERENCES 16 /* from an instance to its origin to its declaration … */
+
+enum dw_section_id {
+	DW_SEC_INFO,
+	DW_SEC_ABBREV,
+	DW_SEC_LINE,
+	DW_SEC_STR,
+	DW_SEC_LINE_STR,
+	DW_SEC_STR_OFFSETS,
+	DW_SEC_ADDR,
+	DW_SEC_RANGES,
+	DW_SEC_RNGLISTS,
+	DW_SEC_CU_INDEX,
+	DW_NR_SECTIONS,
+};
+
+struct elf_section;
+struct elf_strings;
+
+/* A section, read in parts where it can be. */
+struct dw_section {
+	const struct elf_image *img;  /* borrowed from the file */
+	const struct elf_section *at; /* borrowed from the image; NULL: not there */
+	uint64_t size;                /* unpacked */
+	bool is_packed;
+	bool is_lost;                /* it was tried to load it, in vain */
+	uint8_t *whole;              /* owned; NULL: not loaded, or read in parts */
+	struct elf_strings *strings; /* owned; of one that is read in parts */
+};
+
+/* Some bytes of a section. */
+struct dw_view {
+	const uint8_t *bytes;
+	size_t n;
+	uint8_t *owned; /* NULL: they lie in a section that is held whole */
+};
+
+struct dw_unit;
+
+/* Where a unit begins, and the unit while it is in memory. */
+struct dw_unit_at {
+	uint64_t offset;
+	struct dw_unit *unit; /* owned by the cache */
+};
+
+/* One ELF file of DWARF: the debug file, the one that dwz made, a .dwo, a .dwp. */
+struct dw_file {
+	struct dwarf *d;             /* borrowed: its owner */
+	const struct elf_image *img; /* borrowed, or owned_img */
+	struct elf_image *owned_img; /* owned; NULL: borrowed */
+	int fd;                      /* owned; -1: the image is borrowed */
+	uint32_t serial;             /* no two files have the same, also after one was freed */
+	bool is_split;               /* .dwo or .dwp */
+	struct dw_section sections[DW_NR_SECTIONS];
+	struct dw_unit_at *units; /* owned; sorted by offset */
+	uint32_t nr_units;
+	uint32_t cap_units;
+	bool has_scanned_units;
+};
+
+struct dw_attr {
+	uint16_t name; /* enum dw_at; 0: one that is not known */
+	uint16_t form;
+	int64_t implicit; /* of DW_FORM_implicit_const */
+};
+
+/* What a walk through the tree does with an entry. */
+enum dw_kind {
+	DW_KIND_LEAF,     /* has nothing of interest below it */
+	DW_KIND_SCOPE,    /* functions may stand below it */
+	DW_KIND_FUNCTION, /* subprogram */
+	DW_KIND_INLINED,
+};
+
+struct dw_abbrev {
+	uint64_t code;
+	uint32_t first_attr;
+	uint32_t nr_attrs;
+	int32_t fixed_bytes; /* of all attributes together; -1: it depends */
+	uint16_t tag;
+	uint8_t kind; /* enum dw_kind */
+	bool has_children;
+	bool has_sibling;
+};
+
+struct dw_abbrevs {
+	struct dw_abbrev *abbrevs; /* owned; sorted by code */
+	uint32_t nr, cap;
+	struct dw_attr *attrs; /* owned */
+	uint32_t nr_attrs, cap_attrs;
+};
+
+struct dw_value {
+	uint16_t form; /* 0: no value */
+	uint64_t u;
+	const char *s; /* of DW_FORM_string, in the unit's bytes */
+};
+
+/* Of the first entry of a unit. */
+struct dw_root {
+	uint16_t tag;
+	struct dw_value low_pc, high_pc, ranges;
+	struct dw_value comp_dir, name, dwo_name;
+	struct dw_value stmt_list, dwo_id;
+	struct dw_value str_offsets_base, addr_base, rnglists_base, ranges_base;
+	bool has_children;
+};
+
+struct dw_lines;
+struct dw_scopes;
+
+struct dw_unit {
+	struct dw_file *file; /* borrowed */
+	uint64_t offset, end; /* in .debug_info */
+	uint32_t first_die;   /* bytes after offset */
+	uint16_t version;
+	uint8_t addr_bytes, offset_bytes; /* 4 or 8 */
+	uint8_t type;                     /* enum dw_unit_type */
+	uint64_t dwo_id;                  /* 0: none */
+	uint64_t abbrev_offset;
+	struct dw_view view; /* from offset to end, or its beginning only */
+	struct dw_abbrevs abbrevs;
+	struct dw_root root;
+	uint64_t low_pc; /* base of its range lists */
+	/* Where this unit's part of each section begins, in a .dwp; 0 elsewhere. */
+	uint64_t line_base, str_offsets_base, addr_base, rnglists_base, ranges_base;
+
+	struct dw_unit *skeleton; /* borrowed: of a split unit, what stands for it in the program */
+	struct dw_file *split_file; /* owned; NULL: none, or the .dwp */
+	struct dw_unit *split;      /* owned */
+	bool has_tried_split;
+
+	struct dw_lines *lines; /* owned; NULL: not decoded yet, or there are none */
+	bool has_tried_lines;
+	struct dw_scopes *scopes; /* owned; likewise */
+	bool has_tried_scopes;
+
+	struct dw_unit *newer, *older; /* the cache's list */
+	uint64_t held_bytes;
+	uint32_t nr_pins; /* in use, not to be dropped */
+};
+
+struct dw_range {
+	uint64_t start, end;
+};
+
+struct dw_ranges {
+	struct dw_range *ranges; /* owned */
+	uint32_t nr, cap;
+};
+
+/* The addresses of a unit; sorted by start. */
+struct dw_unit_range {
+	uint64_t start, end;
+	uint64_t max_end; /* of this one and all before it */
+	uint32_t unit;    /* number in the main file */
+};
+
+struct dw_name {
+	uint64_t die; /* offset in .debug_info */
+	uint32_t file;
+	uint32_t name; /* in the strings; 0: none */
+	uint32_t start_line;
+	bool is_linkage_name;
+};
+
+struct dwarf {
+	struct dwarf_files files;
+	struct dw_file main;
+	struct dw_file alt;
+	struct dw_file *dwp; /* owned; NULL: none, or not tried */
+	bool has_tried_dwp;
+	uint32_t nr_files; /* ever opened */
+
+	struct dw_range *code; /* owned; where code may be, sorted */
+	uint32_t nr_code;
+	struct dw_unit_range *ranges; /* owned */
+	uint32_t nr_ranges, cap_ranges;
+
+	struct dw_unit *newest, *oldest; /* the cache */
+	uint64_t cached_bytes;
+	uint64_t whole_bytes;
+	uint64_t work_left_bytes;
+
+	struct strtab strings;
+	struct dw_name *names; /* owned */
+	uint32_t nr_names, cap_names;
+	struct idtable name_index;
+	struct dwarf_losses losses;
+};
+
+/* section.c */
+int dw_section_init(struct dw_section *s, const struct elf_image *img, const char *name);
+void dw_section_done(struct dwarf *d, struct dw_section *s);
+/* -EBADMSG: outside the section; -E2BIG: over the budget. */
+int dw_section_view(struct dwarf *d, struct dw_section *s, uint64_t offset, uint64_t n,
+		    struct dw_view *ret_view);
+void dw_view_done(struct dw_view *v);
+/* All of it from an offset on. -ENOENT: there is no such section. */
+int dw_section_whole(struct dwarf *d, struct dw_section *s, uint64_t offset,
+		     struct cursor *ret_cursor);
+/* Valid until the next call for this section. NULL: none there. */
+const char *dw_section_string(struct dwarf *d, struct dw_section *s, uint64_t offset);
+/* False: what was allowed is used up. */
+bool dw_work(struct dwarf *d, uint64_t bytes);
+
+/* file.c */
+int dw_file_init(struct dw_file *f, struct dwarf *d, const struct elf_image *img, bool is_split);
+void dw_file_done(struct dw_file *f);
+/* fd is taken, also when it fails. */
+int dw_file_new(struct dwarf *d, int fd, struct dw_file **ret_file);
+struct dw_file *dw_file_free(struct dw_file *f);
+/* Fills `units`; units of a file that is damaged end where the damage is. */
+int dw_file_scan_units(struct dw_file *f);
+
+/* abbrev.c. Up to the entry of a code, or (0) all. */
+int dw_abbrevs_init(struct dw_abbrevs *a, struct cursor c, const struct dw_unit *u, uint64_t code);
+void dw_abbrevs_done(struct dw_abbrevs *a);
+const struct dw_abbrev *dw_abbrevs_find(const struct dw_abbrevs *a, uint64_t code);
+
+/* form.c */
+/* Bytes of a form in units like u; -1: it depends on the value, -2: not known. */
+int dw_form_bytes(uint16_t form, const struct dw_unit *u);
+/* The cursor is bad afterwards when the value is. */
+void dw_form_skip(struct cursor *c, const struct dw_unit *u, uint16_t form);
+void dw_form_read(struct cursor *c, const struct dw_unit *u, const struct dw_attr *attr,
+		  struct dw_value *ret_value);
+/* Valid until the next string of that section. NULL: none. */
+const char *dw_value_string(const struct dw_unit *u, const struct dw_value *v);
+bool dw_value_address(const struct dw_unit *u, const struct dw_value *v, uint64_t *ret_addr);
+bool dw_value_number(const struct dw_value *v, uint64_t *ret_number);
+/* The entry that is meant: its file and offset in .debug_info. */
+bool dw_value_reference(const struct dw_unit *u, const struct dw_value *v,
+			struct dw_file **ret_file, uint64_t *ret_offset);
+bool dw_address_at(const struct dw_unit *u, uint64_t index, uint64_t *ret_addr);
+
+/* unit.c */
+/* Reads the header at an offset and what `window` bytes show of the unit, its first entry too. */
+int dw_unit_init(struct dw_unit *u, struct dw_file *f, uint64_t offset, uint64_t window);
+void dw_unit_done(struct dw_unit *u);
+/* From the header alone, for passing on to the next unit. */
+int dw_unit_peek(struct dw_file *f, uint64_t offset, uint64_t *ret_end, uint8_t *ret_type);
+/* Finds the first entry's values that other values are relative to. */
+void dw_unit_use_root(struct dw_unit *u);
+
+/* cache.c. The unit that holds an offset, read whole. -ENOENT. Units without pins may be dropped
+ * by the next call. */
+int dw_unit_at(struct dw_file *f, uint64_t offset, struct dw_unit **ret_unit);
+int dw_unit_number(struct dw_file *f, uint32_t number, struct dw_unit **ret_unit);
+void dw_unit_grew(struct dw_unit *u, uint64_t bytes);
+void dw_cache_drop_file(struct dw_file *f);
+
+/* ranges.c. Adds those that lie in code. */
+int dw_ranges_add(struct dw_ranges *to, const struct dw_unit *u, const struct dw_value *low,
+		  const struct dw_value *high, const struct dw_value *ranges);
+void dw_ranges_done(struct dw_ranges *r);
+bool dw_is_code(const struct dwarf *d, uint64_t addr);
+
+/* index.c */
+int dw_index_build(struct dwarf *d);
+/* Units that may know addr: calls fn until it gives something else than -ENOENT. */
+int dw_index_each(struct dwarf *d, uint64_t addr,
+		  int (*fn)(void *ctx, struct dwarf *d, uint32_t unit), void *ctx);
+
+/* lines.c */
+int dw_lines_new(const struct dw_unit *u, struct dw_lines **ret_lines);
+struct dw_lines *dw_lines_free(struct dw_lines *l);
+DEFINE_CLEANUP(struct dw_lines *, dw_lines_free)
+uint64_t dw_lines_bytes(const struct dw_lines *l);
+bool dw_lines_find(const struct dw_lines *l, uint64_t addr, uint32_t *ret_file, uint32_t *ret_line);
+/* The path of a file of the table, as a string of the reader. NULL: none, or no room. */
+int dw_lines_path(const struct dw_lines *l, const struct dw_unit *u, uint32_t file,
+		  const char **ret_path);
+
+/* scopes.c */
+#define DW_NO_SCOPE UINT32_MAX
+
+struct dw_scope {
+	uint32_t die;    /* bytes from the beginning of the unit */
+	uint32_t parent; /* the function around it */
+	uint32_t call_file, call_line;
+	uint16_t depth;
+	bool is_inlined;
+};
+
+int dw_scopes_new(const struct dw_unit *u, struct dw_scopes **ret_scopes);
+struct dw_scopes *dw_scopes_free(struct dw_scopes *s);
+DEFINE_CLEANUP(struct dw_scopes *, dw_scopes_free)
+uint64_t dw_scopes_bytes(const struct dw_scopes *s);
+/* The innermost one. DW_NO_SCOPE: none. */
+uint32_t dw_scopes_find(const struct dw_scopes *s, uint64_t addr);
+const struct dw_scope *dw_scopes_get(const struct dw_scopes *s, uint32_t scope);
+/* Adds the ranges of all functions, for units that do not say what they cover. */
+int dw_scopes_ranges(const struct dw_scopes *s, struct dw_ranges *to);
+
+/* name.c */
+int dw_name_of(struct dw_unit *u, uint32_t die, struct dwarf_frame *to);
+/* A string that lives as long as the reader. NULL: no room for more. */
+int dw_keep_string(struct dwarf *d, const char *s, const char **ret_kept);
+
+/* split.c. The unit behind a skeleton, in *ret_split; NULL: it is none, or cannot be had. */
+int dw_split_of(struct dw_unit *skeleton, struct dw_unit **ret_split);
+
+#endif

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The functions of a unit, and those inlined into them, as a flat list for binary search. The tree
+ * of entries is walked once. Stretches of code are then swept from low to high addresses, so that
+ * each gets the innermost function that covers it; whatever the file says, that is linear.
+ */
+#include "base/array.h"
+#include "dwarf/internal.h"
+
+#define SCOPES_MAX (8u << 20)
+#define SCOPES_MAX_DEPTH 1024 /* of the tree; compilers reach 50 */
+
+/* Some of the code of a scope. */
+struct span {
+	uint64_t start, end;
+	uint32_t scope;
+};
+
+/* Code up to the next piece, and the innermost scope there. */
+struct piece {
+	uint64_t start;
+	uint32_t scope;
+};
+
+struct dw_scopes {
+	struct dw_scope *scopes; /* owned; in the order of the file: parents come first */
+	uint32_t nr, cap;
+	struct span *spans; /* owned; only while it is built */
+	uint32_t nr_spans, cap_spans;
+	struct piece *pieces; /* owned; sorted by start */
+	uint32_t nr_pieces, cap_pieces;
+};
+
+/* The values of an entry that a scope is made of. */
+struct entry {
+	struct dw_value low_pc, high_pc, ranges, sibling, call_file, call_line, declaration;
+};
+
+struct walk {
+	const struct dw_unit *u;
+	struct dw_scopes *s;
+	struct cursor c;
+	uint32_t depth;
+	uint32_t muted_at; /* below this depth nothing is of interest; UINT32_MAX: not muted */
+	uint32_t parents[SCOPES_MAX_DEPTH];
+	struct dw_ranges ranges; /* of the entry at hand */
+};
+
+struct dw_scopes *dw_scopes_free(struct dw_scopes *s)
+{
+	if (s) {
+		free(s->scopes);
+		free(s->spans);
+		free(s->pieces);
+		free(s);
+	}
+	return NULL;
+}
+
+uint64_t dw_scopes_bytes(const struct dw_scopes *s)
+{
+	return s->cap * sizeof(*s->scopes) + s->cap_pieces * sizeof(*s->pieces);
+}
+
+static struct dw_value *entry_value(struct entry *e, uint16_t name)
+{
+	switch (name) {
+	case DW_AT_low_pc:
+		return &e->low_pc;
+	case DW_AT_high_pc:
+		return &e->high_pc;
+	case DW_AT_ranges:
+		return &e->ranges;
+	case DW_AT_sibling:
+		return &e->sibling;
+	case DW_AT_call_file:
+		return &e->call_file;
+	case DW_AT_call_line:
+		return &e->call_line;
+	case DW_AT_declaration:
+		return &e->declaration;
+	default:
+		return NULL;
+	}
+}
+
+static void read_entry(struct walk *w, const struct dw_abbrev *a, struct entry *ret_entry)
+{
+	*ret_entry = (struct entry){ 0 };
+	for (uint32_t i = 0; i < a->nr_attrs; i++) {
+		const struct dw_attr *attr = &w->u->abbrevs.attrs[a->first_attr + i];
+		struct dw_value *to = entry_value(ret_entry, attr->name);
+
+		if (to)
+			dw_form_read(&w->c, w->u, attr, to);
+		else
+			dw_form_skip(&w->c, w->u, attr->form);
+	}
+}
+
+static void skip_entry(struct walk *w, const struct dw_abbrev *a)
+{
+	if (a->fixed_bytes >= 0) {
+		(void)cursor_take(&w->c, (size_t)a->fixed_bytes);
+		return;
+	}
+	for (uint32_t i = 0; i < a->nr_attrs; i++)
+		dw_form_skip(&w->c, w->u, w->u->abbrevs.attrs[a->first_attr + i].form);
+}
+
+static uint32_t number_of(const struct dw_value *v)
+{
+	uint64_t n;
+
+	return dw_value_number(v, &n) && n <= UINT32_MAX ? (uint32_t)n : 0;
+}
+
+/* Scopes without code are left out; what stands in them belongs to the scope around. */
+static int add_scope(struct walk *w, uint32_t die, const struct entry *e, bool is_inlined,
+		     uint32_t *ret_scope)
+{
+	struct dw_scopes *s = w->s;
+	int r;
+
+	w->ranges.nr = 0;
+	r = dw_ranges_add(&w->ranges, w->u, &e->low_pc, &e->high_pc, &e->ranges);
+	if (r == -ENOMEM || r == -E2BIG)
+		return r;
+	if (!w->ranges.nr)
+		return 0;
+	r = ARRAY_RESERVE(s->scopes, s->cap, s->nr + 1, SCOPES_MAX);
+	if (r == 0)
+		r = ARRAY_RESERVE(s->spans, s->cap_spans, (size_t)s->nr_spans + w->ranges.nr,
+				  SCOPES_MAX);
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < w->ranges.nr; i++)
+		s->spans[s->nr_spans++] =
+			(struct span){ w->ranges.ranges[i].start, w->ranges.ranges[i].end, s->nr };
+	*ret_scope = s->nr;
+	s->scopes[s->nr++] = (struct dw_scope){
+		.die = die,
+		.parent = w->parents[w->depth],
+		.call_file = number_of(&e->call_file),
+		.call_line = number_of(&e->call_line),
+		.depth = (uint16_t)w->depth,
+		.is_inlined = is_inlined,
+	};
+	return 0;
+}
+
+/* To the entry after this one's children, if it says where that is. */
+static bool jump_to_sibling(struct walk *w, const struct entry *e)
+{
+	struct dw_file *file;
+	uint64_t offset;
+	size_t here = (size_t)(w->c.at - w->u->view.bytes);
+
+	if (!e->sibling.form || !dw_value_reference(w->u, &e->sibling, &file, &offset) ||
+	    file != w->u->file || offset < w->u->offset + here ||
+	    offset >= w->u->offset + w->u->view.n)
+		return false;
+	w->c.at = w->u->view.bytes + (offset - w->u->offset);
+	return true;
+}
+
+static int descend(struct walk *w, uint32_t scope)
+{
+	if (w->depth + 1 >= SCOPES_MAX_DEPTH)
+		return -E2BIG;
+	w->parents[++w->depth] = scope;
+	return 0;
+}
+
+/* Children that are of no interest. */
+static int pass_over(struct walk *w, const struct entry *e)
+{
+	if (jump_to_sibling(w, e))
+		return 0;
+	if (w->muted_at == UINT32_MAX)
+		w->muted_at = w->depth;
+	return descend(w, DW_NO_SCOPE);
+}
+
+static int visit_leaf(struct walk *w, const struct dw_abbrev *a)
+{
+	struct entry e = { 0 };
+
+	if (a->has_children && a->has_sibling)
+		read_entry(w, a, &e);
+	else
+		skip_entry(w, a);
+	return a->has_children ? pass_over(w, &e) : 0;
+}
+
+static int visit_function(struct walk *w, const struct dw_abbrev *a, uint32_t die)
+{
+	uint32_t scope = w->parents[w->depth];
+	struct entry e;
+	int r;
+
+	read_entry(w, a, &e);
+	if (w->c.bad)
+		return -EBADMSG;
+	r = add_scope(w, die, &e, a->kind == DW_KIND_INLINED, &scope);
+	if (r < 0 || !a->has_children)
+		return r;
+	return e.declaration.form ? pass_over(w, &e) : descend(w, scope);
+}
+
+static int visit(struct walk *w, const struct dw_abbrev *a, uint32_t die)
+{
+	if (a->kind == DW_KIND_LEAF || w->muted_at != UINT32_MAX)
+		return visit_leaf(w, a);
+	if (a->kind != DW_KIND_SCOPE)
+		return visit_function(w, a, die);
+	skip_entry(w, a);
+	return a->has_children ? descend(w, w->parents[w->depth]) : 0;
+}
+
+static void ascend(struct walk *w)
+{
+	if (w->depth)
+		w->depth--;
+	if (w->muted_at == w->depth)
+		w->muted_at = UINT32_MAX;
+}
+
+/* What was found before damage is kept. */
+static int walk_entries(struct walk *w)
+{
+	int r = 0;
+
+	while (r == 0 && !w->c.bad && cursor_left(&w->c)) {
+		uint32_t die = (uint32_t)(w->c.at - w->u->view.bytes);
+		uint64_t code = cursor_uleb128(&w->c);
+		const struct dw_abbrev *a;
+
+		if (code == 0) {
+			ascend(w);
+			continue;
+		}
+		a = dw_abbrevs_find(&w->u->abbrevs, code);
+		r = a ? visit(w, a, die) : -EBADMSG;
+	}
+	return w->c.bad ? -EBADMSG : r;
+}
+
+/* Of spans that begin together the outer one comes first, and of equals the later one: what comes
+ * last is on top. */
+static int by_start(const void *pa, const void *pb, void *ctx)
+{
+	const struct span *a = pa, *b = pb;
+	const struct dw_scope *scopes = ctx;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	if (scopes[a->scope].depth != scopes[b->scope].depth)
+		return scopes[a->scope].depth < scopes[b->scope].depth ? -1 : 1;
+	if (a->scope != b->scope)
+		return a->scope > b->scope ? -1 : 1;
+	return a->end > b->end ? -1 : a->end < b->end;
+}
+
+struct sweep {
+	struct dw_scopes *s;
+	uint32_t *open; /* owned: spans that have begun, the innermost last */
+	uint32_t nr_open;
+	uint64_t pos; /* everything below is in pieces */
+};
+
+static void sweep_done(struct sweep *w)
+{
+	free(w->open);
+}
+
+static int emit(struct sweep *w, uint32_t scope)
+{
+	struct dw_scopes *s = w->s;
+	struct piece *last = s->nr_pieces ? &s->pieces[s->nr_pieces - 1] : NULL;
+	int r;
+
+	if (last && last->scope == scope)
+		return 0;
+	if (last && last->start == w->pos) {
+		last->scope = scope;
+		return 0;
+	}
+	r = ARRAY_RESERVE(s->pieces, s->cap_pieces, s->nr_pieces + 1, 2 * SCOPES_MAX + 1);
+	if (r < 0)
+		return r;
+	s->pieces[s->nr_pieces++] = (struct piece){ w->pos, scope };
+	return 0;
+}
+
+/* Ends what ends before `to`, and lets what is below it show again. */
+static int sweep_to(struct sweep *w, uint64_t to)
+{
+	while (w->nr_open) {
+		uint64_t end = w->s->spans[w->open[w->nr_open - 1]].end;
+		uint32_t scope = DW_NO_SCOPE;
+		int r;
+
+		if (end > to)
+			break;
+		w->nr_open--;
+		if (end < w->pos)
+			continue;
+		w->pos = end;
+		while (w->nr_open && w->s->spans[w->open[w->nr_open - 1]].end <= end)
+			w->nr_open--;
+		if (w->nr_open)
+			scope = w->s->spans[w->open[w->nr_open - 1]].scope;
+		r = emit(w, scope);
+		if (r < 0)
+			return r;
+	}
+	w->pos = to;
+	return 0;
+}
+
+static int make_pieces(struct dw_scopes *s)
+{
+	_cleanup_(sweep_done) struct sweep w = { .s = s };
+
+	if (!s->nr_spans)
+		return 0;
+	w.open = calloc(s->nr_spans, sizeof(*w.open));
+	if (!w.open)
+		return -ENOMEM;
+	qsort_r(s->spans, s->nr_spans, sizeof(*s->spans), by_start, s->scopes);
+	for (uint32_t i = 0; i < s->nr_spans; i++) {
+		int r = sweep_to(&w, s->spans[i].start);
+
+		if (r < 0)
+			return r;
+		w.open[w.nr_open++] = i;
+		r = emit(&w, s->spans[i].scope);
+		if (r < 0)
+			return r;
+	}
+	return sweep_to(&w, UINT64_MAX);
+}
+
+int dw_scopes_new(const struct dw_unit *u, struct dw_scopes **ret_scopes)
+{
+	_cleanup_(dw_scopes_freep) struct dw_scopes *s = calloc(1, sizeof(*s));
+	_cleanup_(freep) struct walk *w = malloc(sizeof(*w));
+	int r;
+
+	if (!s || !w)
+		return -ENOMEM;
+	if (!dw_work(u->file->d, u->view.n))
+		return -E2BIG;
+	*w = (struct walk){ .u = u, .s = s, .muted_at = UINT32_MAX };
+	w->parents[0] = DW_NO_SCOPE;
+	w->c = cursor_of(u->view.bytes + u->first_die, u->view.n - u->first_die);
+	r = walk_entries(w);
+	dw_ranges_done(&w->ranges);
+	if (r == -ENOMEM)
+		return r;
+	u->file->d->losses.is_damaged |= r == -EBADMSG;
+	r = make_pieces(s);
+	free(TAKE(s->spans));
+	if (r < 0)
+		return r;
+	*ret_scopes = TAKE(s);
+	return 0;
+}
+
+uint32_t dw_scopes_find(const struct dw_scopes *s, uint64_t addr)
+{
+	uint32_t low = 0, high = s->nr_pieces;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (s->pieces[mid].start <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low ? s->pieces[low - 1].scope : DW_NO_SCOPE;
+}
+
+const struct dw_scope *dw_scopes_get(const struct dw_scopes *s, uint32_t scope)
+{
+	return &s->scopes[scope];
+}
+
+int dw_scopes_ranges(const struct dw_scopes *s, struct dw_ranges *to)
+{
+	for (uint32_t i = 0; i + 1 < s->nr_pieces; i++) {
+		int r;
+
+		if (s->pieces[i].scope == DW_NO_SCOPE)
+			continue;
+		r = ARRAY_RESERVE(to->ranges, to->cap, to->nr + 1, 2 * SCOPES_MAX);
+		if (r < 0)
+			return r;
+		to->ranges[to->nr++] =
+			(struct dw_range){ s->pieces[i].start, s->pieces[i + 1].start };
+	}
+	return 0;
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Split DWARF (DWARF 5, 7.3.2 and GNU's before it): a skeleton in the program names a .dwo file that
+ * has the unit; all of a program's may be packed into one .dwp file, with an index by dwo_id.
+ */
+#include "dwarf/internal.h"
+#include "elf/elf_image.h"
+#include "elf/elf_opener.h"
+
+#define MAX_SPLIT_UNITS 65536 /* of one .dwo: types may have units of their own */
+#define MAX_COLUMNS 16
+#define PATH_BYTES 8192
+
+static bool is_skeleton(const struct dw_unit *u)
+{
+	return u->type == DW_UT_skeleton || (u->version < 5 && u->dwo_id && u->root.dwo_name.form);
+}
+
+/* The section of the file, or its part of it. */
+static int init_split(struct dw_unit *u, struct dw_file *f, uint64_t offset,
+		      const struct dw_unit *skeleton)
+{
+	int r = dw_unit_init(u, f, offset, UINT64_MAX);
+
+	if (r < 0)
+		return r;
+	dw_unit_use_root(u);
+	if (u->dwo_id != skeleton->dwo_id || u->type == DW_UT_split_type)
+		return -ENOENT;
+	return 0;
+}
+
+/* Looks through the units of a .dwo. */
+static int find_in_dwo(struct dw_unit *u, struct dw_file *f, struct dw_unit *skeleton)
+{
+	uint64_t offset = 0, end;
+
+	for (int i = 0; i < MAX_SPLIT_UNITS; i++, offset = end) {
+		uint8_t type;
+		int r = dw_unit_peek(f, offset, &end, &type);
+
+		if (r < 0)
+			return r == -ENOMEM ? r : -ENOENT;
+		*u = (struct dw_unit){ .skeleton = skeleton };
+		r = type == DW_UT_split_type ? -ENOENT : init_split(u, f, offset, skeleton);
+		if (r == 0 || r == -ENOMEM)
+			return r;
+		dw_unit_done(u);
+	}
+	return -ENOENT;
+}
+
+/* .debug_cu_index (DWARF 5, 7.3.5.3): a hash table of rows; each row has the offsets of a unit's
+ * part of every section. */
+struct cu_index {
+	struct cursor hashes, rows, offsets;
+	uint32_t version, nr_columns, nr_units, nr_slots;
+};
+
+static int open_index(struct dw_file *f, struct cu_index *ret_index)
+{
+	struct cu_index x = { 0 };
+	struct cursor c;
+	uint64_t rows_bytes, table_bytes;
+	int r = dw_section_whole(f->d, &f->sections[DW_SEC_CU_INDEX], 0, &c);
+
+	if (r < 0)
+		return r;
+	x.version = cursor_u32(&c) & 0xffff; /* 16 bits and padding in version 5 */
+	x.nr_columns = cursor_u32(&c);
+	x.nr_units = cursor_u32(&c);
+	x.nr_slots = cursor_u32(&c);
+	if (c.bad || (x.version != 2 && x.version != 5) || x.nr_columns > MAX_COLUMNS ||
+	    x.nr_slots == 0 || (x.nr_slots & (x.nr_slots - 1)))
+		return -EBADMSG;
+	rows_bytes = 4ull * x.nr_slots;
+	table_bytes = 4ull * x.nr_columns * ((uint64_t)x.nr_units + 1);
+	x.hashes = c;
+	(void)cursor_take(&c, 2 * rows_bytes);
+	x.rows = c;
+	(void)cursor_take(&c, rows_bytes);
+	x.offsets = c;
+	(void)cursor_take(&c, table_bytes);
+	*ret_index = x;
+	return c.bad ? -EBADMSG : 0;
+}
+
+static uint64_t u64_at(struct cursor c, uint64_t i)
+{
+	(void)cursor_take(&c, 8 * i);
+	return cursor_u64(&c);
+}
+
+static uint32_t u32_at(struct cursor c, uint64_t i)
+{
+	(void)cursor_take(&c, 4 * i);
+	return cursor_u32(&c);
+}
+
+/* The row of a unit, from 1. 0: it is not there. */
+static uint32_t find_row(const struct cu_index *x, uint64_t dwo_id)
+{
+	uint32_t mask = x->nr_slots - 1, slot = (uint32_t)dwo_id & mask;
+	uint32_t step = ((uint32_t)(dwo_id >> 32) & mask) | 1;
+
+	for (uint32_t i = 0; i < x->nr_slots; i++, slot = (slot + step) & mask) {
+		uint32_t row = u32_at(x->rows, slot);
+
+		if (row == 0 || row > x->nr_units)
+			return 0;
+		if (u64_at(x->hashes, slot) == dwo_id)
+			return row;
+	}
+	return 0;
+}
+
+static int find_in_dwp(struct dw_unit *u, struct dw_file *f, struct dw_unit *skeleton)
+{
+	uint64_t info = 0;
+	struct cu_index x;
+	uint32_t row;
+	int r = open_index(f, &x);
+
+	if (r < 0)
+		return r;
+	row = find_row(&x, skeleton->dwo_id);
+	if (!row)
+		return -ENOENT;
+	*u = (struct dw_unit){ .skeleton = skeleton };
+	for (uint32_t i = 0; i < x.nr_columns; i++) {
+		uint32_t section = u32_at(x.offsets, i);
+		uint64_t offset = u32_at(x.offsets, (uint64_t)row * x.nr_columns + i);
+
+		if (section == DW_SECT_INFO)
+			info = offset;
+		else if (section == DW_SECT_ABBREV)
+			u->abbrev_offset = offset; /* what the header has is added to it */
+		else if (section == DW_SECT_LINE)
+			u->line_base = offset;
+		else if (section == DW_SECT_STR_OFFSETS)
+			u->str_offsets_base = offset;
+		else if (section == DW_SECT_RNGLISTS && x.version == 5)
+			u->rnglists_base = offset;
+	}
+	r = init_split(u, f, info, skeleton);
+	if (r < 0 && r != -ENOMEM)
+		dw_unit_done(u);
+	return r;
+}
+
+static int open_dwp(struct dwarf *d)
+{
+	const struct elf_opener *o = d->files.opener;
+	int fd, r;
+
+	if (d->has_tried_dwp)
+		return 0;
+	d->has_tried_dwp = true;
+	fd = o->open(o->ctx, NULL);
+	if (fd < 0)
+		return 0;
+	r = dw_file_new(d, fd, &d->dwp);
+	return r == -ENOMEM ? r : 0;
+}
+
+/* "<compilation directory>/<name>", or the name if that is absolute. */
+static bool make_path(const struct dw_unit *u, char path[PATH_BYTES])
+{
+	const char *s = dw_value_string(u, &u->root.dwo_name);
+	char name[PATH_BYTES];
+
+	if (!s || strlen(s) >= PATH_BYTES)
+		return false;
+	memcpy(name, s, strlen(s) + 1); /* the next string may take its place */
+	s = name[0] == '/' ? NULL : dw_value_string(u, &u->root.comp_dir);
+	return snprintf(path, PATH_BYTES, "%s%s%s", s ? s : "", s ? "/" : "", name) < PATH_BYTES;
+}
+
+/* Read at once and closed: a program has thousands of them. */
+static int load_dwo(struct dw_file *f, uint64_t *ret_bytes)
+{
+	uint64_t bytes = sizeof(*f);
+
+	for (size_t i = 0; i < DW_NR_SECTIONS; i++) {
+		struct dw_section *s = &f->sections[i];
+		struct cursor c;
+		int r = dw_section_whole(f->d, s, 0, &c);
+
+		if (r == -ENOMEM)
+			return r;
+		if (r < 0)
+			s->at = NULL; /* as if it were not there */
+		else
+			bytes += s->size;
+	}
+	f->owned_img = elf_image_free(f->owned_img);
+	f->img = NULL;
+	closep(&f->fd);
+	f->fd = -1;
+	*ret_bytes = bytes;
+	return 0;
+}
+
+static int open_dwo(struct dw_unit *skeleton)
+{
+	struct dwarf *d = skeleton->file->d;
+	const struct elf_opener *o = d->files.opener;
+	char path[PATH_BYTES];
+	uint64_t bytes = 0;
+	int fd, r;
+
+	if (!make_path(skeleton, path))
+		return -ENOENT;
+	fd = o->open(o->ctx, path);
+	if (fd < 0)
+		return -ENOENT;
+	r = dw_file_new(d, fd, &skeleton->split_file);
+	if (r < 0)
+		return r;
+	r = load_dwo(skeleton->split_file, &bytes);
+	if (r == 0)
+		dw_unit_grew(skeleton, bytes);
+	return r;
+}
+
+static int find_split(struct dw_unit *skeleton, struct dw_unit *to)
+{
+	struct dwarf *d = skeleton->file->d;
+	int r;
+
+	if (!d->files.opener)
+		return -ENOENT;
+	r = open_dwp(d);
+	if (r < 0)
+		return r;
+	r = d->dwp ? find_in_dwp(to, d->dwp, skeleton) : -ENOENT;
+	if (r == 0 || r == -ENOMEM)
+		return r;
+	r = open_dwo(skeleton);
+	return r < 0 ? r : find_in_dwo(to, skeleton->split_file, skeleton);
+}
+
+int dw_split_of(struct dw_unit *skeleton, struct dw_unit **ret_split)
+{
+	struct dw_unit *u;
+	int r;
+
+	*ret_split = skeleton->split;
+	if (skeleton->has_tried_split || !is_skeleton(skeleton))
+		return 0;
+	u = calloc(1, sizeof(*u));
+	if (!u)
+		return -ENOMEM;
+	r = find_split(skeleton, u);
+	if (r == -ENOMEM) {
+		dw_unit_done(u);
+		free(u);
+		skeleton->split_file = dw_file_free(skeleton->split_file);
+		return r;
+	}
+	skeleton->has_tried_split = true;
+	if (r < 0) {
+		free(u);
+		skeleton->split_file = dw_file_free(skeleton->split_file);
+		skeleton->file->d->losses.nr_split_missing++;
+		return 0;
+	}
+	skeleton->split = u;
+	*ret_split = u;
+	dw_unit_grew(skeleton, sizeof(*u) + (u->view.owned ? u->view.n : 0));
+	return 0;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dwarf_helper [-a ALT] [-d DEBUG] [-t] FILE: our lines and inlines as text. Reads an address per
+ * line, answers one line: the frames, innermost first, separated by tabs, each "function file:line
+ * start" with "?" for what is not known. -t: only the time and memory that it took, for benchmarks.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "dwarf/dwarf.h"
+#include "elf/elf_image.h"
+#include "elf/elf_opener.h"
+
+/* As the file system has it: tests trust what they have built. ctx: the program's own path. */
+static int open_named(void *ctx, const char *path)
+{
+	char dwp[4096];
+
+	if (!path) {
+		snprintf(dwp, sizeof(dwp), "%s.dwp", (const char *)ctx);
+		path = dwp;
+	}
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static struct elf_image *open_image(const char *path)
+{
+	int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	struct elf_image *img = NULL;
+
+	if (path && (fd < 0 || elf_image_open_fd(fd, &img) < 0)) {
+		fprintf(stderr, "dwarf_helper: %s cannot be read\n", path);
+		exit(1);
+	}
+	return img;
+}
+
+static void print_frame(const struct dwarf_frame *f, bool is_first)
+{
+	printf("%s%s %s:%" PRIu32 " %" PRIu32, is_first ? "" : "\t", f->name ? f->name : "?",
+	       f->path ? f->path : "?", f->line, f->start_line);
+}
+
+static int answer(struct dwarf *d, bool is_quiet)
+{
+	static struct dwarf_frame frames[DWARF_MAX_FRAMES];
+	static char line[64];
+
+	while (fgets(line, sizeof(line), stdin)) {
+		uint32_t nr = 0;
+		int r = dwarf_resolve(d, strtoull(line, NULL, 16), frames, &nr);
+
+		if (r == -ENOMEM)
+			return 1;
+		for (uint32_t i = 0; i < nr && !is_quiet; i++)
+			print_frame(&frames[i], i == 0);
+		if (!is_quiet)
+			printf("\n");
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *alt = NULL, *debug = NULL;
+	struct dwarf_files files = { 0 };
+	struct elf_opener opener = { .open = open_named };
+	uint64_t began = clock_ns(CLOCK_MONOTONIC), opened;
+	bool is_quiet = false;
+	struct dwarf *d;
+	struct rusage used;
+	int r;
+
+	for (int c; (c = getopt(argc, argv, "a:d:t")) != -1;) {
+		if (c == 'a')
+			alt = optarg;
+		else if (c == 'd')
+			debug = optarg;
+		else if (c == 't')
+			is_quiet = true;
+		else
+			return 2;
+	}
+	if (optind + 1 != argc)
+		return 2;
+	opener.ctx = argv[optind];
+	files.image = open_image(argv[optind]);
+	files.debug = debug ? open_image(debug) : files.image;
+	files.alt = open_image(alt);
+	files.opener = &opener;
+	r = dwarf_open(&files, &d);
+	if (r < 0) {
+		fprintf(stderr, "dwarf_helper: %s: %s\n", argv[optind], strerror(-r));
+		return 1;
+	}
+	opened = clock_ns(CLOCK_MONOTONIC);
+	r = answer(d, is_quiet);
+	getrusage(RUSAGE_SELF, &used);
+	if (is_quiet)
+		printf("index_ms %.1f total_ms %.1f held_kb %" PRIu64 " rss_kb %ld\n",
+		       (double)(opened - began) / 1e6,
+		       (double)(clock_ns(CLOCK_MONOTONIC) - began) / 1e6,
+		       dwarf_held_bytes(d) / 1024, used.ru_maxrss);
+	fprintf(stderr, "losses: %s%s%u split\n", dwarf_losses(d)->is_damaged ? "damaged " : "",
+		dwarf_losses(d)->is_over_budget ? "budget " : "",
+		dwarf_losses(d)->nr_split_missing);
+	dwarf_free(d);
+	return r;
+}
