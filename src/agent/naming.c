@@ -25,6 +25,23 @@ static uint32_t group_of(const struct profile *p, uint32_t location)
 	return m == PROFILE_NONE ? p->nr_mappings : m;
 }
 
+static int by_address(const void *a, const void *b, void *ctx)
+{
+	const struct profile_location *all = ctx;
+	uint64_t x = all[*(const uint32_t *)a].address, y = all[*(const uint32_t *)b].address;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Neighbours are described in one place: their debug information is then read once. */
+static void sort_groups(const struct profile *p, struct grouping *g)
+{
+	for (uint32_t i = 0; i <= p->nr_mappings; i++)
+		if (g->first[i] < g->first[i + 1])
+			qsort_r(g->locations + g->first[i], g->first[i + 1] - g->first[i],
+				sizeof(*g->locations), by_address, p->locations);
+}
+
 /* Counting sort by mapping. */
 static int group_locations(const struct profile *p, struct grouping *g)
 {
@@ -45,6 +62,7 @@ static int group_locations(const struct profile *p, struct grouping *g)
 	for (uint32_t i = 0; i <= p->nr_mappings; i++)
 		g->first[i] = g->first[i + 1];
 	g->first[p->nr_mappings + 1] = p->nr_locations;
+	sort_groups(p, g);
 	return 0;
 }
 
@@ -107,6 +125,11 @@ static int name_somehow(struct capture *c, struct source *s, uint32_t location)
 	return source_is_about_size(r) ? 0 : r;
 }
 
+static const char *mapping_path(const struct profile *p, uint32_t mapping)
+{
+	return profile_str(p, p->mappings[mapping].path);
+}
+
 static int name_group(struct capture *c, const struct grouping *g, struct source *s, uint32_t group,
 		      const atomic_bool *cancel)
 {
@@ -117,6 +140,9 @@ static int name_group(struct capture *c, const struct grouping *g, struct source
 			return -ECANCELED;
 		r = name_somehow(c, s, g->locations[i]);
 	}
+	if (s->symbolizer && s->symbolizer->lines_why && group < c->profile->nr_mappings)
+		log_warn(c->log, "symbolize: '%s': %s", mapping_path(c->profile, group),
+			 s->symbolizer->lines_why);
 	c->notes[group].why = s->symbolizer ? s->symbolizer->missing_why : SOURCE_NO_MEMORY;
 	c->notes[group].cure = s->symbolizer ? s->symbolizer->missing_cure : NULL;
 	return r;

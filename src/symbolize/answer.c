@@ -2,20 +2,31 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "base/array.h"
+#include "base/hash.h"
 #include "symbolize/demangle.h"
 #include "symbolize/symbolize_internal.h"
 
 #define RAW_NAME_MAX_BYTES 320 /* a file name of 255 bytes, "+0x" and 16 digits */
 
+#define NAMES_MAX (4u << 20)
+
+struct answer_name {
+	const char *symbol;   /* borrowed */
+	const char *readable; /* symbol, or one of the strings */
+};
+
 int answer_init(struct answer *a)
 {
-	a->frame = (struct symbol_frame){ 0 };
+	*a = (struct answer){ 0 };
 	return strtab_init(&a->strings);
 }
 
 void answer_done(struct answer *a)
 {
 	strtab_done(&a->strings);
+	free(a->names);
+	idtable_done(&a->name_index);
 }
 
 static void give(struct answer *a, const char *name, const char *system_name, bool is_named,
@@ -63,6 +74,46 @@ int answer_named(struct answer *a, const char *symbol, size_t symbol_bytes,
 	/* Past the limit of the table the symbol itself is still a true name. */
 	give(a, r < 0 ? symbol : strtab_get(&a->strings, id), symbol, true, ret_result);
 	return 0;
+}
+
+static bool is_same_symbol(const void *owner, uint32_t id, const void *key)
+{
+	return ((const struct answer *)owner)->names[id].symbol == key;
+}
+
+static int remember(struct answer *a, uint64_t hash, const char *symbol, const char *readable)
+{
+	int r = ARRAY_RESERVE(a->names, a->cap_names, a->nr_names + 1, NAMES_MAX);
+
+	if (r == 0)
+		r = idtable_reserve(&a->name_index);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0; /* past the limit each time anew */
+	a->names[a->nr_names] = (struct answer_name){ symbol, readable };
+	idtable_insert(&a->name_index, hash, a->nr_names++);
+	return 0;
+}
+
+int answer_readable(struct answer *a, const char *symbol, const char **ret_name)
+{
+	uint64_t hash = hash_mix(0, (uintptr_t)symbol);
+	struct symbol_result res;
+	uint32_t id;
+	int r;
+
+	if (symbol[0] != '_') {
+		*ret_name = symbol;
+		return 0;
+	}
+	if (idtable_find(&a->name_index, hash, is_same_symbol, a, symbol, &id)) {
+		*ret_name = a->names[id].readable;
+		return 0;
+	}
+	r = answer_named(a, symbol, strlen(symbol), &res);
+	if (r < 0)
+		return r;
+	*ret_name = res.frames[0].name;
+	return remember(a, hash, symbol, *ret_name);
 }
 
 int answer_raw(struct answer *a, const char *label, uint64_t offset,

@@ -33,7 +33,8 @@ int symbolizer_new_raw(const char *why, const char *cure, struct symbolizer **re
 
 	if (!raw)
 		return -ENOMEM;
-	raw->base = (struct symbolizer){ &raw_ops, why, cure };
+	raw->base =
+		(struct symbolizer){ .ops = &raw_ops, .missing_why = why, .missing_cure = cure };
 	r = answer_init(&raw->answer);
 	if (r < 0) {
 		raw_free(&raw->base);

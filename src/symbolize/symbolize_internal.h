@@ -3,6 +3,7 @@
 #ifndef SYMBOLIZE_SYMBOLIZE_INTERNAL_H
 #define SYMBOLIZE_SYMBOLIZE_INTERNAL_H
 
+#include "base/idtable.h"
 #include "base/strtab.h"
 #include "symbolize/symbolizer.h"
 
@@ -12,6 +13,9 @@ struct elf_image;
 struct answer {
 	struct strtab strings;
 	struct symbol_frame frame;
+	struct answer_name *names; /* owned; those that were asked for */
+	uint32_t nr_names, cap_names;
+	struct idtable name_index;
 };
 
 int answer_init(struct answer *a);
@@ -22,9 +26,30 @@ void answer_done(struct answer *a);
 int answer_named(struct answer *a, const char *symbol, size_t symbol_bytes,
 		 struct symbol_result *ret_result);
 
+/* The name that people read: demangled, or `symbol` itself. `symbol` must live as long as the
+ * answer, and not change: it is known by where it stands. */
+int answer_readable(struct answer *a, const char *symbol, const char **ret_name);
+
 /* "<label>+0x<offset>", or "0x<offset>" when label is NULL; not named. */
 int answer_raw(struct answer *a, const char *label, uint64_t offset,
 	       struct symbol_result *ret_result);
+
+/* Lines and inline chains of a file; symbol: what its symbol table has for the address, or NULL.
+ * The frames are valid until the next call. */
+struct elf_lines;
+
+/* -ENOENT: there is no debug information, or none that can be read; *ret_why then says why, or is
+ * NULL. -ENOMEM does not happen: lines are then what is missing. */
+int elf_lines_new(const struct elf_sources *src, struct answer *names, struct elf_lines **ret_lines,
+		  const char **ret_why);
+struct elf_lines *elf_lines_free(struct elf_lines *l);
+
+/* -ENOENT: nothing is known. The last frame has no name when neither DWARF nor `symbol` has one. */
+int elf_lines_resolve(struct elf_lines *l, uint64_t addr, const char *symbol,
+		      struct symbol_result *ret_result);
+
+/* What has been missed up to now; NULL: nothing. */
+const char *elf_lines_why(const struct elf_lines *l);
 
 /* A stretch of code and the symbol it belongs to. Stretches never overlap. */
 struct symtab_piece {

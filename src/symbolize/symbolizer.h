@@ -44,6 +44,8 @@ struct symbolizer {
 	/* Why names are missing and what to do about it, for the report; static strings or NULL. */
 	const char *missing_why;
 	const char *missing_cure;
+	/* Why debug information that is there gave no lines, or not all; static string or NULL. */
+	const char *lines_why;
 };
 
 static inline struct symbolizer *symbolizer_free(struct symbolizer *s)
@@ -69,7 +71,8 @@ struct elf_sources {
 	const char *label; /* what stands before "+0x…": the file's base name; copied */
 };
 
-/* Names from .symtab, .dynsym and the FDEs. */
+/* Names, lines and inline chains from DWARF; names from .symtab, .dynsym, .gnu_debugdata and the
+ * FDEs where it has none. */
 int symbolizer_new_elf(const struct elf_sources *src, struct symbolizer **ret_symbolizer);
 
 /* Only "0x…" names: for code nothing is known about. why and cure are static strings. */

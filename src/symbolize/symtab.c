@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of a file's code: its symbols, else its FDEs, else the bare address. */
+/* Names of a file's code: by its debug information, its symbols, its FDEs, or the bare address. */
 #include <elf.h>
 #include <errno.h>
 
 #include "elf/elf_fde.h"
 #include "elf/elf_image.h"
+#include "elf/elf_minidebug.h"
 #include "symbolize/symbolize_internal.h"
 
 struct elf_symbolizer {
@@ -12,9 +13,12 @@ struct elf_symbolizer {
 	const struct elf_image *img; /* borrowed from the caller until this is freed */
 	char *label;                 /* owned */
 	struct symtab_index index;
-	struct elf_fdes *fdes; /* owned; NULL: not tried yet, or there are none */
+	struct symtab_index mini_index; /* of .gnu_debugdata */
+	struct elf_lines *lines;        /* owned; NULL: there are none */
+	struct elf_fdes *fdes;          /* owned; NULL: not tried yet, or there are none */
 	bool has_tried_fdes;
 	struct answer answer;
+	struct symbol_frame frame; /* the outermost, when lines know it but nothing names it */
 };
 
 /* Only when the first address without a symbol comes up: many files never need it. */
@@ -33,16 +37,18 @@ static int open_fdes(struct elf_symbolizer *e)
 	return 0;
 }
 
-static int elf_resolve(struct symbolizer *s, uint64_t addr, struct symbol_result *ret_result)
+static const char *find_symbol(const struct elf_symbolizer *e, uint64_t addr)
 {
-	struct elf_symbolizer *e = (struct elf_symbolizer *)s;
 	const char *symbol = symtab_index_find(&e->index, addr);
-	uint64_t start, end;
-	int r;
 
-	if (symbol)
-		return answer_named(&e->answer, symbol, strlen(symbol), ret_result);
-	r = open_fdes(e);
+	return symbol ? symbol : symtab_index_find(&e->mini_index, addr);
+}
+
+static int name_by_fde(struct elf_symbolizer *e, uint64_t addr, struct symbol_result *ret_result)
+{
+	uint64_t start, end;
+	int r = open_fdes(e);
+
 	if (r < 0)
 		return r;
 	if (e->fdes && elf_fdes_find(e->fdes, addr, &start, &end) == 0)
@@ -50,11 +56,53 @@ static int elf_resolve(struct symbolizer *s, uint64_t addr, struct symbol_result
 	return answer_raw(&e->answer, NULL, addr, ret_result);
 }
 
+static int name_by_symbol(struct elf_symbolizer *e, uint64_t addr, const char *symbol,
+			  struct symbol_result *ret_result)
+{
+	if (symbol)
+		return answer_named(&e->answer, symbol, strlen(symbol), ret_result);
+	return name_by_fde(e, addr, ret_result);
+}
+
+/* A line without any function: it keeps its line under the name of last resort. */
+static int name_line(struct elf_symbolizer *e, uint64_t addr, struct symbol_result *result)
+{
+	struct symbol_frame line = result->frames[result->nr_frames - 1];
+	struct symbol_result named;
+	int r;
+
+	if (line.name || result->nr_frames > 1)
+		return 0;
+	r = name_by_fde(e, addr, &named);
+	if (r < 0)
+		return r;
+	line.name = named.frames[0].name;
+	line.system_name = named.frames[0].system_name;
+	e->frame = line;
+	*result = (struct symbol_result){ .frames = &e->frame, .nr_frames = 1 };
+	return 0;
+}
+
+static int elf_resolve(struct symbolizer *s, uint64_t addr, struct symbol_result *ret_result)
+{
+	struct elf_symbolizer *e = (struct elf_symbolizer *)s;
+	const char *symbol = find_symbol(e, addr);
+	int r = e->lines ? elf_lines_resolve(e->lines, addr, symbol, ret_result) : -ENOENT;
+
+	if (r == -ENOENT)
+		return name_by_symbol(e, addr, symbol, ret_result);
+	if (e->lines)
+		s->lines_why = elf_lines_why(e->lines);
+	return r < 0 ? r : name_line(e, addr, ret_result);
+}
+
 static void elf_free(struct symbolizer *s)
 {
 	struct elf_symbolizer *e = (struct elf_symbolizer *)s;
 
+	e->lines = elf_lines_free(e->lines);
 	symtab_index_done(&e->index);
+	symtab_index_done(&e->mini_index);
 	(void)elf_fdes_free(e->fdes);
 	answer_done(&e->answer);
 	free(e->label);
@@ -94,11 +142,36 @@ static void say_what_is_missing(struct symbolizer *s, const struct elf_image *im
 		s->missing_cure = "use a build of it that is not stripped";
 }
 
+/* The symbols that a stripped file has kept for itself. What is wrong with them costs them. */
+static int add_minidebug(struct elf_symbolizer *e, const struct elf_image *img)
+{
+	_cleanup_(elf_minidebug_freep) struct elf_minidebug *mini = NULL;
+	enum symtab_state state;
+	int r = elf_minidebug_open(img, &mini);
+
+	if (r == 0)
+		r = symtab_index_init(&e->mini_index, elf_minidebug_image(mini), &state);
+	return r == -ENOMEM ? r : 0;
+}
+
+/* A debug file has all symbols of the code, the code itself perhaps only those it exports. */
+static int index_symbols(struct elf_symbolizer *e, const struct elf_sources *src)
+{
+	bool has_debug = src->debug && has_section_of_type(src->debug, SHT_SYMTAB);
+	const struct elf_image *img = has_debug ? src->debug : src->image;
+	enum symtab_state state;
+	int r = symtab_index_init(&e->index, img, &state);
+
+	if (r < 0)
+		return r;
+	say_what_is_missing(&e->base, img, state);
+	return has_section_of_type(img, SHT_SYMTAB) ? 0 : add_minidebug(e, src->image);
+}
+
 int symbolizer_new_elf(const struct elf_sources *src, struct symbolizer **ret_symbolizer)
 {
 	_cleanup_(symbolizer_freep) struct symbolizer *s = NULL;
 	struct elf_symbolizer *e = calloc(1, sizeof(*e));
-	enum symtab_state state;
 	int r;
 
 	if (!e)
@@ -110,12 +183,11 @@ int symbolizer_new_elf(const struct elf_sources *src, struct symbolizer **ret_sy
 	if (!e->label)
 		return -ENOMEM;
 	r = answer_init(&e->answer);
+	if (r == 0)
+		r = index_symbols(e, src);
 	if (r < 0)
 		return r;
-	r = symtab_index_init(&e->index, src->image, &state);
-	if (r < 0)
-		return r;
-	say_what_is_missing(s, src->image, state);
+	(void)elf_lines_new(src, &e->answer, &e->lines, &s->lines_why); /* names do without */
 	*ret_symbolizer = TAKE(s);
 	return 0;
 }
