@@ -15,7 +15,8 @@
 
 #define PID_PATH_SIZE 80     /* "<pid>/map_files/<16 hex>-<16 hex>" and a little more */
 #define SMALL_FILE_SIZE 4096 /* comm and stat: the kernel writes some hundred bytes at most */
-#define OPEN_RETRIES 16      /* openat2() says EAGAIN when a rename anywhere disturbed the walk */
+#define STATUS_MAX_BYTES (2u << 20) /* 65,536 groups may stand in it */
+#define OPEN_RETRIES 16 /* openat2() says EAGAIN when a rename anywhere disturbed the walk */
 
 static void dirclosep(DIR **dir)
 {
@@ -202,6 +203,17 @@ int procfs_stat(const struct procfs *p, pid_t pid, struct proc_stat *ret_stat)
 	return 0;
 }
 
+int procfs_status(const struct procfs *p, pid_t pid, struct proc_status *ret_status)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT(STATUS_MAX_BYTES);
+	_cleanup_(closep) int fd = pid_openat(p, pid, "status", O_RDONLY);
+	int r = fd < 0 ? fd : buf_read_fd(&text, fd);
+
+	if (r < 0)
+		return r;
+	return text.len ? status_parse(text.data, text.len, ret_status) : -EBADMSG;
+}
+
 int procfs_parent(const struct procfs *p, pid_t pid, pid_t *ret_ppid)
 {
 	struct proc_stat st;
@@ -259,10 +271,10 @@ int procfs_mapped_path(const struct procfs *p, pid_t pid, uint64_t start, uint64
 	return 0;
 }
 
-static int open_beneath(int root_fd, const char *path)
+static int open_beneath(int root_fd, const char *path, uint64_t flags)
 {
 	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
+		.flags = O_PATH | O_CLOEXEC | flags,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
 
@@ -287,15 +299,31 @@ static int open_root(const struct procfs *p, pid_t pid)
 	return fd < 0 ? -errno : fd;
 }
 
-int procfs_open_in_root(const struct procfs *p, pid_t pid, const char *path)
+static int open_path(const struct procfs *p, pid_t pid, const char *path, uint64_t flags)
 {
-	_cleanup_(closep) int root_fd = -1, path_fd = -1;
+	_cleanup_(closep) int root_fd = -1;
 
 	if (path[0] != '/')
 		return -ENOENT;
 	root_fd = open_root(p, pid);
-	if (root_fd < 0)
-		return root_fd;
-	path_fd = open_beneath(root_fd, path);
+	return root_fd < 0 ? root_fd : open_beneath(root_fd, path, flags);
+}
+
+int procfs_open_in_root(const struct procfs *p, pid_t pid, const char *path)
+{
+	_cleanup_(closep) int path_fd = open_path(p, pid, path, 0);
+
 	return path_fd < 0 ? path_fd : reopen_regular(path_fd);
+}
+
+int procfs_open_no_link(const struct procfs *p, pid_t pid, const char *path)
+{
+	_cleanup_(closep) int path_fd = open_path(p, pid, path, O_NOFOLLOW);
+	struct stat st;
+
+	if (path_fd < 0)
+		return path_fd;
+	if (fstat(path_fd, &st) == 0 && S_ISLNK(st.st_mode))
+		return -ELOOP; /* O_PATH has opened the link itself */
+	return reopen_regular(path_fd);
 }

@@ -58,6 +58,17 @@ struct proc_stat {
 int procfs_stat(const struct procfs *p, pid_t pid, struct proc_stat *ret_stat);
 int procfs_parent(const struct procfs *p, pid_t pid, pid_t *ret_ppid);
 
+/* From /proc/<pid>/status. */
+struct proc_status {
+	pid_t ns_pid;     /* the PID that the process itself sees: in its innermost namespace */
+	uint32_t nr_pids; /* how many it has, from the namespace of this /proc down to its own */
+	uid_t euid;       /* in the user namespace of who asks */
+};
+
+/* Pure. -EBADMSG: a line is missing or makes no sense. */
+int status_parse(const char *text, size_t len, struct proc_status *ret_status);
+int procfs_status(const struct procfs *p, pid_t pid, struct proc_status *ret_status);
+
 /* The process's file behind [start, end), through map_files. Regular files only (-ENODEV), never
  * blocks. -ESRCH: no such process; -ENOENT: no such mapping; -EPERM, -EACCES. */
 int procfs_open_mapped(const struct procfs *p, pid_t pid, uint64_t start, uint64_t end);
@@ -72,5 +83,9 @@ int procfs_mapped_path(const struct procfs *p, pid_t pid, uint64_t start, uint64
  * lacks it). Regular files only (-ENODEV), never blocks; nothing else is ever opened, not even for
  * a moment, since opening a device can do harm. */
 int procfs_open_in_root(const struct procfs *p, pid_t pid, const char *path);
+
+/* The same for a name that anybody may have put there: the last part of the path must not be a link,
+ * wherever it leads (-ELOOP). */
+int procfs_open_no_link(const struct procfs *p, pid_t pid, const char *path);
 
 #endif

@@ -181,6 +181,69 @@ static void test_open_in_root(struct fake *f)
 	ok(first_byte(procfs_open_in_root(&f->procfs, 0, own)) == 'S', "PID 0 is our own root");
 }
 
+static void test_open_no_link(struct fake *f)
+{
+	if (!fake_can_open_in_root(f)) {
+		tap_skip("needs openat2()");
+		return;
+	}
+	fake_write(f, "10/root/var/tmp/a.map", "A");
+	fake_link(f, "10/root/tmp", "/var/tmp");
+	fake_link(f, "10/root/var/tmp/link.map", "a.map");
+	fake_link(f, "10/root/var/tmp/loop.map", "loop.map");
+	ok(first_byte(procfs_open_no_link(&f->procfs, 10, "/tmp/a.map")) == 'A',
+	   "a link on the way is followed");
+	ok(procfs_open_no_link(&f->procfs, 10, "/tmp/link.map") == -ELOOP,
+	   "a link at the end is refused, wherever it leads");
+	ok(procfs_open_no_link(&f->procfs, 10, "/tmp/loop.map") == -ELOOP, "or does not lead");
+	ok(procfs_open_no_link(&f->procfs, 10, "/tmp") == -ELOOP, "also one to a folder");
+	ok(procfs_open_no_link(&f->procfs, 10, "/var") == -ENODEV, "a folder is no regular file");
+	ok(procfs_open_no_link(&f->procfs, 10, "/tmp/b.map") == -ENOENT, "what is not there");
+}
+
+static int status_of(const char *text, struct proc_status *st)
+{
+	*st = (struct proc_status){ 0 };
+	return status_parse(text, strlen(text), st);
+}
+
+static void test_status(struct fake *f)
+{
+	struct proc_status st;
+
+	ok(status_of("Name:\tx\nUid:\t1\t2\t3\t4\nNSpid:\t70\t8\t9\n", &st) == 0 && st.euid == 2 &&
+		   st.ns_pid == 9 && st.nr_pids == 3,
+	   "status: the effective user, and the innermost PID of three");
+	ok(status_of("Uid:\t1\t2\t3\t4\nNSpid:\t70\n", &st) == 0 && st.ns_pid == 70 &&
+		   st.nr_pids == 1,
+	   "status: one PID where there is one namespace");
+	ok(status_of("Name:\tNSpid:\t1\nUid:\t1\t2\t3\t4\nNSpid:\t70\n", &st) == 0 &&
+		   st.ns_pid == 70,
+	   "status: a name is not a line");
+	ok(status_of("Uid:\t1\t2\t3\t4\n", &st) == -EBADMSG, "status: without PIDs");
+	ok(status_of("NSpid:\t70\n", &st) == -EBADMSG, "status: without users");
+	ok(status_of("Uid:\t1\t2\t3\t4\nNSpid:\t70", &st) == -EBADMSG,
+	   "status: a line without its end");
+	ok(status_of("Uid:\t1\t99999999999\t3\t4\nNSpid:\t99999999999\n", &st) == -EBADMSG,
+	   "status: numbers that are none");
+	fake_write(f, "10/status", "Uid:\t5\t6\t7\t8\nNSpid:\t10\t1\n");
+	ok(procfs_status(&f->procfs, 10, &st) == 0 && st.euid == 6 && st.ns_pid == 1,
+	   "status: of a process");
+	ok(procfs_status(&f->procfs, 12, &st) == -ESRCH, "status: of none");
+}
+
+/* The kernel's own text. */
+static void test_status_of_ourselves(void)
+{
+	struct proc_status st = { 0 };
+	struct procfs p;
+
+	must(procfs_open("/proc", &p) == 0);
+	ok(procfs_status(&p, getpid(), &st) == 0 && st.euid == geteuid() && st.ns_pid == getpid(),
+	   "status: our own says who we are");
+	procfs_close(&p);
+}
+
 int main(void)
 {
 	struct fake f;
@@ -193,6 +256,9 @@ int main(void)
 	test_each_pid();
 	test_open_mapped(&f);
 	test_open_in_root(&f);
+	test_open_no_link(&f);
+	test_status(&f);
+	test_status_of_ourselves();
 	fake_done(&f);
 	return tap_done();
 }

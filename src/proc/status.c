@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Two lines of /proc/<pid>/status. The kernel escapes newlines in the name, so a line is a line. */
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "proc/procfs.h"
+
+/* The numbers behind "Label:", as many as fit; how many there are. */
+static size_t numbers_of(const char *at, const char *end, const char *label, uint64_t *to,
+			 size_t max)
+{
+	size_t len = strlen(label), nr = 0;
+
+	if ((size_t)(end - at) < len || memcmp(at, label, len) != 0)
+		return 0;
+	for (at += len; nr < max; nr++) {
+		uint64_t value = 0;
+		const char *digits;
+
+		while (at < end && (*at == '\t' || *at == ' '))
+			at++;
+		for (digits = at; at < end && *at >= '0' && *at <= '9' && at - digits < 11; at++)
+			value = value * 10 + (uint64_t)(*at - '0');
+		if (at == digits)
+			break;
+		to[nr] = value;
+	}
+	return nr;
+}
+
+static void parse_line(const char *at, const char *end, struct proc_status *st, bool *has_uid)
+{
+	uint64_t n[33]; /* MAX_PID_NS_LEVEL of the kernel is 32 */
+	size_t nr = numbers_of(at, end, "Uid:", n, 4);
+
+	if (nr == 4 && n[1] <= UINT32_MAX) {
+		st->euid = (uid_t)n[1];
+		*has_uid = true;
+	}
+	nr = numbers_of(at, end, "NSpid:", n, sizeof(n) / sizeof(n[0]));
+	if (nr && n[nr - 1] <= INT_MAX) {
+		st->ns_pid = (pid_t)n[nr - 1];
+		st->nr_pids = (uint32_t)nr;
+	}
+}
+
+int status_parse(const char *text, size_t len, struct proc_status *ret_status)
+{
+	const char *at = text, *end = text + len, *newline;
+	struct proc_status st = { 0 };
+	bool has_uid = false;
+
+	while ((newline = memchr(at, '\n', (size_t)(end - at)))) {
+		parse_line(at, newline, &st, &has_uid);
+		at = newline + 1;
+	}
+	if (!has_uid || st.ns_pid <= 0)
+		return -EBADMSG;
+	*ret_status = st;
+	return 0;
+}
