@@ -84,4 +84,36 @@ int symbolizer_new_raw(const char *why, const char *cure, struct symbolizer **re
 int symbolizer_new_kernel(const char *kallsyms_path, struct symbolizer **ret_symbolizer,
 			  const char **ret_source);
 
+/* A sampled address of code made at run time. */
+struct jit_address {
+	uint64_t addr;
+	uint64_t time_ns; /* CLOCK_MONOTONIC: of the first sample there */
+};
+
+/* What the JIT of one process wrote about its code. */
+struct jit_sources {
+	int map_fd, dump_fd;           /* borrowed during the call; -1: none */
+	struct jit_address *addresses; /* all that will be asked for; sorted by the call */
+	uint32_t nr_addresses;
+};
+
+struct jit_counts {
+	uint64_t nr_maps;      /* perf maps read */
+	uint64_t nr_map_lines; /* in them, of which … */
+	uint64_t nr_map_bad_lines;
+	uint64_t nr_maps_cut; /* larger than the limit */
+	uint64_t nr_dumps;    /* jitdumps read */
+	uint64_t nr_dumps_bad;
+	uint64_t nr_dump_records; /* of which … */
+	uint64_t nr_dump_bad_records;
+	uint64_t nr_dump_bad_lines; /* addresses whose line information made no sense */
+	uint64_t nr_dumps_cut;      /* larger than the limit */
+};
+
+/* Names from a perf map and a jitdump. Of several pieces of code that were at an address in turn, a
+ * map's last one counts, and a jitdump's last one before the address's time. Everything is read
+ * here; counts are added to. What cannot be understood costs its own names. -ENOMEM, -E2BIG. */
+int symbolizer_new_jit(const struct jit_sources *src, struct jit_counts *counts,
+		       struct symbolizer **ret_symbolizer);
+
 #endif

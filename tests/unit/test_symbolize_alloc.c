@@ -7,6 +7,7 @@
 
 #include "elf_maker.h"
 #include "failing_alloc.h"
+#include "jit_maker.h"
 #include "symbolize/symbolizer.h"
 
 #define MANY 20000
@@ -72,6 +73,38 @@ static int use_elf(void *ctx)
 	return r;
 }
 
+struct jit_files {
+	int map_fd, dump_fd;
+};
+
+static int use_jit(void *ctx)
+{
+	const struct jit_files *f = ctx;
+	struct jit_address addrs[NR_SYMBOLS + 1] = { { 0x7000, 30 } };
+	struct jit_sources src = { .map_fd = f->map_fd,
+				   .dump_fd = f->dump_fd,
+				   .addresses = addrs,
+				   .nr_addresses = NR_SYMBOLS + 1 };
+	struct jit_counts counts = { 0 };
+	struct symbolizer *s;
+	int r;
+
+	for (uint32_t i = 0; i < NR_SYMBOLS; i++)
+		addrs[i + 1].addr = 0x100000 + 16 * i;
+	r = symbolizer_new_jit(&src, &counts, &s);
+	if (r < 0)
+		return r;
+	r = expect(s, 0x7000, "moved");
+	for (unsigned int i = 0; r == 0 && i < NR_SYMBOLS; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "f%u", i);
+		r = expect(s, 0x100000 + 16 * i, name);
+	}
+	symbolizer_free(s);
+	return r;
+}
+
 /* Refuses the first allocation, then the second …, until the work is done without a refusal. */
 static bool survives(int (*use)(void *ctx), void *ctx, unsigned long *ret_nr)
 {
@@ -88,6 +121,42 @@ static bool survives(int (*use)(void *ctx), void *ctx, unsigned long *ret_nr)
 		if (r != -ENOMEM && r != 0) /* 0: it could do without */
 			return false;
 	}
+}
+
+static int make_map(int nr)
+{
+	int fd = memfd_create("map", MFD_CLOEXEC);
+
+	must(fd >= 0);
+	for (int i = 0; i < nr; i++)
+		dprintf(fd, "%x 10 py::f%d:/a.py\n", 0x100000 + 16 * (i % MANY), i % MANY);
+	return fd;
+}
+
+static void test_jit(void)
+{
+	static const struct dump_line line = { 0x1000, 3, "/m.x" };
+	static struct dump_maker d;
+	struct jit_files f;
+	unsigned long few = 0, many;
+	bool pass;
+
+	dump_init(&d, 0);
+	dump_lines(&d, 0x1000, &line, 1);
+	dump_load(&d, 10, 0x1000, 0x20, 7, "moved");
+	dump_move(&d, 20, 0x1000, 0x7000, 0x20, 7);
+	f = (struct jit_files){ make_map(NR_SYMBOLS), jit_file(d.bytes, d.len) };
+	pass = survives(use_jit, &f, &few);
+	ok(pass, "jit: any of %lu allocations may fail", few);
+	close(f.map_fd);
+	f.map_fd = make_map(2 * MANY);
+	nr_allocations = 0;
+	must(use_jit(&f) == 0);
+	many = nr_allocations;
+	ok(many == few, "jit: %d lines of a map cost %lu allocations, %d cost %lu", 2 * MANY, many,
+	   NR_SYMBOLS, few);
+	close(f.map_fd);
+	close(f.dump_fd);
 }
 
 static void write_kallsyms(int nr)
@@ -155,6 +224,7 @@ int main(void)
 	close(fd);
 	test_kernel();
 	test_elf(syms);
+	test_jit();
 	unlink(path);
 	free(syms);
 	return tap_done();

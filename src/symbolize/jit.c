@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of code made at run time: all addresses are known beforehand and named at once. */
+#include <errno.h>
+#include <string.h>
+
+#include "symbolize/jit_internal.h"
+#include "symbolize/symbolize_internal.h"
+
+struct jit_symbolizer {
+	struct symbolizer base; /* first: the two share their address */
+	struct answer answer;
+	uint64_t *addrs;         /* owned; sorted, each once */
+	uint64_t *times_ns;      /* owned; by index of addrs */
+	struct jit_found *found; /* owned; by index of addrs */
+	uint32_t nr;
+};
+
+/* ---- reading ---- */
+
+int jit_reader_init(struct jit_reader *r, int fd)
+{
+	*r = (struct jit_reader){ .fd = fd,
+				  .bytes = malloc(JIT_READ_BYTES),
+				  .read_bytes = JIT_READ_BYTES };
+	return r->bytes ? 0 : -ENOMEM;
+}
+
+void jit_reader_done(struct jit_reader *r)
+{
+	free(r->bytes);
+}
+
+static void fill(struct jit_reader *r, uint64_t offset, size_t size)
+{
+	r->start = offset;
+	r->len = 0;
+	while (r->len < size) {
+		ssize_t n =
+			pread(r->fd, r->bytes + r->len, size - r->len, (off_t)(offset + r->len));
+
+		if (n > 0)
+			r->len += (size_t)n;
+		else if (n == 0 || errno != EINTR)
+			return; /* what cannot be read is not there */
+	}
+}
+
+const uint8_t *jit_reader_get(struct jit_reader *r, uint64_t offset, size_t want, size_t *ret_got)
+{
+	size_t left;
+
+	if (offset > INT64_MAX - JIT_READ_BYTES) {
+		*ret_got = 0;
+		return r->bytes;
+	}
+	if (offset < r->start || offset - r->start > r->len || r->start + r->len - offset < want)
+		fill(r, offset, want > r->read_bytes ? want : r->read_bytes);
+	left = (size_t)(r->start + r->len - offset);
+	*ret_got = left < want ? left : want;
+	return r->bytes + (offset - r->start);
+}
+
+/* ---- names ---- */
+
+int jit_found_set(const struct jit_task *t, uint32_t i, const char *text, size_t len,
+		  bool *ret_is_v8)
+{
+	struct jit_found *f = &t->found[i];
+	uint32_t name, filename = 0;
+	struct jit_name n;
+	int r;
+
+	if (len > JIT_MAX_NAME_BYTES)
+		len = JIT_MAX_NAME_BYTES;
+	len = strnlen(text, len);
+	jit_name_decode(text, len, &n);
+	r = strtab_intern_n(t->strings, n.name, n.name_len, &name);
+	if (r == 0 && n.file_len)
+		r = strtab_intern_n(t->strings, n.file, n.file_len, &filename);
+	if (r == 0)
+		r = strtab_intern_n(t->strings, text, len, &f->system_name);
+	if (r < 0)
+		return r;
+	f->name = name;
+	f->filename = filename;
+	f->line = f->start_line = n.line;
+	*ret_is_v8 = n.is_v8;
+	return 0;
+}
+
+static int compare_addresses(const void *pa, const void *pb)
+{
+	const struct jit_address *a = pa, *b = pb;
+
+	if (a->addr != b->addr)
+		return a->addr < b->addr ? -1 : 1;
+	return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
+}
+
+/* An address that was seen in two mappings counts from its first sample. */
+static int take_addresses(struct jit_symbolizer *j, struct jit_address *all, uint32_t nr)
+{
+	j->addrs = calloc((size_t)nr + 1, sizeof(*j->addrs));
+	j->times_ns = calloc((size_t)nr + 1, sizeof(*j->times_ns));
+	j->found = calloc((size_t)nr + 1, sizeof(*j->found));
+	if (!j->addrs || !j->times_ns || !j->found)
+		return -ENOMEM;
+	if (nr)
+		qsort(all, nr, sizeof(*all), compare_addresses);
+	for (uint32_t i = 0; i < nr; i++) {
+		if (j->nr && j->addrs[j->nr - 1] == all[i].addr)
+			continue;
+		j->addrs[j->nr] = all[i].addr;
+		j->times_ns[j->nr++] = all[i].time_ns;
+	}
+	return 0;
+}
+
+static uint32_t index_of(const struct jit_symbolizer *j, uint64_t addr)
+{
+	uint32_t low = 0, high = j->nr;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (j->addrs[mid] < addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < j->nr && j->addrs[low] == addr ? low : UINT32_MAX;
+}
+
+static int jit_resolve(struct symbolizer *s, uint64_t addr, struct symbol_result *ret_result)
+{
+	struct jit_symbolizer *j = (struct jit_symbolizer *)s;
+	const struct strtab *strings = &j->answer.strings;
+	uint32_t i = index_of(j, addr);
+	const struct jit_found *f = i == UINT32_MAX ? NULL : &j->found[i];
+
+	if (!f || !f->name)
+		return answer_raw(&j->answer, NULL, addr, ret_result);
+	j->answer.frame = (struct symbol_frame){
+		.name = strtab_get(strings, f->name),
+		.system_name = strtab_get(strings, f->system_name),
+		.filename = f->filename ? strtab_get(strings, f->filename) : NULL,
+		.line = f->line,
+		.start_line = f->start_line,
+	};
+	*ret_result = (struct symbol_result){ .frames = &j->answer.frame,
+					      .nr_frames = 1,
+					      .is_named = true };
+	return 0;
+}
+
+static void jit_free(struct symbolizer *s)
+{
+	struct jit_symbolizer *j = (struct jit_symbolizer *)s;
+
+	free(j->addrs);
+	free(j->times_ns);
+	free(j->found);
+	answer_done(&j->answer);
+	free(j);
+}
+
+static const struct symbolizer_ops jit_ops = { .resolve = jit_resolve, .free = jit_free };
+
+/* The jitdump first: it tells when, and on which line. */
+static int read_all(struct jit_symbolizer *j, const struct jit_sources *src,
+		    struct jit_counts *counts)
+{
+	struct jit_task t = { .addrs = j->addrs,
+			      .times_ns = j->times_ns,
+			      .nr = j->nr,
+			      .found = j->found,
+			      .strings = &j->answer.strings,
+			      .counts = counts };
+	int r = 0;
+
+	if (src->dump_fd >= 0)
+		r = jitdump_read(src->dump_fd, &t);
+	if (r == -EBADMSG)
+		r = 0; /* counted; there may be a map */
+	if (r == 0 && src->map_fd >= 0)
+		r = perf_map_read(src->map_fd, &t);
+	return r;
+}
+
+int symbolizer_new_jit(const struct jit_sources *src, struct jit_counts *counts,
+		       struct symbolizer **ret_symbolizer)
+{
+	_cleanup_(symbolizer_freep) struct symbolizer *s = NULL;
+	struct jit_symbolizer *j = calloc(1, sizeof(*j));
+	int r;
+
+	if (!j)
+		return -ENOMEM;
+	s = &j->base;
+	s->ops = &jit_ops; /* from here symbolizer_free() is safe */
+	r = answer_init(&j->answer);
+	if (r == 0)
+		r = take_addresses(j, src->addresses, src->nr_addresses);
+	if (r == 0)
+		r = read_all(j, src, counts);
+	if (r < 0)
+		return r;
+	*ret_symbolizer = TAKE(s);
+	return 0;
+}
