@@ -231,6 +231,9 @@ struct pa_summary {
 
 	uint64_t walks_finished; /* that the kernel began and user space ended */
 	uint64_t nr_tables;      /* files whose unwind tables were compiled */
+
+	const struct pa_count *jit; /* what was read about code made at run time, also zeroes */
+	size_t nr_jit;
 };
 
 /* Borrowed until pa_session_free(). NULL before the end. */

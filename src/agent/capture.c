@@ -12,6 +12,7 @@
 /* A dead process's mappings are kept this long for samples that are still on their way. */
 #define FORGET_AFTER_NS (2 * NS_PER_S)
 #define FORGET_EVERY_NS NS_PER_S
+#define JIT_FDS_SHARE 8          /* of the files kept open one in so many may be a perf map */
 #define RESCAN_EVERY_NS NS_PER_S /* of all processes, after a loss */
 
 struct capture *capture_free(struct capture *c)
@@ -21,6 +22,7 @@ struct capture *capture_free(struct capture *c)
 	profile_free(c->profile);
 	unwinder_free(c->unwinder);
 	tracker_free(c->tracker);
+	jit_files_free(c->jit);
 	filestore_free(c->files);
 	procfs_close(&c->procfs);
 	buf_done(&c->queue);
@@ -96,7 +98,10 @@ int capture_new(const struct capture_config *cfg, const struct log *log,
 	c->procfs.fd = -1;
 	r = procfs_open(cfg->proc_root, &c->procfs);
 	if (r == 0)
-		r = filestore_new(&c->procfs, cfg->max_fds, &c->files);
+		r = filestore_new(&c->procfs, cfg->max_fds - cfg->max_fds / JIT_FDS_SHARE,
+				  &c->files);
+	if (r == 0)
+		r = jit_files_new(&c->procfs, c->files, cfg->max_fds / JIT_FDS_SHARE, &c->jit);
 	if (r == 0)
 		r = tracker_new(&c->procfs, c->files, &c->tracker);
 	if (r == 0)

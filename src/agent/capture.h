@@ -10,6 +10,7 @@
 #include <perfagent/perfagent.h>
 #include <stdatomic.h>
 
+#include "agent/jit_files.h"
 #include "agent/unwinder.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -64,6 +65,7 @@ struct capture {
 	struct procfs procfs;
 	struct filestore *files;   /* owned */
 	struct tracker *tracker;   /* owned */
+	struct jit_files *jit;     /* owned */
 	struct profile *profile;   /* owned */
 	struct unwinder *unwinder; /* owned; NULL: by frame pointer alone */
 	struct buf queue;          /* samples that wait for the events that came before them */
@@ -79,6 +81,7 @@ struct capture {
 	uint32_t nr_seen_processes, cap_seen_processes;
 
 	struct naming_note *notes; /* owned; after capture_name(): by mapping number */
+	struct jit_counts jit_counts;
 	const char *kernel_source; /* static; NULL: no kernel address was seen */
 };
 

@@ -108,6 +108,19 @@ static int add_location(struct resolve *rs, uint32_t mapping, uint64_t address)
 	return profile_location(rs->c->profile, mapping, address, &rs->locations[rs->nr++]);
 }
 
+/* A location that is new in code without a file: its names must be looked for while there is time. */
+static int add_user_location(struct resolve *rs, const struct mapping *m, uint32_t mapping,
+			     uint64_t addr)
+{
+	const struct profile *p = rs->c->profile;
+	uint32_t nr = p->nr_locations;
+	int r = add_location(rs, mapping, p->mappings[mapping].start + (addr - m->start));
+
+	if (r == 0 && p->nr_locations > nr && p->mappings[mapping].kind == PROFILE_MAPPING_JIT)
+		jit_files_note(rs->c->jit, rs->process, rs->pid, addr, rs->time_ns);
+	return r;
+}
+
 static int add_kernel_frame(struct resolve *rs, uint64_t pc, bool is_exact)
 {
 	struct profile *p = rs->c->profile;
@@ -161,7 +174,7 @@ static int add_user_frame(struct resolve *rs, uint64_t pc, bool is_leaf)
 	}
 	r = model_mapping(rs, m, &id);
 	if (r == 0)
-		r = add_location(rs, id, rs->c->profile->mappings[id].start + (addr - m->start));
+		r = add_user_location(rs, m, id, addr);
 	return r < 0 ? r : 1;
 }
 

@@ -42,6 +42,7 @@ struct summary {
 	struct pa_cut_stat cuts[MAX_CUTS];
 	struct pa_function_stat functions[MAX_FUNCTIONS];
 	struct pa_unnamed_stat unnamed[MAX_UNNAMED];
+	struct pa_count jit[SUMMARY_NR_JIT];
 	struct pa_output_stat outputs[SESSION_MAX_OUTPUTS];
 };
 
@@ -266,6 +267,9 @@ static void add_names(const struct capture *c, struct summary *to)
 	for (uint32_t i = 0; i < p->nr_locations; i++)
 		to->pub.nr_locations_named += p->locations[i].is_named;
 	to->pub.kernel_symbols = c->kernel_source;
+	summary_count_jit(c, to->jit);
+	to->pub.jit = to->jit;
+	to->pub.nr_jit = SUMMARY_NR_JIT;
 	if (c->unwinder) {
 		struct unwinder_stats u = unwinder_stats(c->unwinder);
 

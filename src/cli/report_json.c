@@ -199,6 +199,7 @@ static int fill_object(json_t *object, const struct pa_summary *s, const char *e
 	    SET_ARRAY(object, s, cuts, cut_fields) < 0 ||
 	    SET_ARRAY(object, s, functions, function_fields) < 0 ||
 	    SET_ARRAY(object, s, unnamed, unnamed_fields) < 0 ||
+	    SET_ARRAY(object, s, jit, count_fields) < 0 ||
 	    SET_ARRAY(object, s, outputs, output_fields) < 0)
 		return -ENOMEM;
 	return 0;

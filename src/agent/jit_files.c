@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/jit_files.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/idtable.h"
+#include "proc/procfs.h"
+
+#define MAX_PROCESSES (1u << 20)
+#define MAX_ADDRESSES (1u << 24) /* of one process */
+#define NO_FILE UINT32_MAX
+/* A file may appear after the code: asked again, each time after twice as long. */
+#define LOOK_AGAIN_FIRST_NS (100 * NS_PER_MS)
+#define LOOK_AGAIN_LAST_NS (10 * NS_PER_S)
+/* The clock of files is coarse, and a process's start is known to a hundredth of a second. */
+#define STALE_SLACK_NS (2 * NS_PER_S)
+
+struct jit_process {
+	uint64_t id;
+	pid_t pid, ppid;
+	char comm[PROC_COMM_SIZE];
+	enum jit_map map;
+	int map_fd;         /* owned; -1: none */
+	uint32_t dump_file; /* in the filestore; NO_FILE: none */
+	uint64_t look_again_ns, wait_ns;
+	struct jit_address *addresses; /* owned */
+	uint32_t nr_addresses, cap_addresses;
+};
+
+struct jit_files {
+	const struct procfs *procfs;   /* borrowed */
+	const struct filestore *files; /* borrowed */
+	unsigned int max_fds, nr_fds;
+	struct jit_process *processes; /* owned */
+	uint32_t nr_processes, cap_processes;
+	struct idtable by_id;
+	uint64_t counts[NR_JIT_MAPS];
+};
+
+int jit_files_new(const struct procfs *procfs, const struct filestore *files, unsigned int max_fds,
+		  struct jit_files **ret_files)
+{
+	struct jit_files *j = calloc(1, sizeof(*j));
+
+	if (!j)
+		return -ENOMEM;
+	j->procfs = procfs;
+	j->files = files;
+	j->max_fds = max_fds;
+	*ret_files = j;
+	return 0;
+}
+
+struct jit_files *jit_files_free(struct jit_files *j)
+{
+	if (!j)
+		return NULL;
+	for (uint32_t i = 0; i < j->nr_processes; i++) {
+		if (j->processes[i].map_fd >= 0)
+			close(j->processes[i].map_fd);
+		free(j->processes[i].addresses);
+	}
+	free(j->processes);
+	idtable_done(&j->by_id);
+	free(j);
+	return NULL;
+}
+
+/* ---- the map ---- */
+
+/* Who the map must belong to, under which PID, and in whose root it is. */
+struct owner {
+	pid_t root_pid;
+	pid_t ns_pid;
+	uid_t uid;
+	uint64_t start_ticks; /* 0: not known */
+};
+
+/* A process that is gone is taken to have been what its parent is: of the same user, in the same
+ * root. Its PID is known only where ours is the only namespace it has one in. */
+static int owner_by_parent(const struct jit_files *j, const struct jit_process *p,
+			   struct owner *ret_owner)
+{
+	struct proc_status st;
+	int r = p->ppid > 0 ? procfs_status(j->procfs, p->ppid, &st) : -ESRCH;
+
+	if (r < 0 || st.nr_pids != 1)
+		return -ESRCH;
+	*ret_owner = (struct owner){ .root_pid = p->ppid, .ns_pid = p->pid, .uid = st.euid };
+	return 0;
+}
+
+static int find_owner(const struct jit_files *j, const struct jit_process *p,
+		      struct owner *ret_owner)
+{
+	struct proc_status st;
+	struct proc_stat stat = { 0 };
+	int r = procfs_status(j->procfs, p->pid, &st);
+
+	if (r == -ESRCH)
+		return owner_by_parent(j, p, ret_owner);
+	if (r < 0)
+		return r;
+	(void)procfs_stat(j->procfs, p->pid, &stat); /* without it age is not checked */
+	*ret_owner = (struct owner){ .root_pid = p->pid,
+				     .ns_pid = st.ns_pid,
+				     .uid = st.euid,
+				     .start_ticks = stat.start_ticks };
+	return 0;
+}
+
+/* Whether the file was last written before the process began. */
+static bool is_stale(const struct stat *st, const struct owner *o)
+{
+	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK), written, start;
+	uint64_t boot_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
+
+	if (!o->start_ticks || o->start_ticks / hz > UINT32_MAX || st->st_mtim.tv_sec < 0)
+		return false;
+	written = (uint64_t)st->st_mtim.tv_sec * NS_PER_S + (uint64_t)st->st_mtim.tv_nsec;
+	start = boot_ns + o->start_ticks * (NS_PER_S / hz);
+	return written + STALE_SLACK_NS < start;
+}
+
+static enum jit_map judge_error(int r)
+{
+	switch (r) {
+	case -ENOENT:
+	case -ENOTDIR:
+		return JIT_MAP_NONE;
+	case -ESRCH:
+		return JIT_MAP_GONE;
+	case -ELOOP:
+	case -ENODEV:
+		return JIT_MAP_LINK;
+	default:
+		return JIT_MAP_UNREADABLE;
+	}
+}
+
+static enum jit_map open_map(const struct jit_files *j, const struct jit_process *p, int *ret_fd)
+{
+	_cleanup_(closep) int fd = -1;
+	struct owner o;
+	struct stat st;
+	char path[64];
+	int r = find_owner(j, p, &o);
+
+	if (r < 0)
+		return judge_error(r);
+	(void)snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)o.ns_pid);
+	fd = procfs_open_no_link(j->procfs, o.root_pid, path);
+	if (fd < 0)
+		return judge_error(fd);
+	if (fstat(fd, &st) < 0)
+		return JIT_MAP_UNREADABLE;
+	if (st.st_uid != o.uid)
+		return JIT_MAP_FOREIGN;
+	if (is_stale(&st, &o))
+		return JIT_MAP_STALE;
+	*ret_fd = TAKE_FD(fd);
+	return JIT_MAP_OPEN;
+}
+
+static void look_for_map(struct jit_files *j, struct jit_process *p, bool is_last)
+{
+	enum jit_map map;
+	int fd = -1;
+
+	if (!is_last && (p->map == JIT_MAP_OPEN || j->nr_fds >= j->max_fds)) {
+		if (p->map != JIT_MAP_OPEN)
+			p->map = JIT_MAP_TOO_MANY;
+		return;
+	}
+	map = open_map(j, p, &fd);
+	if (map != JIT_MAP_OPEN && p->map == JIT_MAP_OPEN)
+		return; /* the one that is held is as good as ever */
+	/* Gone now says nothing of the time when it was there. */
+	if (map != JIT_MAP_GONE || p->map == JIT_MAP_NONE)
+		p->map = map;
+	if (map != JIT_MAP_OPEN)
+		return;
+	if (p->map_fd >= 0)
+		close(p->map_fd); /* it may have been replaced by a newer one */
+	else
+		j->nr_fds++;
+	p->map_fd = fd;
+}
+
+/* ---- the jitdump ---- */
+
+/* ".../jit-<number>.dump" */
+static bool is_dump_path(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t digits;
+
+	if (strncmp(name, "jit-", 4) != 0)
+		return false;
+	digits = strspn(name + 4, "0123456789");
+	return digits && strcmp(name + 4 + digits, ".dump") == 0;
+}
+
+/* A process maps its dump executable so that it be found here. */
+static void look_for_dump(struct jit_files *j, struct jit_process *jp, const struct process *p,
+			  uint64_t time_ns)
+{
+	const struct mapping *m = process_mapping_from(p, 0, time_ns);
+
+	for (; m && jp->dump_file == NO_FILE; m = process_mapping_from(p, m->end, time_ns))
+		if (m->kind == MAPPING_FILE && is_dump_path(filestore_get(j->files, m->file)->path))
+			jp->dump_file = m->file;
+}
+
+/* ---- processes ---- */
+
+static bool process_eq(const void *owner, uint32_t id, const void *key)
+{
+	return ((const struct jit_files *)owner)->processes[id].id == *(const uint64_t *)key;
+}
+
+static struct jit_process *find(const struct jit_files *j, uint64_t id)
+{
+	uint32_t at;
+
+	if (!idtable_find(&j->by_id, hash_mix(0, id), process_eq, j, &id, &at))
+		return NULL;
+	return &j->processes[at];
+}
+
+static struct jit_process *add(struct jit_files *j, uint64_t id, pid_t pid, pid_t ppid)
+{
+	struct jit_process *p;
+
+	if (ARRAY_RESERVE(j->processes, j->cap_processes, j->nr_processes + 1, MAX_PROCESSES) < 0 ||
+	    idtable_reserve(&j->by_id) < 0)
+		return NULL;
+	p = &j->processes[j->nr_processes];
+	*p = (struct jit_process){ .id = id,
+				   .pid = pid,
+				   .ppid = ppid,
+				   .map_fd = -1,
+				   .dump_file = NO_FILE,
+				   .wait_ns = LOOK_AGAIN_FIRST_NS };
+	(void)procfs_comm(j->procfs, pid, p->comm); /* gone: "" */
+	idtable_insert(&j->by_id, hash_mix(0, id), j->nr_processes++);
+	return p;
+}
+
+void jit_files_note(struct jit_files *j, const struct process *p, pid_t pid, uint64_t addr,
+		    uint64_t time_ns)
+{
+	struct jit_process *jp = find(j, process_id(p));
+
+	if (!jp)
+		jp = add(j, process_id(p), pid, process_parent(p));
+	if (!jp)
+		return;
+	if (time_ns >= jp->look_again_ns) {
+		jp->look_again_ns = time_ns + jp->wait_ns;
+		if (jp->wait_ns < LOOK_AGAIN_LAST_NS)
+			jp->wait_ns *= 2;
+		look_for_map(j, jp, false);
+		look_for_dump(j, jp, p, time_ns);
+	}
+	if (ARRAY_RESERVE(jp->addresses, jp->cap_addresses, jp->nr_addresses + 1, MAX_ADDRESSES) <
+	    0)
+		return;
+	jp->addresses[jp->nr_addresses++] = (struct jit_address){ addr, time_ns };
+}
+
+enum jit_map jit_files_get(struct jit_files *j, uint64_t owner, struct jit_sources *ret_sources,
+			   const char **ret_comm)
+{
+	struct jit_process *p = find(j, owner);
+
+	*ret_sources = (struct jit_sources){ .map_fd = -1, .dump_fd = -1 };
+	*ret_comm = "";
+	if (!p)
+		return JIT_MAP_NONE;
+	look_for_map(j, p, true);
+	j->counts[p->map]++;
+	ret_sources->map_fd = p->map_fd;
+	if (p->dump_file != NO_FILE)
+		ret_sources->dump_fd = filestore_get(j->files, p->dump_file)->fd;
+	ret_sources->addresses = p->addresses;
+	ret_sources->nr_addresses = p->nr_addresses;
+	*ret_comm = p->comm;
+	return p->map;
+}
+
+const uint64_t *jit_files_counts(const struct jit_files *j)
+{
+	return j->counts;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What processes tell about the code they make at run time: /tmp/perf-<pid>.map, as the process
+ * itself sees that path and its own PID, and jit-<pid>.dump, which it has mapped. Found and opened
+ * while the process lives, on first sight of a sample in such code and again as time passes, and
+ * kept (up to a limit) for naming at the end; with them the addresses that were sampled. A map is
+ * believed only if it belongs to the process's user and is no link: anybody may write to /tmp.
+ */
+#ifndef AGENT_JIT_FILES_H
+#define AGENT_JIT_FILES_H
+
+#include "base/cleanup.h"
+#include "proc/tracker.h"
+#include "symbolize/symbolizer.h"
+
+struct procfs;
+struct jit_files;
+
+enum jit_map {
+	JIT_MAP_NONE, /* there is no such file */
+	JIT_MAP_OPEN,
+	JIT_MAP_FOREIGN, /* it belongs to another user */
+	JIT_MAP_LINK,    /* it is a symbolic link, or no regular file */
+	JIT_MAP_STALE,   /* last written before the process began: an earlier one's */
+	JIT_MAP_GONE,    /* the process had ended before it could be looked at */
+	JIT_MAP_UNREADABLE,
+	JIT_MAP_TOO_MANY, /* more than may be kept open */
+	NR_JIT_MAPS,
+};
+
+/* Both are borrowed until jit_files_free(). At most max_fds maps are kept open. */
+int jit_files_new(const struct procfs *procfs, const struct filestore *files, unsigned int max_fds,
+		  struct jit_files **ret_files);
+struct jit_files *jit_files_free(struct jit_files *j);
+DEFINE_CLEANUP(struct jit_files *, jit_files_free)
+
+/* An address in code without a file that was not sampled before. What cannot be remembered costs a
+ * name. */
+void jit_files_note(struct jit_files *j, const struct process *p, pid_t pid, uint64_t addr,
+		    uint64_t time_ns);
+
+/* What is known in the end about process `owner` (see process_id); descriptors and addresses are
+ * borrowed. *ret_comm: its name at first sight. */
+enum jit_map jit_files_get(struct jit_files *j, uint64_t owner, struct jit_sources *ret_sources,
+			   const char **ret_comm);
+
+/* Processes by what became of their map; after jit_files_get() of all of them. */
+const uint64_t *jit_files_counts(const struct jit_files *j);
+
+#endif

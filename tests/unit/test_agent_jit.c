@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which perf map is believed, for which process, and what is kept of it. */
+#include "agent/jit_files.h"
+
+#include <sys/time.h>
+
+#include "base/clock.h"
+#include "fake_proc.h"
+#include "proc/tracker.h"
+
+#define PID 4242
+#define CODE 0x7f0000001000ull
+
+struct world {
+	struct fake f;
+	struct filestore *files;
+	struct tracker *tracker;
+	struct jit_files *jit;
+};
+
+static void write_status(struct world *w, uid_t euid, const char *pids)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), "Name:\tnode\nUid:\t%u\t%u\t%u\t%u\nNSpid:\t%s\n", euid, euid,
+		 euid, euid, pids);
+	fake_write(&w->f, "4242/status", text);
+}
+
+/* A process with code and no file behind it. */
+static void world_init(struct world *w, unsigned int max_fds)
+{
+	fake_init(&w->f);
+	fake_write(&w->f, "4242/maps", "7f0000001000-7f0000003000 r-xp 00000000 00:00 0 \n");
+	fake_write(&w->f, "4242/stat", "4242 (node) R 1 1 1");
+	fake_write(&w->f, "4242/comm", "node\n");
+	fake_write(&w->f, "4242/root/tmp/other", "");
+	write_status(w, geteuid(), "4242\t7");
+	must(filestore_new(&w->f.procfs, 8, &w->files) == 0);
+	must(tracker_new(&w->f.procfs, w->files, &w->tracker) == 0);
+	must(jit_files_new(&w->f.procfs, w->files, max_fds, &w->jit) == 0);
+	must(tracker_scan(w->tracker, 10, PID) == 0);
+}
+
+static void world_done(struct world *w)
+{
+	jit_files_free(w->jit);
+	tracker_free(w->tracker);
+	filestore_free(w->files);
+	fake_done(&w->f);
+}
+
+static const struct process *process(const struct world *w)
+{
+	return tracker_find(w->tracker, PID, 20);
+}
+
+static void note(struct world *w, uint64_t addr, uint64_t time_ns)
+{
+	jit_files_note(w->jit, process(w), PID, addr, time_ns);
+}
+
+static void map(struct world *w, const char *text)
+{
+	fake_write(&w->f, "4242/root/tmp/perf-7.map", text);
+}
+
+static enum jit_map get(struct world *w, struct jit_sources *src)
+{
+	const char *comm;
+
+	return jit_files_get(w->jit, process_id(process(w)), src, &comm);
+}
+
+static char first_byte_of(int fd)
+{
+	char c = 0;
+
+	return pread(fd, &c, 1, 0) == 1 ? c : 0;
+}
+
+static void remove_process(struct world *w)
+{
+	static const char *const files[] = { "4242/maps", "4242/stat", "4242/comm", "4242/status" };
+	char from[PATH_MAX], to[PATH_MAX];
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
+		fake_unlink(&w->f, files[i]);
+	must(rename(fake_path(&w->f, "4242", from), fake_path(&w->f, "gone", to)) == 0);
+}
+
+static void test_found(void)
+{
+	struct jit_sources src;
+	struct world w;
+
+	world_init(&w, 4);
+	fake_write(&w.f, "4242/root/tmp/perf-4242.map", "O");
+	map(&w, "A");
+	note(&w, CODE + 5, 30);
+	note(&w, CODE, 40);
+	ok(get(&w, &src) == JIT_MAP_OPEN && first_byte_of(src.map_fd) == 'A' && src.dump_fd == -1,
+	   "the map is in the process's root, under the PID that it has there");
+	ok(src.nr_addresses == 2 && src.addresses[0].addr == CODE + 5 &&
+		   src.addresses[0].time_ns == 30 && src.addresses[1].addr == CODE,
+	   "with the addresses that were sampled, and when");
+	ok(jit_files_counts(w.jit)[JIT_MAP_OPEN] == 1, "it is counted");
+	world_done(&w);
+}
+
+static void test_kept(void)
+{
+	struct jit_sources src;
+	struct world w;
+
+	world_init(&w, 4);
+	map(&w, "A");
+	note(&w, CODE, 30);
+	remove_process(&w);
+	ok(get(&w, &src) == JIT_MAP_OPEN && first_byte_of(src.map_fd) == 'A',
+	   "it is kept after the process has ended");
+	world_done(&w);
+	world_init(&w, 4);
+	map(&w, "A");
+	note(&w, CODE, 30);
+	fake_unlink(&w.f, "4242/root/tmp/perf-7.map");
+	ok(get(&w, &src) == JIT_MAP_OPEN && first_byte_of(src.map_fd) == 'A',
+	   "and after its own end");
+	map(&w, "B");
+	ok(get(&w, &src) == JIT_MAP_OPEN && first_byte_of(src.map_fd) == 'B',
+	   "one that was written anew is taken instead");
+	world_done(&w);
+}
+
+static void test_late(void)
+{
+	struct jit_sources src;
+	struct world w;
+
+	world_init(&w, 4);
+	note(&w, CODE, 30);
+	map(&w, "A");
+	note(&w, CODE + 1, 40);
+	note(&w, CODE + 2, 30 + NS_PER_S);
+	remove_process(&w);
+	ok(get(&w, &src) == JIT_MAP_OPEN, "a map that appears later is found by asking again");
+	world_done(&w);
+	world_init(&w, 4);
+	note(&w, CODE, 30);
+	map(&w, "A");
+	ok(get(&w, &src) == JIT_MAP_OPEN, "also at the very end");
+	world_done(&w);
+}
+
+static enum jit_map outcome(struct world *w)
+{
+	struct jit_sources src;
+	enum jit_map m;
+
+	note(w, CODE, 30);
+	m = get(w, &src);
+	must((src.map_fd >= 0) == (m == JIT_MAP_OPEN));
+	must(jit_files_counts(w->jit)[m] == 1);
+	world_done(w);
+	return m;
+}
+
+static void test_refused(void)
+{
+	struct timeval old[2] = { { 1000000000, 0 }, { 1000000000, 0 } };
+	char path[PATH_MAX];
+	struct world w;
+
+	world_init(&w, 4);
+	ok(outcome(&w) == JIT_MAP_NONE, "no map is no map");
+	world_init(&w, 4);
+	map(&w, "A");
+	write_status(&w, geteuid() + 1, "4242\t7");
+	ok(outcome(&w) == JIT_MAP_FOREIGN, "another user's map is ignored");
+	world_init(&w, 4);
+	fake_link(&w.f, "4242/root/tmp/perf-7.map", "other");
+	ok(outcome(&w) == JIT_MAP_LINK, "a link is refused, even to a file of that user");
+	world_init(&w, 4);
+	must(mkdir(fake_path(&w.f, "4242/root/tmp/perf-7.map", path), 0700) == 0);
+	ok(outcome(&w) == JIT_MAP_LINK, "so is what is no regular file");
+	world_init(&w, 4);
+	map(&w, "A");
+	fake_write(&w.f, "4242/stat",
+		   "4242 (node) R 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 1 0");
+	must(utimes(fake_path(&w.f, "4242/root/tmp/perf-7.map", path), old) == 0);
+	ok(outcome(&w) == JIT_MAP_STALE, "a map of an earlier process is stale");
+	world_init(&w, 4);
+	map(&w, "A");
+	fake_write(&w.f, "4242/stat",
+		   "4242 (node) R 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 1 0");
+	ok(outcome(&w) == JIT_MAP_OPEN, "one that was written since is not");
+	world_init(&w, 0);
+	map(&w, "A");
+	ok(outcome(&w) == JIT_MAP_OPEN,
+	   "over the limit a map is opened at the end, if it still can be");
+	world_init(&w, 0);
+	map(&w, "A");
+	note(&w, CODE + 1, 20);
+	remove_process(&w);
+	ok(outcome(&w) == JIT_MAP_TOO_MANY, "else that is the reason");
+	world_init(&w, 4);
+	remove_process(&w);
+	ok(outcome(&w) == JIT_MAP_GONE, "a process that is gone, and whose parent is, has none");
+}
+
+/* A process that ended before it was looked at. */
+static void test_by_parent(const char *parent_pids, enum jit_map expected, const char *text)
+{
+	struct jit_sources src;
+	struct world w;
+	char status[128];
+
+	world_init(&w, 4);
+	remove_process(&w);
+	snprintf(status, sizeof(status), "Uid:\t0\t%u\t0\t0\nNSpid:\t%s\n", geteuid(), parent_pids);
+	fake_write(&w.f, "77/status", status);
+	fake_write(&w.f, "77/root/tmp/perf-4243.map", "P");
+	must(tracker_fork(w.tracker, 15, 4243, 77) == 0);
+	jit_files_note(w.jit, tracker_find(w.tracker, 4243, 20), 4243, CODE, 30);
+	{
+		const char *comm;
+
+		ok(jit_files_get(w.jit, process_id(tracker_find(w.tracker, 4243, 20)), &src,
+				 &comm) == expected &&
+			   comm[0] == '\0',
+		   "%s", text);
+	}
+	world_done(&w);
+}
+
+static void test_dump(void)
+{
+	struct jit_sources src;
+	struct world w;
+	struct mmap_event e = { .time_ns = 15, .pid = PID, .start = 0x5000, .end = 0x6000 };
+	char path[PATH_MAX], link[64];
+
+	world_init(&w, 4);
+	fake_write(&w.f, "jit-7.dump", "D");
+	e.path = fake_path(&w.f, "jit-7.dump", path);
+	e.key = fake_key(&w.f, "jit-7.dump");
+	snprintf(link, sizeof(link), "4242/map_files/5000-6000");
+	fake_link(&w.f, link, path);
+	must(tracker_mmap(w.tracker, &e) == 0);
+	note(&w, CODE, 30);
+	ok(get(&w, &src) == JIT_MAP_NONE && src.dump_fd >= 0 && first_byte_of(src.dump_fd) == 'D',
+	   "a jitdump is found among the process's mappings");
+	world_done(&w);
+	world_init(&w, 4);
+	fake_write(&w.f, "jit-x.dump", "D");
+	e.path = fake_path(&w.f, "jit-x.dump", path);
+	e.key = fake_key(&w.f, "jit-x.dump");
+	fake_link(&w.f, link, path);
+	must(tracker_mmap(w.tracker, &e) == 0);
+	note(&w, CODE, 30);
+	ok(get(&w, &src) == JIT_MAP_NONE && src.dump_fd == -1, "by its name");
+	world_done(&w);
+}
+
+int main(void)
+{
+	struct fake f;
+	bool can_open;
+
+	fake_init(&f);
+	can_open = fake_can_open_in_root(&f);
+	fake_done(&f);
+	if (!can_open) {
+		tap_skip("needs openat2()");
+		return tap_done();
+	}
+	test_found();
+	test_kept();
+	test_late();
+	test_refused();
+	test_by_parent("77", JIT_MAP_OPEN,
+		       "a process that is gone has its map in its parent's root");
+	test_by_parent("77\t3", JIT_MAP_GONE, "but in a namespace of its own its PID is not known");
+	test_dump();
+	return tap_done();
+}
