@@ -110,6 +110,9 @@ class Frame:
         self.names = [profile.str(f.name) for f in functions]
         self.name = self.names[0] if self.names else ""
         self.system_name = profile.str(functions[0].system_name) if functions else ""
+        self.filename = profile.str(functions[0].filename) if functions else ""
+        self.start_line = functions[0].start_line if functions else 0
+        self.line = location.line[0].line if location.line else 0
         # A name that is only an address in disguise: 0x…, or file+0x…
         self.is_named = bool(self.name) and not self.name.startswith("0x") and "+0x" not in self.name
 

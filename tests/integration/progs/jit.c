@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * jit map|dump|none [SECONDS]: makes two functions at run time and runs them until SECONDS have
+ * passed (0: for ever) or SIGTERM comes, three quarters of the time in the first. `map` writes
+ * /tmp/perf-<pid>.map, `dump` writes ./jit-<pid>.dump with lines and maps it executable.
+ * Truth: every sample is main → run → hot or cold, the names as JS (map) or with a line (dump).
+ */
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include "prog.h"
+
+#define HOT_STEPS 300000u
+#define COLD_STEPS 100000u
+#define FUNCTION_BYTES 64
+
+#if defined(__x86_64__)
+/* push %rbp; mov %rsp,%rbp; mov $steps,%ecx; 1: dec %ecx; jnz 1b; pop %rbp; ret */
+static size_t make_code(unsigned char *to, uint32_t steps)
+{
+	static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0xb9, 0,    0,   0,
+					      0,    0xff, 0xc9, 0x75, 0xfc, 0x5d, 0xc3 };
+
+	memcpy(to, code, sizeof(code));
+	memcpy(to + 5, &steps, sizeof(steps));
+	return sizeof(code);
+}
+#define LOOP_OFFSET 9
+#elif defined(__aarch64__)
+/* stp x29,x30,[sp,-16]!; mov x29,sp; movz, movk w1; 1: subs w1,w1,1; b.ne 1b; ldp; ret */
+static size_t make_code(unsigned char *to, uint32_t steps)
+{
+	uint32_t code[] = { 0xa9bf7bfd,
+			    0x910003fd,
+			    0x52800001 | (steps & 0xffff) << 5,
+			    0x72a00001 | (steps >> 16) << 5,
+			    0x71000421,
+			    0x54ffffe1,
+			    0xa8c17bfd,
+			    0xd65f03c0 };
+
+	memcpy(to, code, sizeof(code));
+	return sizeof(code);
+}
+#define LOOP_OFFSET 16
+#endif
+
+static const struct {
+	const char *map_name, *dump_name;
+	uint32_t steps;
+} functions[] = {
+	{ "JS:*hot /srv/app.js:12:3", "hot", HOT_STEPS },
+	{ "py::cold:/srv/app.py", "cold", COLD_STEPS },
+};
+
+static FILE *create(const char *before, const char *after)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s%d%s", before, getpid(), after);
+	f = fopen(path, "w+e");
+	if (!f) {
+		perror(path);
+		exit(2);
+	}
+	return f;
+}
+
+static void write_map(const unsigned char *code)
+{
+	FILE *f = create("/tmp/perf-", ".map");
+
+	for (size_t i = 0; i < 2; i++)
+		fprintf(f, "%lx %x %s\n", (unsigned long)code + i * FUNCTION_BYTES, FUNCTION_BYTES,
+			functions[i].map_name);
+	fclose(f);
+}
+
+static void put(FILE *f, uint64_t value, size_t bytes)
+{
+	fwrite(&value, 1, bytes, f);
+}
+
+static void put_head(FILE *f, uint32_t id, size_t bytes)
+{
+	put(f, id, 4);
+	put(f, 16 + bytes, 4);
+	put(f, clock_ns(CLOCK_MONOTONIC), 8);
+}
+
+/* Line 10 until the loop, which is line 11. */
+static void put_lines(FILE *f, uint64_t code)
+{
+	static const char file[] = "/srv/app.x";
+
+	put_head(f, 2, 16 + 2 * (16 + sizeof(file)));
+	put(f, code, 8);
+	put(f, 2, 8);
+	for (unsigned int i = 0; i < 2; i++) {
+		put(f, code + i * LOOP_OFFSET, 8);
+		put(f, 10 + i, 4);
+		put(f, 0, 4);
+		fwrite(file, 1, sizeof(file), f);
+	}
+}
+
+static void write_dump(const unsigned char *code)
+{
+	static const uint32_t head[] = { 0x4a695444, 1, 40, 0, 0, 0, 0, 0, 0, 0 };
+	FILE *f = create("jit-", ".dump");
+
+	fwrite(head, 1, sizeof(head), f);
+	for (size_t i = 0; i < 2; i++) {
+		uint64_t start = (uint64_t)(uintptr_t)code + i * FUNCTION_BYTES;
+
+		put_lines(f, start);
+		put_head(f, 0, 40 + strlen(functions[i].dump_name) + 1 + FUNCTION_BYTES);
+		put(f, (uint64_t)getpid() << 32 | (uint64_t)getpid(), 8);
+		put(f, start, 8);
+		put(f, start, 8);
+		put(f, FUNCTION_BYTES, 8);
+		put(f, i, 8);
+		fwrite(functions[i].dump_name, 1, strlen(functions[i].dump_name) + 1, f);
+		fwrite(code + i * FUNCTION_BYTES, 1, FUNCTION_BYTES, f);
+	}
+	fflush(f);
+	if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(f), 0) == MAP_FAILED)
+		exit(2);
+	fclose(f);
+}
+
+NOINLINE static void run(void (*const code[2])(void))
+{
+	while (!prog_stopped) {
+		code[0]();
+		code[1]();
+	}
+}
+
+int main(int argc, char **argv)
+{
+	unsigned char *page =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void (*code[2])(void);
+
+	if (argc < 2 || page == MAP_FAILED)
+		return 2;
+	for (size_t i = 0; i < 2; i++) {
+		unsigned char *at = page + i * FUNCTION_BYTES;
+		size_t n = make_code(at, functions[i].steps);
+
+		__builtin___clear_cache((char *)at, (char *)at + n);
+		memcpy(&code[i], &at, sizeof(code[i]));
+	}
+	if (mprotect(page, 4096, PROT_READ | PROT_EXEC) < 0)
+		return 2;
+	if (!strcmp(argv[1], "map"))
+		write_map(page);
+	else if (!strcmp(argv[1], "dump"))
+		write_dump(page);
+	prog_stop_after(arg_number(argc, argv, 2, 0));
+	prog_say_ready();
+	run(code);
+	return 0;
+}

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Code made at run time has names: from perf maps and jitdumps, wherever the process lives."""
+import glob
+import os
+import shutil
+import subprocess
+
+from harness import PROGS, agent, done, end, need_root, no_mount_namespace, note, ok, prog, skip
+from harness import start_agent, finish_agent, wait_for, workdir
+
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "workloads")
+JIT = os.path.join(PROGS, "jit")
+NOBODY = 65534
+
+need_root()
+tmp = workdir()
+made = []  # maps that the programs leave behind
+
+
+def jit_frames(run):
+    return [f for s in run.profile.samples for f in s.frames if f.path == "[jit]"]
+
+
+def counts(run):
+    return {c["name"]: c["count"] for c in run.summary["jit"]}
+
+
+def why(run):
+    return [u["why"] for u in run.summary["unnamed"] if u["file"] == "[jit]"]
+
+
+def shares(run, name):
+    """Share of samples whose running function is this."""
+    return sum(s.count for s in run.profile.samples if s.frames[0].name == name) / run.profile.total()
+
+
+def jit(mode, **kwargs):
+    p = prog("jit", mode, 60, stdout=subprocess.PIPE, cwd=tmp, **kwargs)
+    p.stdout.readline()
+    made.append(f"/tmp/perf-{p.pid}.map")
+    return p
+
+
+def capture(pid, seconds=1):
+    return agent(tmp, "--pid", pid, "-F", 499, "-d", f"{seconds}s")
+
+
+# A program of our own, whose truth is known.
+p = jit("map")
+run = capture(p.pid)
+frames = jit_frames(run)
+ok(frames and {f.name for f in frames} == {"hot", "cold"}, "a perf map names all code made at run time")
+ok(all((f.filename, f.line, f.system_name) == ("/srv/app.js", 12, "JS:*hot /srv/app.js:12:3")
+       for f in frames if f.name == "hot"), "with file and line, and the text of the map as system name")
+ok(all((f.filename, f.line) == ("/srv/app.py", 0) for f in frames if f.name == "cold"),
+   "without a line where the map has none")
+ok(all(s.names()[-3:] == ["main", "__libc_start_call_main", "__libc_start_main"] or "main" in s.names()
+       for s in run.profile.samples if s.frames[0].path == "[jit]" and "truncated" not in s.labels),
+   "on top of the native frames that called it")
+ok(0.6 < shares(run, "hot") / (shares(run, "hot") + shares(run, "cold")) < 0.9, "three quarters in hot")
+ok(all(m.has_functions and m.has_filenames and m.has_line_numbers for m in run.profile.mapping_list
+       if run.profile.str(m.filename) == "[jit]"), "the mapping says what it has")
+ok(counts(run)["maps_read"] == 1 and counts(run)["map_lines"] == 2 and not counts(run)["map_bad_lines"],
+   "one map of two lines was read")
+
+path = f"/tmp/perf-{p.pid}.map"
+with open(path, "a") as f:
+    f.write("garbage\n\n1 2\n")
+run = capture(p.pid)
+ok(counts(run)["map_bad_lines"] == 3 and "hot" in {f.name for f in jit_frames(run)},
+   "garbage is counted, and costs nothing else")
+
+os.chown(path, NOBODY, NOBODY)
+run = capture(p.pid)
+ok(counts(run)["maps_foreign"] == 1 and not any(f.is_named for f in jit_frames(run)),
+   "a map of another user is ignored")
+ok("its perf map belongs to another user and is ignored" in run.stderr, "the report says so")
+os.chown(path, 0, 0)
+os.rename(path, path + ".moved")
+os.symlink(path + ".moved", path)
+made.append(path + ".moved")
+run = capture(p.pid)
+ok(counts(run)["maps_link"] == 1 and not any(f.is_named for f in jit_frames(run)),
+   "a map that is a link is refused")
+os.unlink(path)
+os.rename(path + ".moved", path)
+os.utime(path, (1e9, 1e9))
+run = capture(p.pid)
+ok(counts(run)["maps_stale"] == 1 and not any(f.is_named for f in jit_frames(run)),
+   "a map older than the process is another one's")
+os.unlink(path)
+run = capture(p.pid)
+ok(counts(run)["maps_missing"] == 1 and why(run) == ["machine code made at run time, without a perf map"]
+   and all(u["cure"] for u in run.summary["unnamed"] if u["file"] == "[jit]"),
+   "without a map the report names the cure")
+ok(jit_frames(run) and all(f.name == f"0x{f.address:x}" for f in jit_frames(run)), "no frame is lost")
+end(p)
+
+p = jit("map", user=NOBODY, group=NOBODY)
+run = capture(p.pid)
+ok({f.name for f in jit_frames(run)} == {"hot", "cold"}, "the map of a process of another user than ours")
+end(p)
+
+# It ends, and takes its map along, before the capture does.
+run = agent(tmp, "-F", 499, command=["sh", "-c", f"{JIT} map 1 & p=$!; echo $p; wait $p; rm /tmp/perf-$p.map; sleep 0.5"])
+ok({f.name for f in jit_frames(run)} == {"hot", "cold"}, "a process that has ended is named, its map removed")
+
+p = jit("dump")
+run = capture(p.pid)
+frames = jit_frames(run)
+ok(frames and {f.name for f in frames} == {"hot", "cold"}, "a jitdump names all code made at run time")
+ok({(f.filename, f.line) for f in frames} == {("/srv/app.x", 11)}, "with the line of each address")
+ok(counts(run)["dumps_read"] == 1 and counts(run)["dump_records"] == 4, "one dump of four records was read")
+end(p)
+
+
+# In namespaces of its own: another /tmp, another PID.
+def contained(*command):
+    """A process in its own mount and PID namespaces with its own /tmp, by its PID here."""
+    script = 'mount -t tmpfs tmpfs /tmp && shift 0 && exec "$@"'
+    p = subprocess.Popen(["unshare", "-m", "-p", "-f", "--mount-proc", "sh", "-c", script, "sh", *command],
+                         stdout=subprocess.DEVNULL, cwd=HERE)
+    import atexit
+    atexit.register(end, p)
+    children = f"/proc/{p.pid}/task/{p.pid}/children"
+    name = os.path.basename(command[0])[:15]
+    wait_for(lambda: open(children).read().split(), "the container's process")
+    pid = int(open(children).read().split()[0])
+    wait_for(lambda: open(f"/proc/{pid}/comm").read().strip() == name, "its exec")
+    wait_for(lambda: glob.glob(f"/proc/{pid}/root/tmp/perf-*.map"), "its map")
+    return p, pid
+
+
+def end_contained(p, pid):
+    os.kill(pid, 9)
+    p.wait()
+
+
+if no_mount_namespace():
+    skip(no_mount_namespace())
+else:
+    p, pid = contained(JIT, "map", "60")
+    for decoy in (pid, 1):  # what somebody else's file would say
+        with open(f"/tmp/perf-{decoy}.map", "w") as f:
+            f.write("0 ffffffffffffffff decoy\n")
+        made.append(f"/tmp/perf-{decoy}.map")
+    run = capture(pid)
+    ok({f.name for f in jit_frames(run)} == {"hot", "cold"},
+       "a process in its own mount and PID namespaces is named by its own map")
+    run = agent(tmp, "-a", "-F", 499, "-d", "1s")
+    ok({f.name for s in run.profile.samples if s.labels["pid"] == pid for f in s.frames
+        if f.path == "[jit]"} == {"hot", "cold"}, "with -a too")
+    end_contained(p, pid)
+
+# Node.
+node = shutil.which("node")
+
+
+def check_script(run, what, name, file, line, native):
+    """The script's own function has its name, file and line, and native frames around it."""
+    own = [s for s in run.profile.samples if any(f.name == name and f.path == "[jit]" for f in s.frames)]
+    share = sum(s.count for s in own) / max(1, run.profile.total())
+    whole = run.summary["stacks_complete"] / run.summary["samples"]
+    named = [f for f in jit_frames(run) if f.is_named]
+    note(f"{what}: {run.profile.total()} samples, {share:.0%} with {name}, {whole:.1%} complete, "
+         f"{len(named)} of {len(jit_frames(run))} frames of made code named")
+    ok(own, f"{what}: the script's {name} is named in {share:.0%} of the samples")
+    ok(all((f.filename, line is None or f.start_line) == (file, line is None or line)
+           for s in own for f in s.frames if f.name == name), f"{what}: with its file{' and line' if line else ''}")
+    ok(any(native in n for s in own for n in s.names()), f"{what}: next to native frames ({native})")
+    ok(len(named) >= 0.95 * len(jit_frames(run)), f"{what}: {len(named)} of {len(jit_frames(run))} frames are named")
+
+
+busy = os.path.join(HERE, "calls.js")
+if node:
+    run = agent(tmp, "-F", 499, command=[node, "--perf-basic-prof", busy, 1])
+    check_script(run, "node --perf-basic-prof", "work", busy, 5, "node::")
+    run = agent(tmp, "-F", 499, command=[node, "--perf-prof", busy, 1], cwd=tmp)
+    check_script(run, "node --perf-prof", "work", busy, 5, "node::")
+    ok(counts(run)["dumps_read"] == 1, "node --perf-prof: from its jitdump")
+    if not no_mount_namespace():
+        p, pid = contained(node, "--perf-basic-prof", busy, "60")
+        run = capture(pid, 2)
+        check_script(run, "node in its own namespaces", "work", busy, 5, "node::")
+        end_contained(p, pid)
+    run = agent(tmp, "-F", 499, command=[node, busy, 1])
+    ok(any(u["file"] == "[jit]" and u["cure"] == "start node with --perf-basic-prof"
+           for u in run.summary["unnamed"]), "node without a map: the cure is its switch")
+else:
+    skip("node is not installed")
+
+
+# CPython 3.12 or later.
+def find_python():
+    root = os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))
+    for path in ["python3", "python3.12", "python3.13", *sorted(glob.glob(f"{root}/versions/3.1[2-9]*/bin/python3"))]:
+        path = shutil.which(path)
+        test = "import sys; sys.exit(not hasattr(sys, 'activate_stack_trampoline'))"
+        if path and subprocess.run([path, "-X", "perf", "-c", test], capture_output=True).returncode == 0:
+            return path
+    return None
+
+
+python = find_python()
+busy = os.path.join(HERE, "calls.py")
+if python:
+    run = agent(tmp, "-F", 499, command=[python, "-X", "perf", busy, 1])
+    check_script(run, "python -X perf", "work", busy, None, "_PyEval_EvalFrameDefault")
+    if not no_mount_namespace():
+        p, pid = contained(python, "-X", "perf", busy, "60")
+        run = capture(pid, 2)
+        check_script(run, "python in its own namespaces", "work", busy, None, "_PyEval_EvalFrameDefault")
+        end_contained(p, pid)
+else:
+    skip("no CPython 3.12 or later is installed")
+
+for path in made:
+    if os.path.exists(path):
+        os.unlink(path)
+done()
