@@ -7,39 +7,19 @@
 #ifndef BPF_LOOKUP_BPF_H
 #define BPF_LOOKUP_BPF_H
 
-#include "maps.bpf.h"
-
-#define MAPPING_STEPS 18 /* 2^17 mappings of one process, and one step to spare */
+#include "mappings.bpf.h"
 
 /* Keeps the compiler from proving things about an index that the verifier cannot follow. */
 #define PIN(x) asm volatile("" : "+r"(x))
 
-/* All ones if a < b, else 0. Both below 2^63. */
-#define LESS_MASK(a, b) ((u64)((__s64)((a) - (b)) >> 63))
-
-/* The last of the process's mappings that begins at or below pc, into w->mapping. */
+/* The process's mapping that pc may lie in, into w->mapping. */
 static __always_inline int find_mapping(struct pa_walk *w, u64 pc)
 {
-	u64 lo = 0, n = w->process.nr;
+	struct pa_mapping *m = pa_find_mapping(&w->process, pc);
 
-	for (int i = 0; i < MAPPING_STEPS && n > 1; i++) {
-		u64 half = n >> 1;
-		u32 at = w->process.first + (u32)(lo + half);
-		struct pa_mapping *m = bpf_map_lookup_elem(&mappings, &at);
-
-		if (!m)
-			return -1;
-		lo += half & ~LESS_MASK(pc, m->start);
-		n -= half;
-	}
-	{
-		u32 at = w->process.first + (u32)lo;
-		struct pa_mapping *m = bpf_map_lookup_elem(&mappings, &at);
-
-		if (!n || !m)
-			return -1;
-		w->mapping = *m;
-	}
+	if (!m)
+		return -1;
+	w->mapping = *m;
 	return 0;
 }
 
@@ -115,7 +95,8 @@ static inline __attribute__((always_inline)) __u32 pa_walk_rule(struct pa_walk *
 	if (!cfg.use_tables)
 		return 0;
 	slot = cache_slot(pc);
-	if (slot && slot->pc == pc && slot->generation == w->process.generation) {
+	if (slot && slot->pc == pc && slot->generation == w->process.generation &&
+	    slot->epoch == w->process.epoch) {
 		*rule = slot->rule;
 		return 0;
 	}
@@ -128,6 +109,7 @@ static inline __attribute__((always_inline)) __u32 pa_walk_rule(struct pa_walk *
 		slot->generation = 0; /* whoever interrupts this finds no half entry */
 		slot->pc = pc;
 		slot->rule = *rule;
+		slot->epoch = w->process.epoch;
 		slot->generation = w->process.generation;
 	}
 	return stop;

@@ -131,14 +131,13 @@ struct pa_process_map {
 	__type(value, struct pa_process);
 };
 
-/* pc and generation to rule, one slice per CPU, so that nobody waits: what is asked again within a
+/* pc, generation and epoch to rule, one slice per CPU, so that nobody waits: what is asked again within a
  * moment is 93 to 98 % of all. */
 #define PA_CACHE_SLOTS 4096u
 struct pa_cache_slot {
 	__u64 pc;
 	__u64 rule;
-	__u32 generation;
-	__u32 pad;
+	__u32 generation, epoch; /* of the process */
 };
 
 struct pa_cache_map {

@@ -8,7 +8,11 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 
+#include "mappings.bpf.h"
 #include "task.bpf.h"
+
+#define ADDR_ERROR (1ul << 63) /* what is above is a negative errno */
+#define MAX_INVALIDATED 8      /* mappings at once; more: all of the process's */
 
 struct pa_proc_stats proc_stats = {};
 
@@ -77,6 +81,43 @@ int BPF_PROG(pa_exec, struct task_struct *task)
 		*state = PA_TARGET_ON;
 	}
 	pa_wake(pid);
+	return 0;
+}
+
+/* What the walker knows of [start, end) does not hold any more. Whoever shares the list, a parent or
+ * a child, loses that entry too, which user space makes good. */
+static __always_inline void invalidate(struct pa_process *p, u32 pid, u64 start, u64 end)
+{
+	for (int i = 0; i < MAX_INVALIDATED; i++) {
+		struct pa_mapping *m = pa_find_mapping(p, end - 1);
+
+		if (!m || m->generation != p->generation || m->start >= end || m->end <= start)
+			return;
+		m->generation = 0;
+		p->epoch++;
+		end = m->start;
+	}
+	bpf_map_delete_elem(&processes, &pid);
+}
+
+/*
+ * The kernel has found a free place for a mapping. Nobody tells when code is unmapped, so where the
+ * walker still knows code in that place, this is the first sign that it is gone: a library that is
+ * mapped there next must not be walked by the table of the one before, not even until user space has
+ * heard of it.
+ */
+SEC("tp_btf/vm_unmapped_area")
+int BPF_PROG(pa_mmap, unsigned long addr, struct vm_unmapped_area_info *info)
+{
+	u32 pid;
+	struct pa_process *p;
+
+	if (!cfg.use_tables || addr >= ADDR_ERROR)
+		return 0;
+	pid = task_pid((void *)bpf_get_current_task());
+	p = bpf_map_lookup_elem(&processes, &pid);
+	if (p)
+		invalidate(p, pid, addr, addr + info->length);
 	return 0;
 }
 

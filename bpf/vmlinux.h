@@ -52,6 +52,10 @@ struct mm_struct {
 	unsigned long start_stack; /* where execve() left the first thread's stack pointer */
 };
 
+struct vm_unmapped_area_info {
+	unsigned long length;
+};
+
 #if defined(__TARGET_ARCH_x86)
 struct thread_struct {
 	unsigned long fsbase;

@@ -27,7 +27,7 @@ struct pa_process {
 	__u32 first;
 	__u32 nr;
 	__u32 generation; /* new with every change; 0 is nobody's */
-	__u32 pad;
+	__u32 epoch;      /* raised when one of its mappings is found to be gone */
 };
 _Static_assert(sizeof(struct pa_process) == 16, "changed: bump PA_ABI_VERSION");
 

@@ -363,10 +363,15 @@ int capture_settle(struct capture *c, bool is_last)
 	}
 	settle_queue(c, is_last || !c->unwinder ? UINT64_MAX : now - STACK_ON_ITS_WAY_NS);
 	if (c->unwinder)
-		unwinder_publish(c->unwinder);
+		c->has_published = unwinder_publish(c->unwinder);
 	if (now - c->forgot_ns >= FORGET_EVERY_NS) {
 		c->forgot_ns = now;
 		tracker_forget(c->tracker, now - FORGET_AFTER_NS);
 	}
 	return 0;
+}
+
+bool capture_is_in_a_hurry(const struct capture *c)
+{
+	return c->queue.len || c->has_published;
 }

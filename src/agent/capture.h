@@ -70,6 +70,7 @@ struct capture {
 	struct unwinder *unwinder; /* owned; NULL: by frame pointer alone */
 	struct buf queue;          /* samples that wait for the events that came before them */
 	bool needs_rescan;         /* events were lost */
+	bool has_published;        /* the walker was told something in the last turn */
 	uint64_t rescanned_ns, forgot_ns, looked_again_ns; /* when each was last done */
 	struct capture_stats stats;
 
@@ -108,6 +109,10 @@ int capture_use_tables(struct capture *c, struct tables *tables);
 /* Turns queued samples into the model; every event older than them must have been given. A stack
  * that is still on its way is waited for, unless nothing more will come. */
 int capture_settle(struct capture *c, bool is_last);
+
+/* Whether the next turn should come soon: a stack is on its way, or the walker was told of mappings
+ * that may have been replaced in that very moment. */
+bool capture_is_in_a_hurry(const struct capture *c);
 
 /* Names every location, once, at the end. -ECANCELED when *cancel turns true. */
 int capture_name(struct capture *c, const atomic_bool *cancel);

@@ -10,7 +10,7 @@
 #include "base/error.h"
 
 #define LOOK_EVERY_NS NS_PER_S
-#define SOON_MS 2 /* a stack is on its way */
+#define SOON_MS 2 /* capture_is_in_a_hurry() */
 
 struct loop {
 	struct pa_session *s;
@@ -152,7 +152,7 @@ static int run(struct loop *l)
 	while (!is_over(l)) {
 		struct epoll_event events[8];
 		uint64_t fired;
-		int timeout_ms = l->s->capture->queue.len ? SOON_MS : -1;
+		int timeout_ms = capture_is_in_a_hurry(l->s->capture) ? SOON_MS : -1;
 		int r = epoll_wait(l->epoll_fd, events, 8, timeout_ms);
 
 		if (r < 0 && errno != EINTR)

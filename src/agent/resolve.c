@@ -206,7 +206,8 @@ static void choose_walk(struct resolve *rs, const struct pa_sample *s,
 	rs->stop = s->stop;
 	if (!u || !rs->process)
 		return;
-	if (s->generation && !unwinder_is_current(u, s->generation, rs->process, rs->time_ns)) {
+	if (s->generation && !unwinder_is_current(u, s->generation, rs->process, rs->time_ns,
+						  rs->user_pcs, rs->nr_user)) {
 		rs->nr_user = s->nr_user ? 1 : 0;
 		rs->stop = PA_STOP_NO_PROCESS;
 	}

@@ -231,6 +231,8 @@ static int attach(struct pa_session *s, struct pa_error *err)
 		r = sideband_open(&online, &s->log, &s->sideband, err);
 	if (r == 0)
 		r = session_add_targets(s, err);
+	if (r == 0) /* what happened meanwhile: to look at all of them takes a while */
+		r = sideband_drain(s->sideband, capture_event, s->capture);
 	if (r == 0)
 		r = capture_settle(s->capture, false); /* tells the walker what was found */
 	if (r == 0)

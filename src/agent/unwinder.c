@@ -142,6 +142,7 @@ static void publish(struct unwinder *u, pid_t pid)
 		u->stats.nr_refused++;
 	else
 		note_image(u, generation, p);
+	u->has_published = true;
 }
 
 static void publish_list(struct unwinder *u, struct pid_list *l, uint8_t flag)
@@ -159,16 +160,18 @@ static void publish_list(struct unwinder *u, struct pid_list *l, uint8_t flag)
 	memmove(l->pids, l->pids + nr, l->nr * sizeof(l->pids[0]));
 }
 
-void unwinder_publish(struct unwinder *u)
+bool unwinder_publish(struct unwinder *u)
 {
+	u->has_published = false;
 	if (!u->tables)
-		return;
+		return false;
 	tables_age(u->tables);
 	if (u->nr_compiled_told != u->files.nr_compiled) {
 		u->nr_compiled_told = u->files.nr_compiled;
 		publish_list(u, &u->waiting, PID_WAITING);
 	}
 	publish_list(u, &u->dirty, PID_DIRTY);
+	return u->has_published;
 }
 
 void unwinder_compile_all(struct unwinder *u, pid_t pid)
@@ -180,15 +183,28 @@ void unwinder_compile_all(struct unwinder *u, pid_t pid)
 		(void)unwind_files_get(&u->files, m, true); /* without memory: by frame pointer */
 }
 
-bool unwinder_is_current(const struct unwinder *u, uint32_t generation, const struct process *p,
-			 uint64_t time_ns)
+/* The byte of a frame's code: of the instruction itself, or inside the call before it. */
+static uint64_t code_addr(uint64_t pc)
 {
-	return generation < u->nr_images && u->images[generation] == process_image(p, time_ns);
+	return pc & PA_PC_EXACT ? pc & ~PA_PC_EXACT : pc - 1;
+}
+
+bool unwinder_is_current(const struct unwinder *u, uint32_t generation, const struct process *p,
+			 uint64_t time_ns, const uint64_t *pcs, uint32_t nr)
+{
+	if (generation >= u->nr_images)
+		return false;
+	if (u->images[generation] == process_image(p, time_ns))
+		return true;
+	for (uint32_t i = 0; i < nr; i++)
+		if (!process_has_code_of(p, code_addr(pcs[i]), time_ns, u->images[generation]))
+			return false;
+	return nr > 0;
 }
 
 bool unwinder_is_root(struct unwinder *u, const struct process *p, uint64_t pc, uint64_t time_ns)
 {
-	uint64_t addr = pc & PA_PC_EXACT ? pc & ~PA_PC_EXACT : pc - 1;
+	uint64_t addr = code_addr(pc);
 	const struct mapping *m = process_mapping(p, addr, time_ns);
 	const struct unwind_file *f = m ? unwind_files_get(&u->files, m, true) : NULL;
 

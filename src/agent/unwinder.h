@@ -26,13 +26,13 @@ void unwinder_touch(struct unwinder *u, pid_t pid);
 /* Compiles the tables of everything that a process has mapped. */
 void unwinder_compile_all(struct unwinder *u, pid_t pid);
 
-/* Tells the kernel all that is new. Once per turn. */
-void unwinder_publish(struct unwinder *u);
+/* Tells the kernel all that is new; whether anything was. Once per turn. */
+bool unwinder_publish(struct unwinder *u);
 
-/* Whether a walk with mappings of that generation was one over the image that process p had at
- * time_ns: no mapping had been replaced that the walker still knew. */
+/* Whether a walk with mappings of that generation went by the code that process p had at time_ns:
+ * none of its pcs (as in a record) lies where a mapping had been replaced that the walker still knew. */
 bool unwinder_is_current(const struct unwinder *u, uint32_t generation, const struct process *p,
-			 uint64_t time_ns);
+			 uint64_t time_ns, const uint64_t *pcs, uint32_t nr);
 
 /* Whether a walk that ended at pc (as in a record) has reached the outermost frame after all: the
  * kernel's rows do not know entries without call frame information, nor Go's goexit. */

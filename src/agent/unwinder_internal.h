@@ -20,6 +20,7 @@ struct unwinder {
 	uint32_t nr_images, cap_images;
 	struct pa_mapping *scratch; /* owned */
 	uint32_t cap_scratch;
+	bool has_published; /* in this turn */
 	struct unwinder_stats stats;
 };
 

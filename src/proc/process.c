@@ -250,6 +250,16 @@ const struct mapping *process_mapping_from(const struct process *p, uint64_t add
 	return v ? maptree_at_or_after(v->root, addr) : NULL;
 }
 
+bool process_has_code_of(const struct process *p, uint64_t addr, uint64_t time_ns, uint64_t image)
+{
+	const struct mapping *m = process_mapping(p, addr, time_ns), *was = NULL;
+
+	for (uint32_t i = p->nr_versions; i > 0 && !was; i--)
+		if (p->versions[i - 1].image == image)
+			was = maptree_at_or_after(p->versions[i - 1].root, addr);
+	return m && was && was->start <= addr && shows_same_code(was, m);
+}
+
 bool process_is_over(const struct process *p)
 {
 	return process_has_ended(p);

@@ -88,6 +88,9 @@ uint64_t process_id(const struct process *p);
 /* A number for the code that is mapped: a new one whenever some is taken away or replaced by other
  * code, by exec too. Only forked children share it, until one of the two changes. */
 uint64_t process_image(const struct process *p, uint64_t time_ns);
+/* Whether the code at addr at that time is what it was in (the last state of) such an image: it may
+ * have come into place since, but replaced nothing else. False also when that is not known any more. */
+bool process_has_code_of(const struct process *p, uint64_t addr, uint64_t time_ns, uint64_t image);
 bool process_is_over(const struct process *p);
 pid_t process_parent(const struct process *p); /* 0: not known */
 

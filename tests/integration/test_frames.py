@@ -199,6 +199,10 @@ CASES = [
     Case("many children of vfork()", ["vfork_child"], ["vfork_burn", "vfork_run", *MAIN],
          any_library_leaf=True),
     Case("a thread", ["thread"], ["thread_burn", "thread_begin", *THREAD]),
+    Case("libraries that take each other's place", ["dlopened"],
+         ["plug_one_burn", "plug_one_hold", "plug_enter", "use_one", *MAIN],
+         ["plug_two_burn", "plug_two_hold", "plug_enter", "use_two", *MAIN],
+         any_library_leaf=True),
     Case("deeper than a walk", ["too_deep"], ["deep_bottom"] + ["deep_call"] * (MAX_FRAMES - 1),
          stop="too_deep"),
 ]

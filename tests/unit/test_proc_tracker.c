@@ -111,6 +111,30 @@ static void test_dlopen_and_reuse_of_the_range(void)
 	world_done(&w);
 }
 
+/* A walk that knew an older image holds as far as its own code was not replaced. */
+static void test_code_of_an_image(void)
+{
+	struct world w;
+	const struct process *p;
+	uint64_t image;
+
+	world_init(&w);
+	map_at(&w, 10, 5, 0x1000, 0x2000, "/main");
+	map_at(&w, 11, 5, 0x3000, 0x4000, "/one");
+	image = image_at(&w, 5, 11);
+	map_at(&w, 20, 5, 0x3800, 0x4800, "/two");
+	p = tracker_find(w.t, 5, 20);
+	must(p && image_at(&w, 5, 20) != image);
+	ok(process_has_code_of(p, 0x1800, 20, image), "code that stayed is the image's");
+	ok(process_has_code_of(p, 0x3400, 20, image), "what was left of a mapping is");
+	ok(!process_has_code_of(p, 0x3c00, 20, image), "code that replaced some is not");
+	ok(!process_has_code_of(p, 0x4400, 20, image), "nor is code where none was");
+	ok(process_has_code_of(p, 0x3c00, 19, image), "what was replaced was the image's before");
+	ok(!process_has_code_of(p, 0x2800, 20, image), "where nothing is mapped, nothing is");
+	ok(!process_has_code_of(p, 0x1800, 20, image + 1000), "nothing is of an unknown image");
+	world_done(&w);
+}
+
 static void test_exec(void)
 {
 	struct world w;
@@ -510,6 +534,7 @@ static void test_ourselves(void)
 
 int main(void)
 {
+	test_code_of_an_image();
 	test_dlopen_and_reuse_of_the_range();
 	test_exec();
 	test_fork();
