@@ -97,6 +97,7 @@ struct pa_options {
 	unsigned int drain_interval_ms; /* how often the ring is emptied */
 
 	enum pa_unwind unwind;
+	size_t table_bytes; /* at most, of unwind tables; 0 picks a fitting value */
 };
 
 struct pa_session;

@@ -14,12 +14,16 @@
 #define FORGET_EVERY_NS NS_PER_S
 #define JIT_FDS_SHARE 8          /* of the files kept open one in so many may be a perf map */
 #define RESCAN_EVERY_NS NS_PER_S /* of all processes, after a loss */
+/* Tables that one walk may wait for, one after the other: more than a stack shows files. Where there
+ * is no room for two at a time it would wait for ever. */
+#define MAX_TRIES 64
 
 struct capture *capture_free(struct capture *c)
 {
 	if (!c)
 		return NULL;
 	profile_free(c->profile);
+	parking_done(&c->parking);
 	unwinder_free(c->unwinder);
 	tracker_free(c->tracker);
 	jit_files_free(c->jit);
@@ -95,6 +99,7 @@ int capture_new(const struct capture_config *cfg, const struct log *log,
 	c->cfg = *cfg;
 	c->log = log;
 	c->queue = BUF_INIT(QUEUE_MAX_BYTES);
+	parking_init(&c->parking);
 	c->procfs.fd = -1;
 	r = procfs_open(cfg->proc_root, &c->procfs);
 	if (r == 0)
@@ -119,7 +124,18 @@ int capture_new(const struct capture_config *cfg, const struct log *log,
 
 int capture_use_tables(struct capture *c, struct tables *tables)
 {
-	return unwinder_new(c->tracker, c->files, tables, c->log, &c->unwinder);
+	struct unwind_files_config cfg = { .store = c->files,
+					   .tables = tables,
+					   .log = c->log,
+					   .max_bytes = c->cfg.table_bytes,
+					   .is_inline = c->cfg.compile_inline };
+
+	return unwinder_new(c->tracker, &cfg, &c->unwinder);
+}
+
+int capture_fd(const struct capture *c)
+{
+	return c->unwinder ? unwinder_fd(c->unwinder) : -1;
 }
 
 static void touch(struct capture *c, pid_t pid)
@@ -321,19 +337,70 @@ static void gather_stack(const struct capture *c, size_t at, const struct pa_sam
 			break;
 }
 
+/* A sample with its stack: into the model, or aside until a table is there. */
+static void settle_unfinished(struct capture *c, const struct queued *q)
+{
+	const struct pa_sample *s = (const void *)q->head;
+	struct stack_copy stack = { .must_end = false };
+	uint32_t missing;
+	int r;
+
+	gather_stack(c, q->next, s, &stack);
+	unwinder_missed(c->unwinder, (pid_t)s->head.pid, s->stop);
+	r = capture_resolve(c, s, &stack, &missing);
+	if (r == -EAGAIN && parking_add(&c->parking, s, q->size, &stack, missing) == 0)
+		return;
+	if (r == -EAGAIN) {
+		stack.must_end = true; /* there is no room to wait in */
+		r = capture_resolve(c, s, &stack, &missing);
+	}
+	count_outcome(c, r);
+}
+
 static void settle_sample(struct capture *c, const struct queued *q)
 {
 	const struct pa_sample *s = (const void *)q->head;
-	struct stack_copy stack;
-	bool is_unfinished = c->unwinder && (s->flags & PA_SAMPLE_UNFINISHED);
 
-	if (q->size < sizeof(*s) || !is_whole(s, q->size)) {
+	if (q->size < sizeof(*s) || !is_whole(s, q->size))
 		c->stats.nr_bad++;
-		return;
+	else if (c->unwinder && (s->flags & PA_SAMPLE_UNFINISHED))
+		settle_unfinished(c, q);
+	else
+		count_outcome(c, capture_resolve(c, s, NULL, NULL));
+}
+
+static bool can_go_on(void *ctx, const struct parked *p)
+{
+	const struct capture *c = ctx;
+
+	return unwinder_is_known(c->unwinder, p->file);
+}
+
+/* Samples whose table is there now. One may need the next table then. */
+static void settle_parked(struct capture *c)
+{
+	struct parked *p;
+
+	while ((p = parking_take(&c->parking, can_go_on, c))) {
+		int r;
+
+		p->stack.must_end = ++p->nr_tries == MAX_TRIES;
+		r = capture_resolve(c, p->sample, &p->stack, &p->file);
+		if (r == -EAGAIN) {
+			parking_give_back(&c->parking, p);
+			continue;
+		}
+		count_outcome(c, r);
+		free(p);
 	}
-	if (is_unfinished)
-		gather_stack(c, q->next, s, &stack);
-	count_outcome(c, capture_resolve(c, s, is_unfinished ? &stack : NULL));
+}
+
+static void settle_all_parked(struct capture *c)
+{
+	while (c->parking.first) {
+		(void)unwinder_wait(c->unwinder); /* none left: all is known */
+		settle_parked(c);
+	}
 }
 
 /* Pages follow their sample within microseconds: what is younger than this may not be complete. */
@@ -352,6 +419,13 @@ static void settle_queue(struct capture *c, uint64_t until_ns)
 	memmove(c->queue.data, c->queue.data + at, c->queue.len);
 }
 
+static uint64_t forget_before(const struct capture *c, uint64_t now)
+{
+	uint64_t parked = parking_oldest_ns(&c->parking);
+
+	return parked < now - FORGET_AFTER_NS ? parked : now - FORGET_AFTER_NS;
+}
+
 int capture_settle(struct capture *c, bool is_last)
 {
 	uint64_t now = clock_mono_ns();
@@ -361,12 +435,18 @@ int capture_settle(struct capture *c, bool is_last)
 		c->rescanned_ns = now;
 		(void)procfs_each_pid(&c->procfs, rescan_one, c); /* best effort by nature */
 	}
+	if (c->unwinder) {
+		unwinder_turn(c->unwinder);
+		settle_parked(c);
+	}
 	settle_queue(c, is_last || !c->unwinder ? UINT64_MAX : now - STACK_ON_ITS_WAY_NS);
+	if (is_last)
+		settle_all_parked(c);
 	if (c->unwinder)
 		c->has_published = unwinder_publish(c->unwinder);
 	if (now - c->forgot_ns >= FORGET_EVERY_NS) {
 		c->forgot_ns = now;
-		tracker_forget(c->tracker, now - FORGET_AFTER_NS);
+		tracker_forget(c->tracker, forget_before(c, now));
 	}
 	return 0;
 }

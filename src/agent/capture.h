@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 
 #include "agent/jit_files.h"
+#include "agent/parking.h"
 #include "agent/unwinder.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -33,6 +34,8 @@ struct capture_config {
 	size_t nr_tags;
 	unsigned int max_fds; /* for files that are kept open */
 	bool compile_first;   /* tables of targets before the first sample */
+	bool compile_inline;  /* without a thread of their own, for tests */
+	size_t table_bytes;   /* at most, of unwind tables */
 };
 
 /* What became of the samples that came out of the ring. */
@@ -69,6 +72,7 @@ struct capture {
 	struct profile *profile;   /* owned */
 	struct unwinder *unwinder; /* owned; NULL: by frame pointer alone */
 	struct buf queue;          /* samples that wait for the events that came before them */
+	struct parking parking;    /* samples that wait for unwind tables */
 	bool needs_rescan;         /* events were lost */
 	bool has_published;        /* the walker was told something in the last turn */
 	uint64_t rescanned_ns, forgot_ns, looked_again_ns; /* when each was last done */
@@ -106,6 +110,9 @@ int capture_event(void *ctx, const struct sideband_event *e);
 /* From now on walks are helped by unwind tables, which go to `tables` (NULL: nowhere; borrowed). */
 int capture_use_tables(struct capture *c, struct tables *tables);
 
+/* Becomes readable when a sample that waits can go on; -1: none ever will. */
+int capture_fd(const struct capture *c);
+
 /* Turns queued samples into the model; every event older than them must have been given. A stack
  * that is still on its way is waited for, unless nothing more will come. */
 int capture_settle(struct capture *c, bool is_last);
@@ -117,7 +124,9 @@ bool capture_is_in_a_hurry(const struct capture *c);
 /* Names every location, once, at the end. -ECANCELED when *cancel turns true. */
 int capture_name(struct capture *c, const atomic_bool *cancel);
 
-/* resolve.c: one sample into the model; stack: its copy where the walk is unfinished, else NULL. */
-int capture_resolve(struct capture *c, const struct pa_sample *s, const struct stack_copy *stack);
+/* resolve.c: one sample into the model; stack: its copy where the walk is unfinished, else NULL.
+ * -EAGAIN: nothing was done, the table of file *ret_missing is awaited. */
+int capture_resolve(struct capture *c, const struct pa_sample *s, const struct stack_copy *stack,
+		    uint32_t *ret_missing);
 
 #endif

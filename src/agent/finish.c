@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel's walker once more, in user space: on a copy of the stack, with every table there is. */
+#include <errno.h>
+
 #include "agent/unwinder_internal.h"
 #include "bpf/walk.h"
 
@@ -8,6 +10,8 @@ struct finish {
 	const struct process *process;
 	uint64_t time_ns;
 	const struct stack_copy *stack;
+	bool waits; /* for the table of `missing` */
+	uint32_t missing;
 };
 
 static const struct pa_stack_page *page_of(const struct stack_copy *s, uint64_t addr)
@@ -43,17 +47,23 @@ static inline int pa_walk_read(struct pa_walk *w, void *to, __u32 size, __u64 ad
 
 static inline __u32 pa_walk_rule(struct pa_walk *w, __u64 pc, pa_rule *rule)
 {
-	const struct finish *f = w->env;
+	struct finish *f = w->env;
+	struct unwind_files *files = &f->u->files;
 	const struct mapping *m = process_mapping(f->process, pc, f->time_ns);
-	struct unwind_file *file;
+	const struct unwind_file *file;
 	uint64_t bias;
 
 	if (!m)
 		return PA_STOP_NO_MAPPING;
 	*rule = PA_RULE_WORD_NONE;
-	file = unwind_files_get(&f->u->files, m, true);
+	if (!unwind_files_ask(files, m)) {
+		f->waits = true;
+		f->missing = unwind_files_number(m);
+		return PA_STOP_NO_TABLE;
+	}
+	file = unwind_files_get(files, m);
 	if (file && file->state == UNWIND_READY && unwind_file_bias(file, m, &bias) == 0)
-		*rule = unwind_table_find(file->table, &f->u->files.dict, pc - bias);
+		*rule = unwind_file_rule(files, file, pc - bias);
 	return 0;
 }
 
@@ -74,10 +84,10 @@ static void begin(struct pa_walk *w, struct finish *f)
 	memcpy(w->regs, r->regs, sizeof(w->regs));
 }
 
-void unwinder_finish(struct unwinder *u, const struct process *p, uint64_t time_ns,
-		     const struct stack_copy *stack, struct finished_walk *ret_walk)
+int unwinder_finish(struct unwinder *u, const struct process *p, uint64_t time_ns,
+		    const struct stack_copy *stack, struct finished_walk *ret_walk)
 {
-	struct finish f = { u, p, time_ns, stack };
+	struct finish f = { .u = u, .process = p, .time_ns = time_ns, .stack = stack };
 	struct pa_walk w;
 
 	begin(&w, &f);
@@ -89,5 +99,9 @@ void unwinder_finish(struct unwinder *u, const struct process *p, uint64_t time_
 	}
 	ret_walk->nr = w.nr;
 	ret_walk->stop = (uint8_t)w.stop;
+	ret_walk->missing = f.missing;
+	if (f.waits && !stack->must_end)
+		return -EAGAIN;
 	u->stats.nr_finished++;
+	return 0;
 }

@@ -63,6 +63,8 @@ static int loop_init(struct loop *l)
 		r = watch(l, programs_ring_fd(l->s->programs));
 	if (r == 0)
 		r = watch(l, sideband_fd(l->s->sideband));
+	if (r == 0 && capture_fd(l->s->capture) >= 0)
+		r = watch(l, capture_fd(l->s->capture));
 	return r;
 }
 

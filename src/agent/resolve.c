@@ -172,6 +172,8 @@ static int add_user_frame(struct resolve *rs, uint64_t pc, bool is_leaf)
 		r = add_location(rs, PROFILE_NONE, addr);
 		return r < 0 ? r : 1;
 	}
+	if (rs->c->unwinder)
+		unwinder_use(rs->c->unwinder, m, rs->time_ns);
 	r = model_mapping(rs, m, &id);
 	if (r == 0)
 		r = add_user_location(rs, m, id, addr);
@@ -196,8 +198,8 @@ static int add_frames(struct resolve *rs, const struct pa_sample *s)
 
 /* The walk of the kernel, that of user space where it got further, or the leaf alone where the
  * kernel knew another program than the one that was sampled. */
-static void choose_walk(struct resolve *rs, const struct pa_sample *s,
-			const struct stack_copy *stack, struct finished_walk *finished)
+static int choose_walk(struct resolve *rs, const struct pa_sample *s,
+		       const struct stack_copy *stack, struct finished_walk *finished)
 {
 	struct unwinder *u = rs->c->unwinder;
 
@@ -205,26 +207,26 @@ static void choose_walk(struct resolve *rs, const struct pa_sample *s,
 	rs->nr_user = s->nr_user;
 	rs->stop = s->stop;
 	if (!u || !rs->process)
-		return;
+		return 0;
 	if (s->generation && !unwinder_is_current(u, s->generation, rs->process, rs->time_ns,
 						  rs->user_pcs, rs->nr_user)) {
 		rs->nr_user = s->nr_user ? 1 : 0;
 		rs->stop = PA_STOP_NO_PROCESS;
 	}
 	if (!stack)
-		return;
+		return 0;
 	if (!stack->nr_pages) {
 		rs->stop = PA_STOP_BUDGET;
-		return;
+		return 0;
 	}
-	unwinder_finish(u, rs->process, rs->time_ns, stack, finished);
-	if (s->stop != PA_STOP_HARD_RULE)
-		unwinder_touch(u, rs->pid); /* next time the kernel shall know */
+	if (unwinder_finish(u, rs->process, rs->time_ns, stack, finished) == -EAGAIN)
+		return -EAGAIN;
 	if (finished->nr < rs->nr_user && finished->stop != PA_STOP_END)
-		return;
+		return 0;
 	rs->user_pcs = finished->pcs;
 	rs->nr_user = finished->nr;
 	rs->stop = finished->stop;
+	return 0;
 }
 
 /* A walk that ran out of rules at the very end has not failed. */
@@ -310,7 +312,8 @@ static const struct process *find_process(struct capture *c, const struct pa_sam
 	return tracker_find(c->tracker, pid, s->head.time_ns);
 }
 
-int capture_resolve(struct capture *c, const struct pa_sample *s, const struct stack_copy *stack)
+int capture_resolve(struct capture *c, const struct pa_sample *s, const struct stack_copy *stack,
+		    uint32_t *ret_missing)
 {
 	struct resolve rs = { .c = c, .pid = (pid_t)s->head.pid, .time_ns = s->head.time_ns };
 	int64_t values[] = { 1, (int64_t)s->weight };
@@ -322,7 +325,10 @@ int capture_resolve(struct capture *c, const struct pa_sample *s, const struct s
 	    s->stop >= sizeof(stop_names) / sizeof(stop_names[0]))
 		return -EBADMSG;
 	rs.process = find_process(c, s);
-	choose_walk(&rs, s, stack, &finished);
+	if (choose_walk(&rs, s, stack, &finished) == -EAGAIN) {
+		*ret_missing = finished.missing;
+		return -EAGAIN;
+	}
 	check_root(&rs);
 	r = add_frames(&rs, s);
 	if (r == 0)

@@ -139,6 +139,7 @@ static int new_capture(struct pa_session *s)
 		.nr_tags = o->nr_tags,
 		.max_fds = max_kept_files(),
 		.compile_first = o->unwind == PA_UNWIND_DWARF,
+		.table_bytes = o->table_bytes ? o->table_bytes : TABLE_MAX_BYTES,
 	};
 
 	return capture_new(&cfg, &s->log, &s->capture);
@@ -216,7 +217,7 @@ static int attach(struct pa_session *s, struct pa_error *err)
 				      .follow_children = !o->no_follow_children,
 				      .kernel_stacks = o->kernel_stacks,
 				      .use_tables = o->unwind != PA_UNWIND_FP,
-				      .table_bytes = TABLE_MAX_BYTES };
+				      .table_bytes = s->capture->cfg.table_bytes };
 
 	if (r < 0)
 		return error_set(err, -r, "cannot read %s: %s", CPUS_ONLINE_PATH, strerror(-r));

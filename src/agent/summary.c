@@ -274,7 +274,7 @@ static void add_names(const struct capture *c, struct summary *to)
 		struct unwinder_stats u = unwinder_stats(c->unwinder);
 
 		to->pub.walks_finished = u.nr_finished;
-		to->pub.nr_tables = u.nr_compiled;
+		to->pub.nr_tables = u.files.nr_compiled;
 	}
 }
 

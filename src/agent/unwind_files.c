@@ -1,96 +1,283 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/unwind_files.h"
 
-#include <elf.h>
 #include <errno.h>
 
-#include "agent/vdso.h"
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/log.h"
-#include "elf/elf_fde.h"
-#include "elf/elf_symbols.h"
-#include "unwind/eh_frame.h"
-#include "unwind/known_code.h"
 
-#define ENTRY_MAX_BYTES 256 /* of a program's first function, where nothing says how long */
+/* How far below the limit dropping goes: each time that something is dropped, every process is
+ * looked at. */
+#define TRIM_TO(max) ((max) / 8 * 7)
 
-int unwind_files_init(struct unwind_files *u, const struct filestore *store, const struct log *log)
+int unwind_files_init(struct unwind_files *u, const struct unwind_files_config *cfg)
 {
-	*u = (struct unwind_files){ .store = store, .log = log };
-	return rule_dict_init(&u->dict);
-}
-
-static void file_done(struct unwind_file *f)
-{
-	f->table = unwind_table_free(f->table);
-	free(f->loads);
-	f->loads = NULL;
+	*u = (struct unwind_files){ .store = cfg->store,
+				    .tables = cfg->tables,
+				    .log = cfg->log,
+				    .max_bytes = cfg->max_bytes };
+	return table_worker_new(cfg->is_inline, &u->worker);
 }
 
 void unwind_files_done(struct unwind_files *u)
 {
+	table_worker_free(u->worker);
 	for (uint32_t i = 0; i < u->nr; i++)
-		file_done(&u->files[i]);
-	file_done(&u->vdso);
+		compiled_file_done(&u->files[i].made);
+	compiled_file_done(&u->vdso.made);
 	free(u->files);
-	rule_dict_done(&u->dict);
+	free(u->rules);
 	*u = (struct unwind_files){ 0 };
 }
 
-static int keep_loads(struct unwind_file *f, const struct elf_image *img)
+uint32_t unwind_files_number(const struct mapping *m)
 {
-	size_t nr;
-	const struct elf_segment *loads = elf_image_loads(img, &nr);
+	return m->kind == MAPPING_VDSO ? UNWIND_VDSO : m->file;
+}
 
-	f->loads = calloc(nr + 1, sizeof(*f->loads));
-	if (!f->loads)
+/* NULL: nothing was ever asked about it. */
+static struct unwind_file *by_number(const struct unwind_files *u, uint32_t number)
+{
+	if (number == UNWIND_VDSO)
+		return (struct unwind_file *)(uintptr_t)&u->vdso;
+	return number < u->nr ? &u->files[number] : NULL;
+}
+
+struct unwind_file *unwind_files_get(struct unwind_files *u, const struct mapping *m)
+{
+	if (m->kind == MAPPING_VDSO)
+		return &u->vdso;
+	if (m->kind != MAPPING_FILE)
+		return NULL;
+	if (ARRAY_RESERVE(u->files, u->cap, m->file + 1, UINT32_MAX) < 0)
+		return NULL;
+	while (u->nr <= m->file)
+		u->files[u->nr++] = (struct unwind_file){ 0 };
+	return &u->files[m->file];
+}
+
+static bool is_known(const struct unwind_file *f)
+{
+	return !f || f->state == UNWIND_READY || f->state == UNWIND_NONE;
+}
+
+bool unwind_files_is_known(const struct unwind_files *u, uint32_t number)
+{
+	return is_known(by_number(u, number));
+}
+
+bool unwind_files_ask(struct unwind_files *u, const struct mapping *m)
+{
+	struct unwind_file *f = unwind_files_get(u, m);
+
+	if (is_known(f))
+		return true;
+	if (f->state == UNWIND_NOT_ASKED) {
+		f->state = UNWIND_ASKED;
+		f->nr_waiting = 0;
+		u->nr_asked++;
+	}
+	f->nr_waiting += f->nr_waiting < UINT32_MAX;
+	return false;
+}
+
+void unwind_files_use(struct unwind_files *u, const struct mapping *m, uint64_t time_ns)
+{
+	struct unwind_file *f = m->kind == MAPPING_FILE && m->file < u->nr ? &u->files[m->file]
+									   : NULL;
+
+	if (f && f->used_ns < time_ns)
+		f->used_ns = time_ns;
+}
+
+/* ---- the worker ---- */
+
+/* The one that most walks wait for. */
+static uint32_t next_asked(const struct unwind_files *u)
+{
+	uint32_t best = UNWIND_VDSO;
+	uint32_t nr_waiting = u->vdso.state == UNWIND_ASKED ? u->vdso.nr_waiting : 0;
+
+	for (uint32_t i = 0; i < u->nr; i++) {
+		if (u->files[i].state != UNWIND_ASKED || u->files[i].nr_waiting <= nr_waiting)
+			continue;
+		best = i;
+		nr_waiting = u->files[i].nr_waiting;
+	}
+	return best;
+}
+
+static void give(struct unwind_files *u)
+{
+	while (u->nr_asked) {
+		uint32_t number = next_asked(u);
+		const struct file *file = number == UNWIND_VDSO ? NULL
+								: filestore_get(u->store, number);
+		int r = table_worker_give(u->worker, number, file);
+
+		if (r == -EAGAIN)
+			return;
+		by_number(u, number)->state = r < 0 ? UNWIND_NONE : UNWIND_COMPILING;
+		u->nr_asked--;
+		u->nr_news += r < 0;
+	}
+}
+
+/* Rules come in order; where some are missing for want of memory, what names them is of no use. */
+static int keep_rules(struct unwind_files *u, const struct table_job *job)
+{
+	if (job->first_rule != u->nr_rules)
 		return -ENOMEM;
-	for (size_t i = 0; i < nr; i++)
-		if (loads[i].flags & PF_X)
-			f->loads[f->nr_loads++] = loads[i];
+	if (ARRAY_RESERVE(u->rules, u->cap_rules, u->nr_rules + job->nr_rules, PA_MAX_RULES) < 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < job->nr_rules; i++)
+		u->rules[u->nr_rules++] = job->rules[i];
+	if (u->tables)
+		tables_set_rules(u->tables, u->rules, u->nr_rules);
 	return 0;
 }
 
-static void add_root(struct unwind_file *f, uint64_t start, uint64_t end)
+static size_t table_bytes(const struct unwind_table *t)
 {
-	if (f->nr_roots < UNWIND_MAX_ROOTS)
-		f->roots[f->nr_roots++] = (struct code_range){ start, end };
+	return t->nr_rows * sizeof(*t->rows) + t->nr_blocks * sizeof(*t->blocks);
 }
 
-/* What the kernel jumps to has no caller. Where it has a row, that says so; the loader's has none,
- * and reaches to the next function that has one. */
-static void find_entry(struct unwind_file *f, const struct elf_image *img)
+static void tell(const struct unwind_files *u, const struct table_job *job)
 {
-	_cleanup_(elf_fdes_freep) struct elf_fdes *fdes = NULL;
-	uint64_t entry = elf_image_entry(img), end = entry + 1, from, to;
+	const struct file *file = job->file == UNWIND_VDSO ? NULL
+							   : filestore_get(u->store, job->file);
+	const struct unwind_table *t = job->made.table;
 
-	if (!entry || elf_fdes_open(img, &fdes) < 0 || elf_fdes_find(fdes, entry, &from, &to) == 0)
-		return;
-	while (end < entry + ENTRY_MAX_BYTES && elf_fdes_find(fdes, end, &from, &to) < 0)
-		end++;
-	add_root(f, entry, end);
+	log_debug(u->log, "unwind: '%s': %u rows%s%s", file ? file->path : "[vdso]",
+		  t ? t->nr_rows : 0, t ? "" : ", using frame pointers",
+		  job->made.was_changed ? ": it was changed" : "");
 }
 
-/* A goroutine returns to goexit; a thread of the runtime begins in mstart or rt0_go. */
-static int find_go_root(void *ctx, const struct elf_symbol *sym)
+static void accept(struct unwind_files *u, struct table_job *job)
 {
-	static const char *const names[] = { "runtime.goexit",   "runtime.mstart",
-					     "runtime.rt0_go",   "_rt0_amd64",
-					     "_rt0_amd64_linux", "_rt0_arm64_linux" };
-	const char *abi = strstr(sym->name, ".abi0"); /* the assembler's form of a name */
-	size_t len = abi ? (size_t)(abi - sym->name) : strlen(sym->name);
+	struct unwind_file *f = by_number(u, job->file);
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && sym->size; i++)
-		if (strlen(names[i]) == len && strncmp(sym->name, names[i], len) == 0)
-			add_root(ctx, sym->addr, sym->addr + sym->size);
-	return 0;
+	if (keep_rules(u, job) < 0)
+		job->made.table = unwind_table_free(job->made.table);
+	tell(u, job);
+	compiled_file_done(&f->made);
+	f->made = job->made;
+	job->made = (struct compiled_file){ 0 };
+	f->state = f->made.table ? UNWIND_READY : UNWIND_NONE;
+	f->used_ns = clock_mono_ns();
+	f->was_refused = false;
+	if (f->made.table) {
+		f->base = f->made.table->base;
+		f->bytes = table_bytes(f->made.table);
+		u->bytes += f->bytes;
+	}
+	if (u->bytes > u->stats.peak_bytes)
+		u->stats.peak_bytes = u->bytes;
+	u->stats.nr_recompiled += f->was_compiled;
+	u->stats.nr_compiled += !f->was_compiled;
+	f->was_compiled = true;
+	u->nr_news++;
 }
 
-static void find_roots(struct unwind_file *f, const struct elf_image *img)
+void unwind_files_turn(struct unwind_files *u)
 {
-	find_entry(f, img);
-	if (elf_image_section(img, ".gopclntab"))
-		(void)elf_symbols_each(img, find_go_root, f); /* stripped: the ends stay unknown */
+	struct table_job job;
+
+	while (table_worker_take(u->worker, &job)) {
+		accept(u, &job);
+		table_job_done(&job);
+	}
+	give(u);
+}
+
+bool unwind_files_wait(struct unwind_files *u)
+{
+	bool is_there;
+
+	give(u);
+	is_there = table_worker_wait(u->worker);
+	unwind_files_turn(u);
+	return is_there;
+}
+
+/* ---- the kernel's copy ---- */
+
+/* The rows live once: here until they are in the kernel, where we can read them too. */
+bool unwind_files_send(struct unwind_files *u, struct unwind_file *f)
+{
+	const struct unwind_table *t = f->made.table;
+	struct table_data d;
+
+	if (f->is_in_kernel || !u->tables)
+		return f->is_in_kernel;
+	d = (struct table_data){ t->rows, t->nr_rows, t->blocks, t->nr_blocks };
+	f->is_in_kernel = tables_add(u->tables, &d, &f->slot) == 0;
+	if (f->is_in_kernel) {
+		f->made.table = unwind_table_free(f->made.table);
+		return true;
+	}
+	u->needs_room = true;
+	u->stats.nr_refused += !f->was_refused;
+	f->was_refused = true;
+	return false;
+}
+
+static struct unwind_file *least_used(struct unwind_files *u)
+{
+	struct unwind_file *least = NULL;
+
+	for (uint32_t i = 0; i < u->nr; i++)
+		if (u->files[i].bytes && (!least || u->files[i].used_ns < least->used_ns))
+			least = &u->files[i];
+	return least;
+}
+
+/* What else is known of the file stays: it is little, and old walks may ask for it. */
+static void evict(struct unwind_files *u, struct unwind_file *f)
+{
+	if (f->is_in_kernel)
+		tables_retire(u->tables, &f->slot);
+	f->made.table = unwind_table_free(f->made.table);
+	u->bytes -= f->bytes;
+	f->bytes = 0;
+	f->is_in_kernel = false;
+	f->state = UNWIND_NOT_ASKED;
+	u->stats.nr_evicted++;
+	u->nr_news++;
+}
+
+bool unwind_files_trim(struct unwind_files *u)
+{
+	struct unwind_file *f;
+	bool was_in_kernel = false;
+	size_t max = u->max_bytes;
+
+	/* What was dropped a moment ago is not free yet: to drop more would not help. */
+	if (u->needs_room && !(u->tables && tables_has_retired(u->tables)))
+		max = u->bytes - 1;
+	u->needs_room = false;
+	if (u->bytes <= max)
+		return false;
+	max = max < u->max_bytes ? TRIM_TO(max) : TRIM_TO(u->max_bytes);
+	while (u->bytes > max && (f = least_used(u))) {
+		was_in_kernel = was_in_kernel || f->is_in_kernel;
+		evict(u, f);
+	}
+	return was_in_kernel;
+}
+
+/* ---- questions ---- */
+
+pa_rule unwind_file_rule(const struct unwind_files *u, const struct unwind_file *f, uint64_t addr)
+{
+	uint32_t id;
+
+	if (f->is_in_kernel)
+		id = tables_find(u->tables, &f->slot, f->base, addr);
+	else
+		id = unwind_table_find_id(f->made.table, addr);
+	return id < u->nr_rules ? u->rules[id] : PA_RULE_WORD_NONE;
 }
 
 bool unwind_file_is_root(const struct unwind_file *f, const struct mapping *m, uint64_t addr)
@@ -99,106 +286,17 @@ bool unwind_file_is_root(const struct unwind_file *f, const struct mapping *m, u
 
 	if (unwind_file_bias(f, m, &bias) < 0)
 		return false;
-	for (uint32_t i = 0; i < f->nr_roots; i++)
-		if (addr - bias >= f->roots[i].start && addr - bias < f->roots[i].end)
+	for (uint32_t i = 0; i < f->made.nr_roots; i++)
+		if (addr - bias >= f->made.roots[i].start && addr - bias < f->made.roots[i].end)
 			return true;
 	return false;
-}
-
-/* .eh_frame first; where it is silent, .debug_frame may speak. What is known of code without them
- * counts before both. */
-static int compile(struct unwind_files *u, struct unwind_file *f, const struct elf_image *img)
-{
-	_cleanup_(cfi_freep) struct cfi *eh = NULL;
-	_cleanup_(cfi_freep) struct cfi *debug = NULL;
-	const struct cfi *sources[UNWIND_MAX_SOURCES];
-	_cleanup_(known_code_done) struct known_code known = { 0 };
-	size_t nr = 0;
-	int r = keep_loads(f, img);
-
-	if (r < 0)
-		return r;
-	r = cfi_open_eh_frame(img, &eh);
-	if (r == 0)
-		sources[nr++] = eh;
-	else if (r == -ENOMEM)
-		return r;
-	r = cfi_open_debug_frame(img, img, &debug);
-	if (r == 0)
-		sources[nr++] = debug;
-	else if (r == -ENOMEM)
-		return r;
-	r = known_code_find(img, &known);
-	if (r == -ENOMEM)
-		return r;
-	if (nr == 0 && known.nr == 0)
-		return -ENOENT;
-	return unwind_compile_known(sources, nr, &known, &u->dict, &f->table);
-}
-
-static void compile_image(struct unwind_files *u, struct unwind_file *f,
-			  const struct elf_image *img, const char *name)
-{
-	int r = compile(u, f, img);
-
-	find_roots(f, img);
-	f->state = r == 0 && f->table->nr_blocks ? UNWIND_READY : UNWIND_NONE;
-	u->nr_compiled++;
-	log_debug(u->log, "unwind: '%s': %u rows%s", name, f->table ? f->table->nr_rows : 0,
-		  f->state == UNWIND_READY ? "" : ", using frame pointers");
-}
-
-static void compile_file(struct unwind_files *u, struct unwind_file *f, const struct file *file)
-{
-	_cleanup_(elf_image_freep) struct elf_image *img = NULL;
-
-	f->state = UNWIND_NONE;
-	if (file->fd < 0 || elf_image_open_fd(file->fd, &img) < 0)
-		return;
-	compile_image(u, f, img, file->path);
-	/* Asked when all is read: what came of a file that is being written is no table. */
-	if (!file_is_unchanged(file)) {
-		f->state = UNWIND_NONE;
-		log_debug(u->log, "unwind: '%s': it was changed, using frame pointers", file->path);
-	}
-}
-
-static void compile_vdso(struct unwind_files *u)
-{
-	_cleanup_(elf_image_freep) struct elf_image *img = NULL;
-
-	u->vdso.state = UNWIND_NONE;
-	if (vdso_open(&img) == 0)
-		compile_image(u, &u->vdso, img, "[vdso]");
-}
-
-struct unwind_file *unwind_files_get(struct unwind_files *u, const struct mapping *m,
-				     bool compile_it)
-{
-	struct unwind_file *f;
-
-	if (m->kind == MAPPING_VDSO) {
-		if (compile_it && u->vdso.state == UNWIND_NOT_ASKED)
-			compile_vdso(u);
-		return &u->vdso;
-	}
-	if (m->kind != MAPPING_FILE)
-		return NULL;
-	if (ARRAY_RESERVE(u->files, u->cap, m->file + 1, UINT32_MAX) < 0)
-		return NULL;
-	while (u->nr <= m->file)
-		u->files[u->nr++] = (struct unwind_file){ 0 };
-	f = &u->files[m->file];
-	if (compile_it && f->state == UNWIND_NOT_ASKED)
-		compile_file(u, f, filestore_get(u->store, m->file));
-	return f;
 }
 
 /* The segment that the mapping shows: pages before and behind it may come along. */
 int unwind_file_bias(const struct unwind_file *f, const struct mapping *m, uint64_t *ret_bias)
 {
-	for (uint32_t i = 0; i < f->nr_loads; i++) {
-		const struct elf_segment *s = &f->loads[i];
+	for (uint32_t i = 0; i < f->made.nr_loads; i++) {
+		const struct elf_segment *s = &f->made.loads[i];
 
 		if (s->offset >= m->offset + (m->end - m->start) ||
 		    s->offset + s->filesz <= m->offset)

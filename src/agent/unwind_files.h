@@ -1,60 +1,107 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The unwind tables of the files that targets map: each compiled once, when it is first asked for. */
+/*
+ * The unwind tables of the files that targets map: compiled by a worker when somebody needs them,
+ * those that most walks wait for first; kept in the kernel or, until they are there, here; and all
+ * together below a limit, over which those go that no stack has shown for the longest time.
+ *
+ * Of the session's thread, but for the worker inside.
+ */
 #ifndef AGENT_UNWIND_FILES_H
 #define AGENT_UNWIND_FILES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/table_worker.h"
 #include "collect/tables.h"
-#include "elf/elf_image.h"
 #include "proc/tracker.h"
-#include "unwind/rule_dict.h"
-#include "unwind/table.h"
 
 struct log;
 
 enum unwind_state {
-	UNWIND_NOT_ASKED, /* nobody has needed it so far */
+	UNWIND_NOT_ASKED, /* nobody has needed it so far, or for so long that it was dropped */
+	UNWIND_ASKED,
+	UNWIND_COMPILING,
 	UNWIND_READY,
 	UNWIND_NONE, /* the file has no call frame information, or cannot be read */
 };
 
-/* Functions that nobody called: the entry of a program, Go's ends of a stack. */
-#define UNWIND_MAX_ROOTS 8
-
-struct code_range {
-	uint64_t start, end;
-};
+#define UNWIND_VDSO UINT32_MAX /* in place of a file's number */
 
 struct unwind_file {
 	enum unwind_state state;
-	struct unwind_table *table; /* owned */
-	struct elf_segment
-		*loads; /* owned; executable segments, by which addresses are converted */
-	uint32_t nr_loads;
-	struct code_range roots[UNWIND_MAX_ROOTS]; /* where a stack begins; link-time */
-	uint32_t nr_roots;
 	bool is_in_kernel;
-	struct table_slot slot; /* when it is in the kernel */
+	bool was_refused; /* the kernel had no room for it; counted */
+	bool was_compiled;
+	uint32_t nr_waiting;       /* times that it was asked for while ASKED */
+	struct compiled_file made; /* the table is NULL once it is in the kernel, or was dropped */
+	struct table_slot slot;    /* when it is in the kernel */
+	uint64_t base;             /* the table's */
+	size_t bytes;              /* the table's; 0 while there is none */
+	uint64_t used_ns;          /* the last time that a stack showed the file */
+};
+
+struct unwind_files_stats {
+	uint64_t nr_compiled;   /* files, each once */
+	uint64_t nr_recompiled; /* times that one was compiled again */
+	uint64_t nr_evicted;    /* times that one was dropped to make room */
+	uint64_t nr_refused;    /* tables that the kernel had no room for when they were ready */
+	uint64_t peak_bytes;    /* of all tables */
 };
 
 struct unwind_files {
 	const struct filestore *store; /* borrowed */
+	struct tables *tables;         /* borrowed; NULL: tables stay here */
 	const struct log *log;         /* borrowed */
-	struct rule_dict dict;
+	struct table_worker *worker;   /* owned */
+	pa_rule *rules;                /* owned; the worker's dictionary, as far as it was told */
+	uint32_t nr_rules, cap_rules;
 	struct unwind_file *files; /* owned; by number in the store */
 	uint32_t nr, cap;
 	struct unwind_file vdso;
-	uint64_t nr_compiled;
+	uint32_t nr_asked; /* files in that state */
+	size_t bytes;      /* of all tables, here and in the kernel */
+	size_t max_bytes;
+	bool needs_room;  /* the kernel refused one */
+	uint64_t nr_news; /* tables that became ready or went */
+	struct unwind_files_stats stats;
 };
 
-int unwind_files_init(struct unwind_files *u, const struct filestore *store, const struct log *log);
+struct unwind_files_config {
+	const struct filestore *store; /* borrowed, as the others */
+	struct tables *tables;
+	const struct log *log;
+	size_t max_bytes; /* of tables */
+	bool is_inline;   /* no thread: compile where it is asked for */
+};
+int unwind_files_init(struct unwind_files *u, const struct unwind_files_config *cfg);
 void unwind_files_done(struct unwind_files *u);
 
-/* What is known of a mapping's file; with `compile`, after having made sure of it. NULL: code
- * without a file, or no memory. */
-struct unwind_file *unwind_files_get(struct unwind_files *u, const struct mapping *m, bool compile);
+/* What is known of a mapping's file. NULL: code without a file, or no memory. */
+struct unwind_file *unwind_files_get(struct unwind_files *u, const struct mapping *m);
+uint32_t unwind_files_number(const struct mapping *m); /* of such a file */
+
+/* A walk needs it: whether it is known if there is a table (READY or NONE); if not, it will be. */
+bool unwind_files_ask(struct unwind_files *u, const struct mapping *m);
+bool unwind_files_is_known(const struct unwind_files *u, uint32_t number);
+
+/* Takes what the worker has finished, and gives it more to do. */
+void unwind_files_turn(struct unwind_files *u);
+/* Waits until the worker has finished something, and takes that; false: nothing is to be done. */
+bool unwind_files_wait(struct unwind_files *u);
+
+/* A stack shows the file. */
+void unwind_files_use(struct unwind_files *u, const struct mapping *m, uint64_t time_ns);
+
+/* Puts a table that is READY into the kernel, unless it is there; whether it is now. */
+bool unwind_files_send(struct unwind_files *u, struct unwind_file *f);
+
+/* Drops tables until all fit below the limit. True: some were in the kernel, and every list of
+ * mappings that names them must be replaced now. */
+bool unwind_files_trim(struct unwind_files *u);
+
+/* The rule for a link-time address of a file that is READY. */
+pa_rule unwind_file_rule(const struct unwind_files *u, const struct unwind_file *f, uint64_t addr);
 
 /* Whether a frame at that address, which lies in m, has no caller although no rule says so. */
 bool unwind_file_is_root(const struct unwind_file *f, const struct mapping *m, uint64_t addr);

@@ -11,8 +11,9 @@
 #define MAX_MAPPINGS (1u << 17) /* of one process: what the walker searches */
 
 enum pid_flag {
-	PID_DIRTY = 1,   /* in the list of what is to be told */
-	PID_WAITING = 2, /* in the list of those whose tables are not all there */
+	PID_DIRTY = 1,     /* in the list of what is to be told */
+	PID_WAITING = 2,   /* in the list of those whose tables are not all there */
+	PID_PUBLISHED = 4, /* in the list of those that the kernel knows */
 };
 
 struct unwinder *unwinder_free(struct unwinder *u)
@@ -23,14 +24,15 @@ struct unwinder *unwinder_free(struct unwinder *u)
 	free(u->flags);
 	free(u->dirty.pids);
 	free(u->waiting.pids);
+	free(u->published.pids);
 	free(u->images);
 	free(u->scratch);
 	free(u);
 	return NULL;
 }
 
-int unwinder_new(const struct tracker *tracker, const struct filestore *store,
-		 struct tables *tables, const struct log *log, struct unwinder **ret_unwinder)
+int unwinder_new(const struct tracker *tracker, const struct unwind_files_config *files,
+		 struct unwinder **ret_unwinder)
 {
 	_cleanup_(unwinder_freep) struct unwinder *u = calloc(1, sizeof(*u));
 	int r;
@@ -38,8 +40,8 @@ int unwinder_new(const struct tracker *tracker, const struct filestore *store,
 	if (!u)
 		return -ENOMEM;
 	u->tracker = tracker;
-	u->tables = tables;
-	r = unwind_files_init(&u->files, store, log);
+	u->tables = files->tables;
+	r = unwind_files_init(&u->files, files);
 	if (r < 0)
 		return r;
 	u->flags = calloc(MAX_PIDS, 1); /* touched where PIDs are */
@@ -49,36 +51,38 @@ int unwinder_new(const struct tracker *tracker, const struct filestore *store,
 	return 0;
 }
 
-static void list_add(struct unwinder *u, struct pid_list *l, pid_t pid, uint8_t flag)
+/* False: no memory. The walker does not learn of it then, and user space finishes its walks. */
+static bool list_add(struct unwinder *u, struct pid_list *l, pid_t pid, uint8_t flag)
 {
-	if ((uint32_t)pid >= MAX_PIDS || u->flags[pid] & flag)
-		return;
+	if ((uint32_t)pid >= MAX_PIDS)
+		return false;
+	if (u->flags[pid] & flag)
+		return true;
 	if (ARRAY_RESERVE(l->pids, l->cap, l->nr + 1, MAX_PIDS) < 0)
-		return; /* the walker does not learn of it, and user space finishes its walks */
+		return false;
 	l->pids[l->nr++] = pid;
 	u->flags[pid] |= flag;
+	return true;
 }
 
 void unwinder_touch(struct unwinder *u, pid_t pid)
 {
-	list_add(u, &u->dirty, pid, PID_DIRTY);
+	(void)list_add(u, &u->dirty, pid, PID_DIRTY);
 }
 
-/* Puts a compiled table where the walker finds it. */
-static void send_table(struct unwinder *u, struct unwind_file *f)
+void unwinder_missed(struct unwinder *u, pid_t pid, uint8_t stop)
 {
-	struct table_data d = { f->table->rows, f->table->nr_rows, f->table->blocks,
-				f->table->nr_blocks };
+	bool is_waiting = (uint32_t)pid < MAX_PIDS && u->flags[pid] & PID_WAITING;
 
-	tables_set_rules(u->tables, u->files.dict.rules, u->files.dict.nr);
-	f->is_in_kernel = tables_add(u->tables, &d, &f->slot) == 0;
-	u->stats.nr_refused += !f->is_in_kernel;
+	if (stop == PA_STOP_HARD_RULE || (stop == PA_STOP_NO_TABLE && is_waiting))
+		return;
+	unwinder_touch(u, pid);
 }
 
 /* What the walker is to know of one mapping. */
 static struct pa_mapping describe(struct unwinder *u, const struct mapping *m)
 {
-	struct unwind_file *f = unwind_files_get(&u->files, m, false);
+	struct unwind_file *f = unwind_files_get(&u->files, m);
 	struct pa_mapping to = { .start = m->start, .end = m->end };
 	uint64_t bias;
 
@@ -87,11 +91,9 @@ static struct pa_mapping describe(struct unwinder *u, const struct mapping *m)
 	to.nr_blocks = PA_BLOCKS_PENDING;
 	if (f->state != UNWIND_READY)
 		return to;
-	if (!f->is_in_kernel)
-		send_table(u, f);
-	if (f->is_in_kernel && unwind_file_bias(f, m, &bias) == 0) {
+	if (unwind_files_send(&u->files, f) && unwind_file_bias(f, m, &bias) == 0) {
 		to.bias = bias;
-		to.block_nr0 = (uint32_t)(f->table->base >> PA_BLOCK_SHIFT);
+		to.block_nr0 = (uint32_t)(f->base >> PA_BLOCK_SHIFT);
 		to.first_block = f->slot.first_block;
 		to.nr_blocks = f->slot.nr_blocks;
 	}
@@ -127,22 +129,36 @@ static void note_image(struct unwinder *u, uint32_t generation, const struct pro
 	u->images[generation] = process_image(p, UINT64_MAX);
 }
 
-static void publish(struct unwinder *u, pid_t pid)
+/* What is in u->scratch. Where that cannot be told, nothing is: what was told before may not hold. */
+static void tell(struct unwinder *u, const struct process *p, pid_t pid, uint32_t nr)
+{
+	uint32_t generation;
+
+	u->has_published = true;
+	if (list_add(u, &u->published, pid, PID_PUBLISHED) &&
+	    tables_set_process(u->tables, pid, u->scratch, nr, &generation) == 0) {
+		note_image(u, generation, p);
+		return;
+	}
+	tables_drop_process(u->tables, pid);
+	u->stats.nr_processes_refused++;
+}
+
+/* is_new: it is told again even if nothing seems to have changed, since the kernel may have forgotten
+ * it by itself. */
+static void publish(struct unwinder *u, pid_t pid, bool is_new)
 {
 	const struct process *p = tracker_find(u->tracker, pid, UINT64_MAX);
-	uint32_t nr, generation;
+	uint32_t nr;
 
 	if (!p || process_is_over(p)) {
 		tables_drop_process(u->tables, pid);
 		return;
 	}
 	if (gather(u, p, &nr))
-		list_add(u, &u->waiting, pid, PID_WAITING);
-	if (tables_set_process(u->tables, pid, u->scratch, nr, &generation) < 0)
-		u->stats.nr_refused++;
-	else
-		note_image(u, generation, p);
-	u->has_published = true;
+		(void)list_add(u, &u->waiting, pid, PID_WAITING);
+	if (is_new || !tables_has_process(u->tables, pid, u->scratch, nr))
+		tell(u, p, pid, nr);
 }
 
 static void publish_list(struct unwinder *u, struct pid_list *l, uint8_t flag)
@@ -154,24 +170,73 @@ static void publish_list(struct unwinder *u, struct pid_list *l, uint8_t flag)
 		pid_t pid = l->pids[i];
 
 		u->flags[pid] &= (uint8_t)~flag;
-		publish(u, pid);
+		publish(u, pid, flag == PID_DIRTY);
 	}
 	l->nr -= nr;
 	memmove(l->pids, l->pids + nr, l->nr * sizeof(l->pids[0]));
 }
 
+/* Tables are gone that lists may name. */
+static void publish_all(struct unwinder *u)
+{
+	struct pid_list *l = &u->published;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < l->nr; i++) {
+		pid_t pid = l->pids[i];
+		const struct process *p = tracker_find(u->tracker, pid, UINT64_MAX);
+
+		publish(u, pid, false);
+		if (p && !process_is_over(p))
+			l->pids[kept++] = pid;
+		else
+			u->flags[pid] &= (uint8_t)~PID_PUBLISHED;
+	}
+	l->nr = kept;
+}
+
 bool unwinder_publish(struct unwinder *u)
 {
+	bool has_room, is_gone;
+
 	u->has_published = false;
 	if (!u->tables)
 		return false;
-	tables_age(u->tables);
-	if (u->nr_compiled_told != u->files.nr_compiled) {
-		u->nr_compiled_told = u->files.nr_compiled;
+	has_room = tables_age(u->tables);
+	is_gone = unwind_files_trim(&u->files);
+	if (u->nr_news_told != u->files.nr_news || has_room) {
+		u->nr_news_told = u->files.nr_news;
 		publish_list(u, &u->waiting, PID_WAITING);
 	}
 	publish_list(u, &u->dirty, PID_DIRTY);
+	if (is_gone)
+		publish_all(u);
 	return u->has_published;
+}
+
+void unwinder_turn(struct unwinder *u)
+{
+	unwind_files_turn(&u->files);
+}
+
+bool unwinder_wait(struct unwinder *u)
+{
+	return unwind_files_wait(&u->files);
+}
+
+int unwinder_fd(const struct unwinder *u)
+{
+	return table_worker_fd(u->files.worker);
+}
+
+bool unwinder_is_known(const struct unwinder *u, uint32_t file)
+{
+	return unwind_files_is_known(&u->files, file);
+}
+
+void unwinder_use(struct unwinder *u, const struct mapping *m, uint64_t time_ns)
+{
+	unwind_files_use(&u->files, m, time_ns);
 }
 
 void unwinder_compile_all(struct unwinder *u, pid_t pid)
@@ -180,7 +245,9 @@ void unwinder_compile_all(struct unwinder *u, pid_t pid)
 	const struct mapping *m = p ? process_mapping_from(p, 0, UINT64_MAX) : NULL;
 
 	for (; m; m = process_mapping_from(p, m->end, UINT64_MAX))
-		(void)unwind_files_get(&u->files, m, true); /* without memory: by frame pointer */
+		(void)unwind_files_ask(&u->files, m);
+	while (unwind_files_wait(&u->files))
+		;
 }
 
 /* The byte of a frame's code: of the instruction itself, or inside the call before it. */
@@ -206,7 +273,7 @@ bool unwinder_is_root(struct unwinder *u, const struct process *p, uint64_t pc, 
 {
 	uint64_t addr = code_addr(pc);
 	const struct mapping *m = process_mapping(p, addr, time_ns);
-	const struct unwind_file *f = m ? unwind_files_get(&u->files, m, true) : NULL;
+	const struct unwind_file *f = m ? unwind_files_get(&u->files, m) : NULL;
 
 	return f && unwind_file_is_root(f, m, addr);
 }
@@ -215,6 +282,6 @@ struct unwinder_stats unwinder_stats(const struct unwinder *u)
 {
 	struct unwinder_stats s = u->stats;
 
-	s.nr_compiled = u->files.nr_compiled;
+	s.files = u->files.stats;
 	return s;
 }

@@ -14,16 +14,31 @@
 struct tracker;
 struct unwinder;
 
-/* tables may be NULL: nothing is published, walks are only finished. All are borrowed. */
-int unwinder_new(const struct tracker *tracker, const struct filestore *store,
-		 struct tables *tables, const struct log *log, struct unwinder **ret_unwinder);
+/* files.tables may be NULL: nothing is published, walks are only finished. tracker is borrowed. */
+int unwinder_new(const struct tracker *tracker, const struct unwind_files_config *files,
+		 struct unwinder **ret_unwinder);
 struct unwinder *unwinder_free(struct unwinder *u);
 DEFINE_CLEANUP(struct unwinder *, unwinder_free)
 
 /* Something has changed in what process pid has mapped; unwinder_publish() will tell the kernel. */
 void unwinder_touch(struct unwinder *u, pid_t pid);
 
-/* Compiles the tables of everything that a process has mapped. */
+/* A walk of the process stopped so: unless it is on its way, the kernel shall be told what it lacked. */
+void unwinder_missed(struct unwinder *u, pid_t pid, uint8_t stop);
+
+/* Takes what the worker has made, gives it more. Once per turn, before walks are finished. */
+void unwinder_turn(struct unwinder *u);
+/* Waits until the worker has made something; false: it has nothing to do. */
+bool unwinder_wait(struct unwinder *u);
+/* Becomes readable when it has. */
+int unwinder_fd(const struct unwinder *u);
+/* Whether a walk that waits for that file's table (finished_walk.missing) can go on. */
+bool unwinder_is_known(const struct unwinder *u, uint32_t file);
+
+/* A stack shows code of that mapping. */
+void unwinder_use(struct unwinder *u, const struct mapping *m, uint64_t time_ns);
+
+/* Compiles the tables of everything that a process has mapped, and waits for them. */
 void unwinder_compile_all(struct unwinder *u, pid_t pid);
 
 /* Tells the kernel all that is new; whether anything was. Once per turn. */
@@ -40,24 +55,27 @@ bool unwinder_is_root(struct unwinder *u, const struct process *p, uint64_t pc, 
 
 /* A copied stack: pages that could be read, by address. */
 struct stack_copy {
+	bool must_end; /* without waiting for tables */
 	struct pa_stack_regs regs;
 	const struct pa_stack_page *pages[PA_STACK_MAX_PAGES]; /* borrowed */
 	uint32_t nr_pages;
 };
 
-/* Walks again, with whatever tables it takes. pcs: as in a record, at most PA_MAX_USER_FRAMES. */
+/* Walks again, with every table there is. pcs: as in a record, at most PA_MAX_USER_FRAMES. -EAGAIN:
+ * it needs a table that is not there, and that was asked for; ret_walk->missing says which. */
 struct finished_walk {
 	uint64_t pcs[PA_MAX_USER_FRAMES];
 	uint32_t nr;
+	uint32_t missing; /* a file's number, see unwind_files.h */
 	uint8_t stop;
 };
-void unwinder_finish(struct unwinder *u, const struct process *p, uint64_t time_ns,
-		     const struct stack_copy *stack, struct finished_walk *ret_walk);
+int unwinder_finish(struct unwinder *u, const struct process *p, uint64_t time_ns,
+		    const struct stack_copy *stack, struct finished_walk *ret_walk);
 
 struct unwinder_stats {
-	uint64_t nr_finished; /* walks that were made again */
-	uint64_t nr_compiled; /* files */
-	uint64_t nr_refused;  /* processes or tables that the kernel has no room for */
+	uint64_t nr_finished;          /* walks that were made again */
+	uint64_t nr_processes_refused; /* times that the kernel had no room for one's mappings */
+	struct unwind_files_stats files;
 };
 struct unwinder_stats unwinder_stats(const struct unwinder *u);
 

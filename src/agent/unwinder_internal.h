@@ -13,9 +13,9 @@ struct unwinder {
 	const struct tracker *tracker; /* borrowed */
 	struct tables *tables;         /* borrowed; NULL: nothing is published */
 	struct unwind_files files;
-	uint64_t nr_compiled_told; /* as of the last publish */
-	uint8_t *flags;            /* owned; by PID */
-	struct pid_list dirty, waiting;
+	uint64_t nr_news_told; /* of the files', as of the last publish */
+	uint8_t *flags;        /* owned; by PID */
+	struct pid_list dirty, waiting, published;
 	uint64_t *images; /* owned; by generation: the image that was published */
 	uint32_t nr_images, cap_images;
 	struct pa_mapping *scratch; /* owned */

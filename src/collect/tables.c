@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/ranges.h"
 #include "bpf/abi.h"
 
@@ -15,6 +16,9 @@
 #define MAX_RETIRED (1u << 22)
 #define MAX_PIECES (1u << 20)
 #define AGES 2 /* turns that what was replaced stays readable */
+/* A table stays for longer than the lists that named it, and than any walk takes: a walk has copied
+ * the place of the table it is in, and is not asked whether that still holds. */
+#define TABLE_REST_NS NS_PER_S
 
 struct shard {
 	int fd;              /* owned */
@@ -30,6 +34,12 @@ struct piece {
 
 struct retired {
 	uint32_t first, nr; /* mappings */
+	uint32_t age;
+};
+
+struct retired_table {
+	struct table_slot slot;
+	uint64_t since_ns;
 	uint32_t age;
 };
 
@@ -50,6 +60,8 @@ struct tables {
 	uint32_t nr_pieces, cap_pieces;
 	struct retired *retired; /* owned */
 	uint32_t nr_retired, cap_retired;
+	struct retired_table *retired_tables; /* owned */
+	uint32_t nr_retired_tables, cap_retired_tables;
 };
 
 static size_t blocks_bytes(const struct tables *t)
@@ -92,6 +104,7 @@ struct tables *tables_free(struct tables *t)
 	free(t->processes);
 	free(t->pieces);
 	free(t->retired);
+	free(t->retired_tables);
 	free(t);
 	return NULL;
 }
@@ -207,32 +220,7 @@ static uint32_t last_row(const struct table_data *d, uint32_t first, uint32_t en
 	return row;
 }
 
-int tables_add(struct tables *t, const struct table_data *d, struct table_slot *ret_slot)
-{
-	struct table_slot slot = { .nr_blocks = d->nr_blocks };
-	int r = ranges_take(&t->free_blocks, d->nr_blocks, &slot.first_block);
-	uint32_t row = 0;
-
-	if (r < 0)
-		return r;
-	for (uint32_t first = 0; first < d->nr_blocks && r == 0;) {
-		uint32_t end = page_end(d, first, row), behind = last_row(d, first, end, row);
-
-		r = add_piece(t, d, slot.first_block, first, end, row, behind - row);
-		/* The next block may look back at one row of this piece: it is copied again. */
-		first = end;
-		if (end < d->nr_blocks)
-			row = d->blocks[end].first;
-	}
-	if (r < 0) {
-		tables_remove(t, &slot);
-		return r;
-	}
-	*ret_slot = slot;
-	return 0;
-}
-
-void tables_remove(struct tables *t, const struct table_slot *slot)
+static void remove_table(struct tables *t, const struct table_slot *slot)
 {
 	uint32_t kept = 0;
 
@@ -251,19 +239,106 @@ void tables_remove(struct tables *t, const struct table_slot *slot)
 	(void)ranges_give(&t->free_blocks, slot->first_block, slot->nr_blocks);
 }
 
+int tables_add(struct tables *t, const struct table_data *d, struct table_slot *ret_slot)
+{
+	struct table_slot slot = { .nr_blocks = d->nr_blocks };
+	int r = ranges_take(&t->free_blocks, d->nr_blocks, &slot.first_block);
+	uint32_t row = 0;
+
+	if (r < 0)
+		return r;
+	for (uint32_t first = 0; first < d->nr_blocks && r == 0;) {
+		uint32_t end = page_end(d, first, row), behind = last_row(d, first, end, row);
+
+		r = add_piece(t, d, slot.first_block, first, end, row, behind - row);
+		/* The next block may look back at one row of this piece: it is copied again. */
+		first = end;
+		if (end < d->nr_blocks)
+			row = d->blocks[end].first;
+	}
+	if (r < 0) {
+		remove_table(t, &slot);
+		return r;
+	}
+	*ret_slot = slot;
+	return 0;
+}
+
+void tables_retire(struct tables *t, const struct table_slot *slot)
+{
+	if (ARRAY_RESERVE(t->retired_tables, t->cap_retired_tables, t->nr_retired_tables + 1,
+			  MAX_RETIRED) < 0)
+		return; /* the room is lost, nothing else */
+	t->retired_tables[t->nr_retired_tables++] =
+		(struct retired_table){ *slot, clock_mono_ns(), 0 };
+}
+
+bool tables_has_retired(const struct tables *t)
+{
+	return t->nr_retired_tables > 0;
+}
+
+uint16_t tables_find(const struct tables *t, const struct table_slot *slot, uint64_t base,
+		     uint64_t addr)
+{
+	uint64_t at = (addr - base) >> PA_BLOCK_SHIFT;
+	const struct pa_block *b;
+	const struct pa_row *row;
+
+	if (addr < base || at >= slot->nr_blocks)
+		return PA_RULE_ID_NONE;
+	b = &t->blocks[slot->first_block + at];
+	if (!b->nr)
+		return PA_RULE_ID_NONE;
+	row = t->shards[b->first / SHARD_ROWS].rows + b->first % SHARD_ROWS;
+	for (uint32_t nr = b->nr; nr > 1;) {
+		uint32_t half = nr / 2;
+
+		if (row[half].pc <= (uint16_t)addr)
+			row += half;
+		nr -= half;
+	}
+	return row->rule;
+}
+
 void tables_set_rules(struct tables *t, const pa_rule *words, uint32_t nr)
 {
 	for (; t->nr_rules < nr; t->nr_rules++)
 		t->rules[t->nr_rules] = words[t->nr_rules];
 }
 
+/* A child may have been forked with this list, unknown to us: from now on it has nothing in it. */
+static void scrub(struct tables *t, uint32_t first, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		__atomic_store_n(&t->mappings[first + i].generation, 0, __ATOMIC_RELAXED);
+}
+
 static void retire(struct tables *t, const struct pa_process *p)
 {
 	if (!p->nr)
 		return;
-	if (ARRAY_RESERVE(t->retired, t->cap_retired, t->nr_retired + 1, MAX_RETIRED) < 0)
-		return; /* the room is lost, nothing else */
+	if (ARRAY_RESERVE(t->retired, t->cap_retired, t->nr_retired + 1, MAX_RETIRED) < 0) {
+		scrub(t, p->first, p->nr); /* and the room is lost, nothing else */
+		return;
+	}
 	t->retired[t->nr_retired++] = (struct retired){ p->first, p->nr, 0 };
+}
+
+bool tables_has_process(const struct tables *t, pid_t pid, const struct pa_mapping *m, uint32_t nr)
+{
+	const struct pa_process *p = &t->processes[(uint32_t)pid % MAX_PIDS];
+
+	if (!p->generation || p->nr != nr)
+		return false;
+	for (uint32_t i = 0; i < nr; i++) {
+		struct pa_mapping want = m[i];
+
+		want.generation = p->generation;
+		if (memcmp(&t->mappings[p->first + i], &want, sizeof(want)) != 0)
+			return false;
+	}
+	return true;
 }
 
 int tables_set_process(struct tables *t, pid_t pid, const struct pa_mapping *m, uint32_t nr,
@@ -306,19 +381,39 @@ void tables_drop_process(struct tables *t, pid_t pid)
 	t->processes[key] = (struct pa_process){ 0 };
 }
 
-void tables_age(struct tables *t)
+static void age_lists(struct tables *t)
 {
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < t->nr_retired; i++) {
 		struct retired *o = &t->retired[i];
 
-		if (o->age++ < AGES)
+		if (o->age++ < AGES) {
 			t->retired[kept++] = *o;
-		else
-			(void)ranges_give(&t->free_mappings, o->first, o->nr);
+			continue;
+		}
+		scrub(t, o->first, o->nr);
+		(void)ranges_give(&t->free_mappings, o->first, o->nr); /* lost without memory */
 	}
 	t->nr_retired = kept;
+}
+
+bool tables_age(struct tables *t)
+{
+	uint64_t now = t->nr_retired_tables ? clock_mono_ns() : 0;
+	uint32_t kept = 0, nr = t->nr_retired_tables;
+
+	age_lists(t);
+	for (uint32_t i = 0; i < nr; i++) {
+		struct retired_table *o = &t->retired_tables[i];
+
+		if (o->age++ < 2 * AGES || now - o->since_ns < TABLE_REST_NS)
+			t->retired_tables[kept++] = *o;
+		else
+			remove_table(t, &o->slot);
+	}
+	t->nr_retired_tables = kept;
+	return kept < nr;
 }
 
 size_t tables_bytes(const struct tables *t)

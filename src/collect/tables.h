@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The only way back into the kernel: unwind tables and processes' mappings, written where the walker
- * reads them. What is replaced stays readable for a while, since a walk may be reading it; a
- * mapping that was given to somebody else in the meantime is told by its generation.
+ * reads them. What is replaced stays readable for a while, since a walk may be reading it. A mapping
+ * that was given to somebody else in the meantime is told by its generation; the room of a table is
+ * given away only when no list can name it any more.
  *
  * Of one thread.
  */
@@ -44,22 +45,30 @@ struct table_slot {
 /* -ENOSPC: no room below the limit. The rules it names must have been written before. */
 int tables_add(struct tables *t, const struct table_data *d, struct table_slot *ret_slot);
 
-/* No mapping may name it any more. */
-void tables_remove(struct tables *t, const struct table_slot *slot);
+/* No mapping names it any more, from before the next turn on; a while later its room is free. */
+void tables_retire(struct tables *t, const struct table_slot *slot);
+bool tables_has_retired(const struct tables *t); /* some that is not free yet */
+
+/* The number of the rule for a link-time address, in a table that begins at base. */
+uint16_t tables_find(const struct tables *t, const struct table_slot *slot, uint64_t base,
+		     uint64_t addr);
 
 /* Rules [0, nr) of the dictionary; those written before are the same as then. */
 void tables_set_rules(struct tables *t, const pa_rule *words, uint32_t nr);
+
+/* Whether the last thing that the walker was told of a process is this, and is still in order. */
+bool tables_has_process(const struct tables *t, pid_t pid, const struct pa_mapping *m, uint32_t nr);
 
 /* Replaces what the walker knows of a process. m is sorted by start; generations are filled in
  * here, and told. -ENOSPC. */
 int tables_set_process(struct tables *t, pid_t pid, const struct pa_mapping *m, uint32_t nr,
 		       uint32_t *ret_generation);
 
-/* The process is gone: the kernel has forgotten it by itself. */
+/* The walker shall know nothing of it: the process is gone, or there is no room for it. */
 void tables_drop_process(struct tables *t, pid_t pid);
 
-/* Once per turn: what was replaced two turns ago is free now. */
-void tables_age(struct tables *t);
+/* Once per turn: what was replaced two turns ago is free now. True: so is the room of a table. */
+bool tables_age(struct tables *t);
 
 size_t tables_bytes(const struct tables *t); /* of rows in use */
 

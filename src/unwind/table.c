@@ -38,11 +38,16 @@ static const struct pa_row *row_of(const struct unwind_table *t, const struct pa
 	return at;
 }
 
-pa_rule unwind_table_find(const struct unwind_table *t, const struct rule_dict *dict, uint64_t pc)
+uint16_t unwind_table_find_id(const struct unwind_table *t, uint64_t pc)
 {
 	const struct pa_block *b = block_of(t, pc);
 
-	return b ? dict->rules[row_of(t, b, pc)->rule] : PA_RULE_WORD_NONE;
+	return b ? row_of(t, b, pc)->rule : PA_RULE_ID_NONE;
+}
+
+pa_rule unwind_table_find(const struct unwind_table *t, const struct rule_dict *dict, uint64_t pc)
+{
+	return dict->rules[unwind_table_find_id(t, pc)];
 }
 
 uint64_t unwind_table_next(const struct unwind_table *t, uint64_t pc)

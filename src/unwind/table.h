@@ -59,7 +59,10 @@ int unwind_compile_known(const struct cfi *const *sources, size_t nr,
 struct unwind_table *unwind_table_free(struct unwind_table *t);
 DEFINE_CLEANUP(struct unwind_table *, unwind_table_free)
 
-/* The rule for a link-time address; PA_RULE_WORD_NONE where there is none. */
+/* The number of the rule for a link-time address; PA_RULE_ID_NONE where there is none. */
+uint16_t unwind_table_find_id(const struct unwind_table *t, uint64_t pc);
+
+/* The rule itself; PA_RULE_WORD_NONE where there is none. */
 pa_rule unwind_table_find(const struct unwind_table *t, const struct rule_dict *dict, uint64_t pc);
 
 /* The first address above pc for which another row, or another block, answers; 0: none does. */

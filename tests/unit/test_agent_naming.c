@@ -159,10 +159,11 @@ static enum unwind_state compiled(const struct elf_maker *m, bool is_changed)
 
 	write_file(m->bytes, m->len);
 	c = capture_sample(8);
-	must(unwind_files_init(&u, c->files, NULL) == 0);
+	must(unwind_files_init(&u, &(struct unwind_files_config){ .store = c->files }) == 0);
 	if (is_changed)
 		must(utimensat(AT_FDCWD, path, NULL, 0) == 0);
-	state = unwind_files_get(&u, &map, true)->state;
+	must(!unwind_files_ask(&u, &map) && unwind_files_wait(&u));
+	state = unwind_files_get(&u, &map)->state;
 	unwind_files_done(&u);
 	capture_free(c);
 	return state;

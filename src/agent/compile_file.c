@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/compile_file.h"
+
+#include <elf.h>
+#include <errno.h>
+
+#include "agent/vdso.h"
+#include "elf/elf_fde.h"
+#include "elf/elf_symbols.h"
+#include "unwind/eh_frame.h"
+#include "unwind/known_code.h"
+
+#define ENTRY_MAX_BYTES 256 /* of a program's first function, where nothing says how long */
+
+void compiled_file_done(struct compiled_file *f)
+{
+	unwind_table_free(f->table);
+	free(f->loads);
+	*f = (struct compiled_file){ 0 };
+}
+
+static int keep_loads(struct compiled_file *f, const struct elf_image *img)
+{
+	size_t nr;
+	const struct elf_segment *loads = elf_image_loads(img, &nr);
+
+	f->loads = calloc(nr + 1, sizeof(*f->loads));
+	if (!f->loads)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++)
+		if (loads[i].flags & PF_X)
+			f->loads[f->nr_loads++] = loads[i];
+	return 0;
+}
+
+static void add_root(struct compiled_file *f, uint64_t start, uint64_t end)
+{
+	if (f->nr_roots < COMPILED_MAX_ROOTS)
+		f->roots[f->nr_roots++] = (struct code_range){ start, end };
+}
+
+/* What the kernel jumps to has no caller. Where it has a row, that says so; the loader's has none,
+ * and reaches to the next function that has one. */
+static void find_entry(struct compiled_file *f, const struct elf_image *img)
+{
+	_cleanup_(elf_fdes_freep) struct elf_fdes *fdes = NULL;
+	uint64_t entry = elf_image_entry(img), end = entry + 1, from, to;
+
+	if (!entry || elf_fdes_open(img, &fdes) < 0 || elf_fdes_find(fdes, entry, &from, &to) == 0)
+		return;
+	while (end < entry + ENTRY_MAX_BYTES && elf_fdes_find(fdes, end, &from, &to) < 0)
+		end++;
+	add_root(f, entry, end);
+}
+
+/* A goroutine returns to goexit; a thread of the runtime begins in mstart or rt0_go. */
+static int find_go_root(void *ctx, const struct elf_symbol *sym)
+{
+	static const char *const names[] = { "runtime.goexit",   "runtime.mstart",
+					     "runtime.rt0_go",   "_rt0_amd64",
+					     "_rt0_amd64_linux", "_rt0_arm64_linux" };
+	const char *abi = strstr(sym->name, ".abi0"); /* the assembler's form of a name */
+	size_t len = abi ? (size_t)(abi - sym->name) : strlen(sym->name);
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && sym->size; i++)
+		if (strlen(names[i]) == len && strncmp(sym->name, names[i], len) == 0)
+			add_root(ctx, sym->addr, sym->addr + sym->size);
+	return 0;
+}
+
+static void find_roots(struct compiled_file *f, const struct elf_image *img)
+{
+	find_entry(f, img);
+	if (elf_image_section(img, ".gopclntab"))
+		(void)elf_symbols_each(img, find_go_root, f); /* stripped: the ends stay unknown */
+}
+
+/* .eh_frame first; where it is silent, .debug_frame may speak. What is known of code without them
+ * counts before both. */
+static int compile(const struct elf_image *img, struct rule_dict *dict, struct compiled_file *f)
+{
+	_cleanup_(cfi_freep) struct cfi *eh = NULL;
+	_cleanup_(cfi_freep) struct cfi *debug = NULL;
+	const struct cfi *sources[UNWIND_MAX_SOURCES];
+	_cleanup_(known_code_done) struct known_code known = { 0 };
+	size_t nr = 0;
+	int r = keep_loads(f, img);
+
+	if (r < 0)
+		return r;
+	r = cfi_open_eh_frame(img, &eh);
+	if (r == 0)
+		sources[nr++] = eh;
+	else if (r == -ENOMEM)
+		return r;
+	r = cfi_open_debug_frame(img, img, &debug);
+	if (r == 0)
+		sources[nr++] = debug;
+	else if (r == -ENOMEM)
+		return r;
+	r = known_code_find(img, &known);
+	if (r == -ENOMEM)
+		return r;
+	if (nr == 0 && known.nr == 0)
+		return -ENOENT;
+	return unwind_compile_known(sources, nr, &known, dict, &f->table);
+}
+
+static void compile_image(const struct elf_image *img, struct rule_dict *dict,
+			  struct compiled_file *f)
+{
+	int r = compile(img, dict, f);
+
+	find_roots(f, img);
+	if (r < 0 || !f->table->nr_blocks)
+		f->table = unwind_table_free(f->table);
+}
+
+void compile_file(const struct file *file, struct rule_dict *dict, struct compiled_file *ret_file)
+{
+	_cleanup_(elf_image_freep) struct elf_image *img = NULL;
+
+	*ret_file = (struct compiled_file){ 0 };
+	if (file->fd < 0 || elf_image_open_fd(file->fd, &img) < 0)
+		return;
+	compile_image(img, dict, ret_file);
+	/* Asked when all is read: what came of a file that is being written is no table. */
+	ret_file->was_changed = !file_is_unchanged(file);
+	if (ret_file->was_changed)
+		ret_file->table = unwind_table_free(ret_file->table);
+}
+
+void compile_vdso(struct rule_dict *dict, struct compiled_file *ret_file)
+{
+	_cleanup_(elf_image_freep) struct elf_image *img = NULL;
+
+	*ret_file = (struct compiled_file){ 0 };
+	if (vdso_open(&img) == 0)
+		compile_image(img, dict, ret_file);
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/table_worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+
+struct input {
+	uint32_t number;
+	bool is_vdso;
+	struct file file; /* a copy; its descriptor is owned, its path not to be used */
+};
+
+struct table_worker {
+	/* Of whoever gives and takes. */
+	pthread_t thread;
+	bool has_thread;
+	bool is_inline;
+	uint32_t nr_given; /* and not taken */
+
+	/* Of the worker's thread; without one, of whoever gives. */
+	struct rule_dict dict;
+	uint32_t nr_told; /* of its rules */
+
+	int done_fd; /* owned; any thread */
+
+	pthread_mutex_t lock; /* of all below */
+	pthread_cond_t changed;
+	struct input todo[TABLE_WORKER_MAX_JOBS];
+	uint32_t nr_todo;
+	struct table_job done[TABLE_WORKER_MAX_JOBS];
+	uint32_t nr_done;
+	bool is_over;
+};
+
+void table_job_done(struct table_job *job)
+{
+	compiled_file_done(&job->made);
+	free(job->rules);
+	*job = (struct table_job){ 0 };
+}
+
+static void input_done(struct input *in)
+{
+	if (in->file.fd >= 0)
+		close(in->file.fd);
+	in->file.fd = -1;
+}
+
+static void end_thread(struct table_worker *w)
+{
+	if (!w->has_thread)
+		return;
+	pthread_mutex_lock(&w->lock);
+	w->is_over = true;
+	pthread_cond_broadcast(&w->changed);
+	pthread_mutex_unlock(&w->lock);
+	pthread_join(w->thread, NULL);
+}
+
+struct table_worker *table_worker_free(struct table_worker *w)
+{
+	if (!w)
+		return NULL;
+	end_thread(w);
+	for (uint32_t i = 0; i < w->nr_todo; i++)
+		input_done(&w->todo[i]);
+	for (uint32_t i = 0; i < w->nr_done; i++)
+		table_job_done(&w->done[i]);
+	rule_dict_done(&w->dict);
+	if (w->done_fd >= 0)
+		close(w->done_fd);
+	pthread_cond_destroy(&w->changed);
+	pthread_mutex_destroy(&w->lock);
+	free(w);
+	return NULL;
+}
+
+int table_worker_new(bool is_inline, struct table_worker **ret_worker)
+{
+	struct table_worker *w = calloc(1, sizeof(*w));
+	int r;
+
+	if (!w)
+		return -ENOMEM;
+	w->is_inline = is_inline;
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_cond_init(&w->changed, NULL);
+	w->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	r = w->done_fd < 0 ? -errno : rule_dict_init(&w->dict);
+	if (r < 0) {
+		table_worker_free(w);
+		return r;
+	}
+	*ret_worker = w;
+	return 0;
+}
+
+/* Copies the rules that nobody has been told of; without memory for that, a table that may name them
+ * is of no use. */
+static void tell_rules(struct table_worker *w, struct table_job *job)
+{
+	uint32_t nr = w->dict.nr - w->nr_told;
+
+	job->first_rule = w->nr_told;
+	if (nr)
+		job->rules = malloc(nr * sizeof(*job->rules));
+	if (nr && !job->rules) {
+		job->made.table = unwind_table_free(job->made.table);
+		return;
+	}
+	if (nr)
+		memcpy(job->rules, w->dict.rules + w->nr_told, nr * sizeof(*job->rules));
+	job->nr_rules = nr;
+	w->nr_told = w->dict.nr;
+}
+
+static void work(struct table_worker *w, struct input *in, struct table_job *ret_job)
+{
+	*ret_job = (struct table_job){ .file = in->number };
+	if (in->is_vdso)
+		compile_vdso(&w->dict, &ret_job->made);
+	else
+		compile_file(&in->file, &w->dict, &ret_job->made);
+	input_done(in);
+	tell_rules(w, ret_job);
+}
+
+/* Room is certain: what is done was given before. */
+static void hand_back(struct table_worker *w, const struct table_job *job)
+{
+	uint64_t one = 1;
+
+	pthread_mutex_lock(&w->lock);
+	w->done[w->nr_done++] = *job;
+	pthread_cond_broadcast(&w->changed);
+	pthread_mutex_unlock(&w->lock);
+	(void)!write(w->done_fd, &one, sizeof(one)); /* full is readable too */
+}
+
+/* The oldest job; false: the end. */
+static bool next_job(struct table_worker *w, struct input *ret_input)
+{
+	bool is_over;
+
+	pthread_mutex_lock(&w->lock);
+	while (!w->is_over && !w->nr_todo)
+		pthread_cond_wait(&w->changed, &w->lock);
+	is_over = w->is_over;
+	if (!is_over) {
+		*ret_input = w->todo[0];
+		w->nr_todo--;
+		memmove(w->todo, w->todo + 1, w->nr_todo * sizeof(w->todo[0]));
+	}
+	pthread_mutex_unlock(&w->lock);
+	return !is_over;
+}
+
+static void *worker_thread(void *worker)
+{
+	struct table_worker *w = worker;
+	struct table_job job;
+	struct input in;
+
+	while (next_job(w, &in)) {
+		work(w, &in, &job);
+		hand_back(w, &job);
+	}
+	return NULL;
+}
+
+/* Signals are the business of the program that we are part of. */
+static void start_thread(struct table_worker *w)
+{
+	sigset_t all, before;
+
+	if (w->has_thread || w->is_inline)
+		return;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	w->has_thread = pthread_create(&w->thread, NULL, worker_thread, w) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	w->is_inline = !w->has_thread;
+}
+
+int table_worker_give(struct table_worker *w, uint32_t file, const struct file *f)
+{
+	struct input in = { .number = file, .is_vdso = !f, .file.fd = -1 };
+	struct table_job job;
+
+	if (w->nr_given == TABLE_WORKER_MAX_JOBS)
+		return -EAGAIN;
+	if (f) {
+		in.file = *f;
+		in.file.fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
+		if (in.file.fd < 0)
+			return -errno;
+	}
+	w->nr_given++;
+	start_thread(w);
+	if (w->is_inline) {
+		work(w, &in, &job);
+		hand_back(w, &job);
+		return 0;
+	}
+	pthread_mutex_lock(&w->lock);
+	w->todo[w->nr_todo++] = in;
+	pthread_cond_broadcast(&w->changed);
+	pthread_mutex_unlock(&w->lock);
+	return 0;
+}
+
+bool table_worker_take(struct table_worker *w, struct table_job *ret_job)
+{
+	uint64_t count;
+	bool is_there;
+
+	(void)!read(w->done_fd, &count, sizeof(count)); /* nothing to read is fine */
+	pthread_mutex_lock(&w->lock);
+	is_there = w->nr_done > 0;
+	if (is_there) {
+		*ret_job = w->done[0];
+		w->nr_done--;
+		memmove(w->done, w->done + 1, w->nr_done * sizeof(w->done[0]));
+	}
+	pthread_mutex_unlock(&w->lock);
+	w->nr_given -= is_there;
+	return is_there;
+}
+
+bool table_worker_wait(struct table_worker *w)
+{
+	if (!w->nr_given)
+		return false;
+	pthread_mutex_lock(&w->lock);
+	while (!w->nr_done)
+		pthread_cond_wait(&w->changed, &w->lock);
+	pthread_mutex_unlock(&w->lock);
+	return true;
+}
+
+int table_worker_fd(const struct table_worker *w)
+{
+	return w->done_fd;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A thread that compiles unwind tables, one file after the other. A job comes with a descriptor of
+ * its own and goes back with all that was made of it, so nothing is shared while it is worked on.
+ * The thread has the dictionary of rules; what a job added to it goes back with the job.
+ */
+#ifndef AGENT_TABLE_WORKER_H
+#define AGENT_TABLE_WORKER_H
+
+#include "agent/compile_file.h"
+
+struct table_worker;
+
+/* Jobs that were given and not taken back. More would only hold descriptors open. */
+#define TABLE_WORKER_MAX_JOBS 4
+
+struct table_job {
+	uint32_t file;             /* as given */
+	struct compiled_file made; /* owned */
+	pa_rule *rules;            /* owned; rules [first_rule, first_rule + nr_rules) are new */
+	uint32_t first_rule, nr_rules;
+};
+void table_job_done(struct table_job *job);
+
+/* All below are for one thread at a time. The worker's thread begins with the first job; where it
+ * cannot, or (is_inline) shall not, jobs are done when they are given. */
+int table_worker_new(bool is_inline, struct table_worker **ret_worker);
+struct table_worker *table_worker_free(struct table_worker *w);
+DEFINE_CLEANUP(struct table_worker *, table_worker_free)
+
+/* f: NULL is the vDSO; its descriptor is copied. -EAGAIN: there is enough to do; or that of dup(). */
+int table_worker_give(struct table_worker *w, uint32_t file, const struct file *f);
+
+/* A job that is done; the caller owns it. */
+bool table_worker_take(struct table_worker *w, struct table_job *ret_job);
+
+/* Until there is one to take; false: none is left. */
+bool table_worker_wait(struct table_worker *w);
+
+/* Becomes readable when a job is done, until it is taken. */
+int table_worker_fd(const struct table_worker *w);
+
+#endif
