@@ -232,6 +232,10 @@ struct pa_summary {
 
 	uint64_t walks_finished; /* that the kernel began and user space ended */
 	uint64_t nr_tables;      /* files whose unwind tables were compiled */
+	uint64_t tables_peak_bytes;
+	uint64_t tables_evicted; /* times that one was dropped to make room, to be made again */
+	uint64_t tables_refused; /* tables, or processes' mappings, that found no room */
+	uint64_t notices_lost;   /* wake-ups that found the ring full; each cost time only */
 
 	const struct pa_count *jit; /* what was read about code made at run time, also zeroes */
 	size_t nr_jit;

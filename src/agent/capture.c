@@ -373,7 +373,7 @@ static bool can_go_on(void *ctx, const struct parked *p)
 {
 	const struct capture *c = ctx;
 
-	return unwinder_is_known(c->unwinder, p->file);
+	return !unwinder_is_awaited(c->unwinder, p->file);
 }
 
 /* Samples whose table is there now. One may need the next table then. */
@@ -398,7 +398,7 @@ static void settle_parked(struct capture *c)
 static void settle_all_parked(struct capture *c)
 {
 	while (c->parking.first) {
-		(void)unwinder_wait(c->unwinder); /* none left: all is known */
+		(void)unwinder_wait(c->unwinder); /* none left: none is awaited */
 		settle_parked(c);
 	}
 }
@@ -419,6 +419,18 @@ static void settle_queue(struct capture *c, uint64_t until_ns)
 	memmove(c->queue.data, c->queue.data + at, c->queue.len);
 }
 
+/* The same with walks that are finished here. until_ns: what is younger may still be on its way. */
+static void settle_unwinding(struct capture *c, bool is_last, uint64_t until_ns)
+{
+	unwinder_take(c->unwinder);
+	settle_parked(c);
+	settle_queue(c, is_last ? UINT64_MAX : until_ns);
+	if (is_last)
+		settle_all_parked(c);
+	unwinder_give(c->unwinder);
+	c->has_published = unwinder_publish(c->unwinder);
+}
+
 static uint64_t forget_before(const struct capture *c, uint64_t now)
 {
 	uint64_t parked = parking_oldest_ns(&c->parking);
@@ -435,15 +447,10 @@ int capture_settle(struct capture *c, bool is_last)
 		c->rescanned_ns = now;
 		(void)procfs_each_pid(&c->procfs, rescan_one, c); /* best effort by nature */
 	}
-	if (c->unwinder) {
-		unwinder_turn(c->unwinder);
-		settle_parked(c);
-	}
-	settle_queue(c, is_last || !c->unwinder ? UINT64_MAX : now - STACK_ON_ITS_WAY_NS);
-	if (is_last)
-		settle_all_parked(c);
 	if (c->unwinder)
-		c->has_published = unwinder_publish(c->unwinder);
+		settle_unwinding(c, is_last, now - STACK_ON_ITS_WAY_NS);
+	else
+		settle_queue(c, UINT64_MAX);
 	if (now - c->forgot_ns >= FORGET_EVERY_NS) {
 		c->forgot_ns = now;
 		tracker_forget(c->tracker, forget_before(c, now));

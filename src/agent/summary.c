@@ -117,6 +117,7 @@ void summary_add_ticks(struct summary *to, const struct pa_tick_stats *per_cpu, 
 static int add_ticks(const struct pa_session *s, struct summary *to)
 {
 	_cleanup_(freep) struct pa_tick_stats *per_cpu = NULL;
+	struct pa_proc_stats proc;
 	unsigned int nr;
 	int r = programs_tick_stats(s->programs, &per_cpu, &nr);
 
@@ -124,8 +125,9 @@ static int add_ticks(const struct pa_session *s, struct summary *to)
 		return r;
 	summary_add_ticks(to, per_cpu, nr, events_ticks_due(s->events, per_cpu, nr),
 			  &s->capture->stats);
-	to->pub.sideband_lost =
-		s->capture->stats.sideband_lost + programs_proc_stats(s->programs).targets_lost;
+	proc = programs_proc_stats(s->programs);
+	to->pub.sideband_lost = s->capture->stats.sideband_lost + proc.targets_lost;
+	to->pub.notices_lost = proc.notices_lost;
 	return 0;
 }
 
@@ -275,6 +277,9 @@ static void add_names(const struct capture *c, struct summary *to)
 
 		to->pub.walks_finished = u.nr_finished;
 		to->pub.nr_tables = u.files.nr_compiled;
+		to->pub.tables_peak_bytes = u.files.peak_bytes;
+		to->pub.tables_evicted = u.files.nr_evicted;
+		to->pub.tables_refused = u.files.nr_refused + u.nr_processes_refused;
 	}
 }
 

@@ -62,9 +62,11 @@ static bool is_known(const struct unwind_file *f)
 	return !f || f->state == UNWIND_READY || f->state == UNWIND_NONE;
 }
 
-bool unwind_files_is_known(const struct unwind_files *u, uint32_t number)
+bool unwind_files_is_awaited(const struct unwind_files *u, uint32_t number)
 {
-	return is_known(by_number(u, number));
+	const struct unwind_file *f = by_number(u, number);
+
+	return f && (f->state == UNWIND_ASKED || f->state == UNWIND_COMPILING);
 }
 
 bool unwind_files_ask(struct unwind_files *u, const struct mapping *m)
@@ -108,7 +110,7 @@ static uint32_t next_asked(const struct unwind_files *u)
 	return best;
 }
 
-static void give(struct unwind_files *u)
+void unwind_files_give(struct unwind_files *u)
 {
 	while (u->nr_asked) {
 		uint32_t number = next_asked(u);
@@ -180,7 +182,7 @@ static void accept(struct unwind_files *u, struct table_job *job)
 	u->nr_news++;
 }
 
-void unwind_files_turn(struct unwind_files *u)
+void unwind_files_take(struct unwind_files *u)
 {
 	struct table_job job;
 
@@ -188,16 +190,15 @@ void unwind_files_turn(struct unwind_files *u)
 		accept(u, &job);
 		table_job_done(&job);
 	}
-	give(u);
 }
 
 bool unwind_files_wait(struct unwind_files *u)
 {
 	bool is_there;
 
-	give(u);
+	unwind_files_give(u);
 	is_there = table_worker_wait(u->worker);
-	unwind_files_turn(u);
+	unwind_files_take(u);
 	return is_there;
 }
 

@@ -83,10 +83,12 @@ uint32_t unwind_files_number(const struct mapping *m); /* of such a file */
 
 /* A walk needs it: whether it is known if there is a table (READY or NONE); if not, it will be. */
 bool unwind_files_ask(struct unwind_files *u, const struct mapping *m);
-bool unwind_files_is_known(const struct unwind_files *u, uint32_t number);
+bool unwind_files_is_awaited(const struct unwind_files *u, uint32_t number);
 
-/* Takes what the worker has finished, and gives it more to do. */
-void unwind_files_turn(struct unwind_files *u);
+/* Takes what the worker has finished. */
+void unwind_files_take(struct unwind_files *u);
+/* Gives it what was asked for. */
+void unwind_files_give(struct unwind_files *u);
 /* Waits until the worker has finished something, and takes that; false: nothing is to be done. */
 bool unwind_files_wait(struct unwind_files *u);
 

@@ -197,13 +197,12 @@ static void publish_all(struct unwinder *u)
 
 bool unwinder_publish(struct unwinder *u)
 {
-	bool has_room, is_gone;
+	bool is_gone = unwind_files_trim(&u->files), has_room;
 
 	u->has_published = false;
 	if (!u->tables)
 		return false;
 	has_room = tables_age(u->tables);
-	is_gone = unwind_files_trim(&u->files);
 	if (u->nr_news_told != u->files.nr_news || has_room) {
 		u->nr_news_told = u->files.nr_news;
 		publish_list(u, &u->waiting, PID_WAITING);
@@ -214,9 +213,14 @@ bool unwinder_publish(struct unwinder *u)
 	return u->has_published;
 }
 
-void unwinder_turn(struct unwinder *u)
+void unwinder_take(struct unwinder *u)
 {
-	unwind_files_turn(&u->files);
+	unwind_files_take(&u->files);
+}
+
+void unwinder_give(struct unwinder *u)
+{
+	unwind_files_give(&u->files);
 }
 
 bool unwinder_wait(struct unwinder *u)
@@ -229,9 +233,9 @@ int unwinder_fd(const struct unwinder *u)
 	return table_worker_fd(u->files.worker);
 }
 
-bool unwinder_is_known(const struct unwinder *u, uint32_t file)
+bool unwinder_is_awaited(const struct unwinder *u, uint32_t file)
 {
-	return unwind_files_is_known(&u->files, file);
+	return unwind_files_is_awaited(&u->files, file);
 }
 
 void unwinder_use(struct unwinder *u, const struct mapping *m, uint64_t time_ns)

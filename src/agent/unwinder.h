@@ -26,14 +26,16 @@ void unwinder_touch(struct unwinder *u, pid_t pid);
 /* A walk of the process stopped so: unless it is on its way, the kernel shall be told what it lacked. */
 void unwinder_missed(struct unwinder *u, pid_t pid, uint8_t stop);
 
-/* Takes what the worker has made, gives it more. Once per turn, before walks are finished. */
-void unwinder_turn(struct unwinder *u);
+/* Once per turn, before walks are finished: takes what the worker has made. */
+void unwinder_take(struct unwinder *u);
+/* And when they are: gives it what they lacked. */
+void unwinder_give(struct unwinder *u);
 /* Waits until the worker has made something; false: it has nothing to do. */
 bool unwinder_wait(struct unwinder *u);
 /* Becomes readable when it has. */
 int unwinder_fd(const struct unwinder *u);
-/* Whether a walk that waits for that file's table (finished_walk.missing) can go on. */
-bool unwinder_is_known(const struct unwinder *u, uint32_t file);
+/* Whether that file's table (finished_walk.missing) is on its way. */
+bool unwinder_is_awaited(const struct unwinder *u, uint32_t file);
 
 /* A stack shows code of that mapping. */
 void unwinder_use(struct unwinder *u, const struct mapping *m, uint64_t time_ns);

@@ -246,6 +246,25 @@ static void print_losses(const struct pa_summary *s, const struct report_options
 		line(opts, out, "", "these do not add up, which is a bug in perf-agent; report it");
 }
 
+/* What the unwind tables took, for who asks; what they lacked, for everybody. */
+static void print_tables(const struct pa_summary *s, const struct report_options *opts, FILE *out)
+{
+	char size[TEXT_SIZE_SIZE];
+
+	if (s->nr_tables && (opts->is_verbose || s->tables_evicted))
+		line(opts, out, "tables",
+		     "%" PRIu64 " file%s, %s at most; dropped to make room %" PRIu64 " time%s",
+		     s->nr_tables, text_plural(s->nr_tables), text_size(s->tables_peak_bytes, size),
+		     s->tables_evicted, text_plural(s->tables_evicted));
+	if (s->tables_refused)
+		line(opts, out, "tables",
+		     "%" PRIu64 " had no room in the kernel; their stacks were finished outside",
+		     s->tables_refused);
+	if (opts->is_verbose && s->notices_lost)
+		line(opts, out, "woken", "too late %" PRIu64 " time%s: the ring was full",
+		     s->notices_lost, text_plural(s->notices_lost));
+}
+
 static void print_cost(const struct pa_summary *s, const struct report_options *opts, FILE *out)
 {
 	char size[TEXT_SIZE_SIZE];
@@ -269,5 +288,6 @@ void report_print(const struct pa_summary *s, const struct report_options *opts,
 	if (s->kernel_symbols && s->samples && has_kernel_frames(s, opts))
 		line(opts, out, "kernel", "names: %s", s->kernel_symbols);
 	print_losses(s, opts, out);
+	print_tables(s, opts, out);
 	print_cost(s, opts, out);
 }

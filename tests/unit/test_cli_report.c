@@ -139,6 +139,26 @@ static void test_losses(void)
 	has(&s, "do not add up", "an account that does not add up is said to be one");
 }
 
+static void test_tables(void)
+{
+	static const struct report_options verbose = { .max_cols = TEXT_NO_LIMIT,
+						       .is_verbose = true };
+	struct pa_summary s = sample();
+
+	s.nr_tables = 7;
+	s.tables_peak_bytes = 3 << 20;
+	s.notices_lost = 5;
+	has_not(&s, "tables ", "tables are not told of while all is well");
+	has_not(&s, "too late", "nor are late wake-ups");
+	check_with(&s, &verbose, "7 files, 3.0 MiB at most; dropped to make room 0 times", true,
+		   "who wants more is told what they took");
+	check_with(&s, &verbose, "too late 5 times", true, "and of late wake-ups");
+	s.tables_evicted = 1;
+	has(&s, "dropped to make room 1 time\n", "tables that were dropped are told to everybody");
+	s.tables_refused = 2;
+	has(&s, "2 had no room in the kernel", "and so are those without room");
+}
+
 static void test_cases(void)
 {
 	struct pa_summary s = sample();
@@ -221,6 +241,7 @@ int main(void)
 {
 	test_numbers();
 	test_losses();
+	test_tables();
 	test_cases();
 	test_one_of_each();
 	test_hostile_names();

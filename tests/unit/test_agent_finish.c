@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Walks that the kernel could not finish, of this process's own stack: they wait for tables that a
+ * thread compiles, and none is lost. Also built for the thread sanitizer. */
+#include "self_walk.h"
+#include "tap.h"
+
+static struct capture *new_capture(size_t table_bytes, bool is_inline, bool is_first)
+{
+	struct capture_config cfg = { .proc_root = "/proc",
+				      .kallsyms_path = "/dev/null",
+				      .all = true,
+				      .period_ns = 1000000,
+				      .max_fds = 64,
+				      .compile_first = is_first,
+				      .compile_inline = is_inline,
+				      .table_bytes = table_bytes };
+	struct capture *c = NULL;
+
+	must(capture_new(&cfg, NULL, &c) == 0 && capture_use_tables(c, NULL) == 0);
+	must(capture_scan(c, getpid()) == 0);
+	return c;
+}
+
+static struct unwind_files_stats file_stats(const struct capture *c)
+{
+	return unwinder_stats(c->unwinder).files;
+}
+
+static uint64_t nr_complete(const struct capture *c)
+{
+	return c->stats.stops[PA_STOP_END];
+}
+
+/* Turns until nothing waits. */
+static void settle(struct capture *c)
+{
+	for (int i = 0; i < 10000 && c->parking.first; i++) {
+		(void)capture_settle(c, false);
+		usleep(1000);
+	}
+}
+
+/* The queue holds back what is younger than a millisecond. */
+static void settle_young(struct capture *c)
+{
+	usleep(3000);
+	must(capture_settle(c, false) == 0);
+}
+
+__attribute__((noinline)) static void walk_from_here(struct capture *c, unsigned int nr)
+{
+	for (unsigned int i = 0; i < nr; i++)
+		must(self_walk(c, PA_STOP_NO_TABLE));
+}
+
+static void test_wait(void)
+{
+	struct capture *c = new_capture(SIZE_MAX, false, false);
+
+	walk_from_here(c, 3);
+	settle_young(c);
+	ok(c->parking.first && c->stats.nr_kept == 0, "walks wait while their table is compiled");
+	settle(c);
+	ok(nr_complete(c) == 3, "and are finished when it is there");
+	ok(!c->parking.first && c->parking.bytes == 0, "none is left waiting");
+	ok(file_stats(c).nr_compiled >= 2, "%lu tables were compiled, of all files on the way",
+	   (unsigned long)file_stats(c).nr_compiled);
+	walk_from_here(c, 1);
+	settle_young(c);
+	ok(nr_complete(c) == 4, "the next walk does not wait");
+	capture_free(c);
+}
+
+static void test_end(void)
+{
+	struct capture *c = new_capture(SIZE_MAX, false, false);
+
+	walk_from_here(c, 20);
+	must(capture_settle(c, true) == 0);
+	ok(nr_complete(c) == 20, "at the end every walk is waited for");
+	capture_free(c);
+}
+
+static void test_first(void)
+{
+	struct capture *c = new_capture(SIZE_MAX, false, true);
+	uint64_t nr = file_stats(c).nr_compiled;
+
+	walk_from_here(c, 1);
+	settle_young(c);
+	ok(nr_complete(c) == 1 && file_stats(c).nr_compiled == nr,
+	   "with all tables compiled before, nothing waits");
+	capture_free(c);
+}
+
+static void test_freed_while_waiting(void)
+{
+	struct capture *c = new_capture(SIZE_MAX, false, false);
+
+	walk_from_here(c, 3);
+	settle_young(c);
+	must(c->parking.first);
+	capture_free(c);
+	ok(true, "a capture can be given up while walks wait");
+}
+
+/* Not one table fits: each is dropped before the next one comes. */
+static void test_no_room(void)
+{
+	struct capture *c = new_capture(1, false, false);
+	struct unwind_files_stats st;
+
+	walk_from_here(c, 1);
+	settle_young(c);
+	settle(c);
+	st = file_stats(c);
+	ok(c->stats.nr_kept == 1 && !c->parking.first, "a walk does not wait for ever");
+	ok(st.nr_evicted > 2 && st.nr_recompiled > 2 && st.nr_compiled <= 4,
+	   "tables were dropped (%lu) and compiled again (%lu)", (unsigned long)st.nr_evicted,
+	   (unsigned long)st.nr_recompiled);
+	walk_from_here(c, 5);
+	must(capture_settle(c, true) == 0);
+	ok(nr_complete(c) == 5 && !c->parking.first, "at the end, all that is needed is kept");
+	capture_free(c);
+}
+
+static void test_full(void)
+{
+	struct capture *c = new_capture(SIZE_MAX, false, false);
+
+	c->parking.bytes = PARKING_MAX_BYTES;
+	walk_from_here(c, 1);
+	settle_young(c);
+	ok(c->stats.stops[PA_STOP_NO_TABLE] == 1 && c->stats.nr_kept == 1,
+	   "where no more can wait, a walk says what it lacked");
+	c->parking.bytes = 0;
+	capture_free(c);
+}
+
+int main(void)
+{
+#ifndef SELF_WALK_IS_POSSIBLE
+	tap_skip("only x86-64 registers are known here");
+	return tap_done();
+#endif
+	test_wait();
+	test_end();
+	test_first();
+	test_freed_while_waiting();
+	test_no_room();
+	test_full();
+	return tap_done();
+}
