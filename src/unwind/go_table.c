@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "unwind/leb128.h"
+#include "base/leb128.h"
 
 #define MAGIC_1_18 0xfffffff0u
 #define MAGIC_1_20 0xfffffff1u
