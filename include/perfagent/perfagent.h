@@ -194,7 +194,8 @@ struct pa_summary {
 	unsigned int sample_rate_hz;
 	uint64_t start_time_ns; /* CLOCK_REALTIME */
 	uint64_t duration_ns;
-	unsigned int nr_cpus; /* that were sampled */
+	uint64_t first_sample_ns; /* after the start; 0 also when there is none */
+	unsigned int nr_cpus;     /* that were sampled */
 
 	uint64_t ticks_due;
 	uint64_t ticks_idle;

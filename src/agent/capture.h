@@ -46,6 +46,7 @@ struct capture_stats {
 	uint64_t nr_model_full; /* met a limit of the model */
 	uint64_t nr_no_memory;
 	uint64_t sideband_lost;
+	uint64_t first_ns;                /* time of the earliest one that is kept; 0: none */
 	uint64_t nr_processes;            /* with samples */
 	uint64_t stops[CAPTURE_NR_STOPS]; /* of those kept, by enum pa_stop */
 };

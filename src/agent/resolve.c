@@ -312,6 +312,13 @@ static const struct process *find_process(struct capture *c, const struct pa_sam
 	return tracker_find(c->tracker, pid, s->head.time_ns);
 }
 
+static void note_end(struct capture *c, const struct pa_sample *s, uint8_t stop)
+{
+	c->stats.stops[stop]++;
+	if (!c->stats.first_ns || s->head.time_ns < c->stats.first_ns)
+		c->stats.first_ns = s->head.time_ns;
+}
+
 int capture_resolve(struct capture *c, const struct pa_sample *s, const struct stack_copy *stack,
 		    uint32_t *ret_missing)
 {
@@ -340,6 +347,6 @@ int capture_resolve(struct capture *c, const struct pa_sample *s, const struct s
 	if (r == 0)
 		r = profile_add(c->profile, stack_id, labels, values);
 	if (r == 0)
-		c->stats.stops[rs.stop]++;
+		note_end(c, s, rs.stop);
 	return r;
 }

@@ -153,6 +153,14 @@ static size_t stop_of(const char *name)
 	return i;
 }
 
+/* Generated code has no unwind tables: only its own virtual machine can give it frame pointers. */
+static const char *cure_of(size_t stop, const char *file)
+{
+	if (stop == PA_STOP_FP_END && strcmp(file, "[jit]") == 0)
+		return "let generated code keep frame pointers (java -XX:+PreserveFramePointer)";
+	return stop_cures[stop];
+}
+
 static int add_cuts(const struct capture *c, struct summary *to)
 {
 	_cleanup_(freep) struct profile_cut *cuts = NULL;
@@ -163,13 +171,15 @@ static int add_cuts(const struct capture *c, struct summary *to)
 		return r;
 	for (uint32_t i = 0; i < nr && i < MAX_CUTS; i++) {
 		size_t stop = stop_of(profile_str(c->profile, cuts[i].reason));
+		const char *file = cuts[i].path ? profile_str(c->profile, cuts[i].path)
+						: "[unknown]";
 
 		to->cuts[to->pub.nr_cuts++] = (struct pa_cut_stat){
 			.reason = stop_counts[stop].name,
 			.text = stop_counts[stop].text,
-			.file = cuts[i].path ? profile_str(c->profile, cuts[i].path) : "[unknown]",
+			.file = file,
 			.nr_samples = (uint64_t)cuts[i].count,
-			.cure = stop_cures[stop],
+			.cure = cure_of(stop, file),
 		};
 	}
 	to->pub.cuts = to->cuts;
@@ -296,6 +306,13 @@ static void add_outputs(const struct pa_session *s, struct summary *to)
 	to->pub.outputs = to->outputs;
 }
 
+static uint64_t first_sample_ns(const struct pa_session *s)
+{
+	uint64_t at = s->capture->stats.first_ns;
+
+	return at > s->start_ns ? at - s->start_ns : 0;
+}
+
 static void add_frame(const struct pa_session *s, struct summary *to)
 {
 	const struct pa_options *o = &s->settings.o;
@@ -309,6 +326,7 @@ static void add_frame(const struct pa_session *s, struct summary *to)
 	to->pub.sample_rate_hz = o->sample_rate_hz;
 	to->pub.start_time_ns = s->start_real_ns;
 	to->pub.duration_ns = s->end_ns - s->start_ns;
+	to->pub.first_sample_ns = first_sample_ns(s);
 	to->pub.nr_cpus = events_nr_cpus(s->events);
 	to->pub.targets_exited = s->targets_exited;
 	to->pub.agent_cpu_ns = summary_cpu_ns();

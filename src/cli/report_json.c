@@ -161,6 +161,7 @@ static const struct field head_fields[] = {
 	F(FIELD_UINT, pa_summary, sample_rate_hz),
 	F(FIELD_U64, pa_summary, start_time_ns),
 	F(FIELD_U64, pa_summary, duration_ns),
+	F(FIELD_U64, pa_summary, first_sample_ns),
 	F(FIELD_BOOL, pa_summary, targets_exited),
 	F(FIELD_UINT, pa_summary, nr_cpus),
 	F(FIELD_U64, pa_summary, ticks_due),

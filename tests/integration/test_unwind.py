@@ -1,51 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs as they are shipped, without frame pointers: how many of their stacks are complete, by
 the agent's own count and by a reader that looks at the written profile and the binaries alone."""
-import os
 import platform
-import shutil
-import subprocess
 
 import judge
+import shipped
 from harness import agent, done, need_root, note, ok, skip, workdir
 
-HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "workloads")
 SHARE = 0.995
 MIN_SAMPLES = 2000
+FIRST = 50
 
 
-def build_go(go, name, tmp):
-    binary = os.path.join(tmp, name + ".bin")
-    if not os.path.exists(binary):
-        subprocess.run([go, "build", "-o", binary, os.path.join(HERE, name + ".go")], check=True,
-                       env=dict(os.environ, GOCACHE=os.path.join(tmp, "gocache"), GO111MODULE="off"))
-
-
-def workloads(tmp, seconds):
-    """name → command, or the reason why there is none. CPU time grows with seconds."""
-    lines = os.path.join(tmp, "lines")
-    if not os.path.exists(lines):
-        subprocess.run(f"seq 1500000 | shuf > {lines}", shell=True, check=True)
-    again = f"i=0; while [ $i -lt {seconds} ]; do i=$((i+1)); "
-    node, go, clang = shutil.which("node"), shutil.which("go"), shutil.which("clang++")
-    for name in ("busy", "signals", "gc") if go else ():
-        build_go(go, name, tmp)
-    return {
-        "python": ["/usr/bin/python3", os.path.join(HERE, "busy.py"), seconds],
-        "sort": ["sh", "-c", f"{again} LC_ALL=C sort -n {lines} -o /dev/null; done"],
-        "gzip": ["sh", "-c", f"{again} gzip -9 -c {lines} > /dev/null; done"],
-        "clang": ["sh", "-c", f"{again} {clang} -std=c++17 -O2 -c {HERE}/busy.cc -o /dev/null; done"]
-        if clang else "clang++ is not installed",
-        "node": [node, os.path.join(HERE, "busy.js"), seconds] if node else "node is not installed",
-        "go": [os.path.join(tmp, "busy.bin"), seconds] if go else "go is not installed",
-        "go_signals": [os.path.join(tmp, "signals.bin"), seconds] if go else "go is not installed",
-        "go_gc": [os.path.join(tmp, "gc.bin"), seconds] if go else "go is not installed",
-    }
-
-
-def run_long_enough(tmp, name):
+def run_long_enough(tmp, make):
     for seconds in (3, 8, 20):
-        command = workloads(tmp, seconds)[name]
+        command = make(tmp, seconds)
         if isinstance(command, str):
             return command
         run = agent(tmp, "-F", 999, command=command, timeout=300)
@@ -64,18 +33,52 @@ def check_signals(name, run):
     ok("main.fib" in names, f"{name}: the functions that were interrupted: {sorted(names)[:5]}")
 
 
-def check(name, run):
-    p, n = run.profile, run.profile.total()
-    own = run.summary["stacks_complete"]
-    judged = sum(s.count for s in p.samples if "truncated" not in s.labels and judge.is_complete(s))
+def judged(profile):
+    return sum(s.count for s in profile.samples
+               if "truncated" not in s.labels and judge.is_complete(s))
+
+
+def tell(name, run):
+    n = run.profile.total()
+    note(f"{name}: {n} samples, complete {run.summary['stacks_complete'] / n:.4f} (agent) "
+         f"{judged(run.profile) / n:.4f} (judge)")
+    for cut in run.summary["cuts"]:
+        note(f"  {cut['nr_samples']} cut in {cut['file']}: {cut['reason']}")
+
+
+def check_first(name, tmp):
+    """A process that nobody has seen, with files that nobody has compiled."""
+    for ms in (60, 150, 400):
+        run = agent(tmp, "-F", 999, "-d", f"{ms}ms", command=shipped.ALL[name](tmp, 3))
+        n = run.profile.total()
+        if n >= FIRST:
+            break
+    note(f"{name}: of the first {n} samples {run.summary['stacks_complete']} are complete "
+         f"(agent), {judged(run.profile)} (judge)")
+    ok(n > 0 and judged(run.profile) == run.summary["stacks_complete"],
+       f"{name}: both find the same of the first {n}")
+
+
+def check_truth(name, run):
+    p, own = run.profile, run.summary["stacks_complete"]
     astray = [f for s in p.samples for f in judge.astray(s)]
-    note(f"{name}: {n} samples, complete {own / n:.4f} (agent) {judged / n:.4f} (judge), "
-         f"{ {x['name']: x['count'] for x in run.summary['stops'] if x['name'] != 'complete'} }")
-    ok(n >= MIN_SAMPLES, f"{name}: {n} samples")
-    ok(own >= SHARE * n, f"{name}: {own / n:.4f} of the stacks are complete")
-    ok(judged == own, f"{name}: a second reader finds {judged} complete, the agent {own}")
+    ok(p.total() >= MIN_SAMPLES, f"{name}: {p.total()} samples")
+    ok(judged(p) == own, f"{name}: a second reader finds {judged(p)} complete, the agent {own}")
     ok(not astray, f"{name}: every caller follows a call, or was interrupted"
        + (f", but {astray[0].name} {astray[0].path} {astray[0].address:#x}" if astray else ""))
+
+
+def check(name, run):
+    n, own = run.profile.total(), run.summary["stacks_complete"]
+    check_truth(name, run)
+    if name == "java":  # compiled without frame pointers, and nothing describes its frames
+        cuts = {cut["file"]: cut for cut in run.summary["cuts"]}
+        ok("PreserveFramePointer" in (cuts.get("[jit]", {}).get("cure") or ""),
+           f"{name}: {own / n:.4f} complete, and the report says what would cure it")
+    else:
+        ok(own >= SHARE * n, f"{name}: {own / n:.4f} of the stacks are complete")
+    if name == "go_signals":
+        check_signals(name, run)
 
 
 need_root()
@@ -83,12 +86,12 @@ if platform.machine() != "x86_64":
     skip("the judge knows the calls of x86-64 only")
     done()
 tmp = workdir()
-for name in ("python", "sort", "gzip", "clang", "node", "go", "go_signals", "go_gc"):
-    run = run_long_enough(tmp, name)
+for name, make in shipped.ALL.items():
+    run = run_long_enough(tmp, make)
     if isinstance(run, str):
         skip(run)
         continue
+    tell(name, run)
     check(name, run)
-    if name == "go_signals":
-        check_signals(name, run)
+    check_first(name, tmp)
 done()

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""bench_walk.py PERF_AGENT PROGS_DIR: what a sample costs in the kernel, by the kernel's own count
+(kernel.bpf_stats_enabled), as CSV: program, rate, samples, frames per sample, µs per sample, ns per frame.
+
+The time of all runs of the sampling program, those that met an idle CPU or another task included, is
+divided by the samples. The first program is the one of the budget: 65 calls over three libraries without
+frame pointers. Needs root and bpftool.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tests/integration"))
+import shipped  # noqa: E402
+from pprof import Profile  # noqa: E402
+
+AGENT, PROGS = map(os.path.abspath, sys.argv[1:3])
+SECONDS = 4
+BUDGET_US = 5  # at 999 Hz, the first program
+STATS = "/proc/sys/kernel/bpf_stats_enabled"
+BPFTOOL = next((p for p in ("/usr/sbin/bpftool", "/usr/bin/bpftool") if os.path.exists(p)), "bpftool")
+
+
+def ring(tmp, seconds):
+    return [os.path.join(PROGS, "frames/ring"), seconds]
+
+
+def program_stats():
+    """(run time in ns, runs) of the sampling program, while it is loaded."""
+    out = subprocess.run([BPFTOOL, "-j", "prog", "show", "name", "pa_oncpu"], capture_output=True,
+                         text=True, check=False).stdout
+    found = json.loads(out or "[]")
+    one = found[-1] if isinstance(found, list) and found else found
+    return (one["run_time_ns"], one["run_cnt"]) if one and one.get("run_cnt") else None
+
+
+def measure(command, rate_hz, tmp):
+    out, summary = os.path.join(tmp, "p.pb.gz"), os.path.join(tmp, "s.json")
+    agent = subprocess.Popen([AGENT, "--profile", "-q", "-F", str(rate_hz), "-o", out, f"--json={summary}", "--",
+                              *map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    last = None
+    while agent.poll() is None:
+        last = program_stats() or last
+        time.sleep(0.1)
+    with open(summary, encoding="utf-8") as f:
+        s = json.load(f)
+    frames = sum(len(x.frames) * x.count for x in Profile(out).samples)
+    runs = s["ticks_due"] - next(x["count"] for x in s["losses"] if x["name"] == "not_delivered")
+    return s["samples"], frames / s["samples"], last[0] / last[1] * runs / s["samples"] / 1000
+
+
+def main():
+    with open(STATS, encoding="utf-8") as f:
+        before = f.read()
+    with open(STATS, "w", encoding="utf-8") as f:
+        f.write("1")
+    print("program,rate_hz,samples,frames,us_per_sample,ns_per_frame")
+    try:
+        with tempfile.TemporaryDirectory() as tmp:
+            for name, make in {"ring65": ring, **{n: shipped.ALL[n] for n in ("python", "node", "clang")}}.items():
+                command = make(tmp, SECONDS)
+                if isinstance(command, str):
+                    print(f"# {name}: {command}")
+                    continue
+                for rate_hz in (99, 999):
+                    n, frames, us = measure(command, rate_hz, tmp)
+                    print(f"{name},{rate_hz},{n},{frames:.1f},{us:.2f},{us * 1000 / frames:.0f}", flush=True)
+        print(f"# budget: {BUDGET_US} us per sample for ring65 at 999 Hz")
+    finally:
+        with open(STATS, "w", encoding="utf-8") as f:
+            f.write(before)
+
+
+main()
