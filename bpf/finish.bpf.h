@@ -7,6 +7,7 @@
 #ifndef BPF_FINISH_BPF_H
 #define BPF_FINISH_BPF_H
 
+#include "lookup.bpf.h"
 #include "maps.bpf.h"
 
 static __always_inline bool pa_is_curable(const struct pa_scratch *s)
@@ -40,7 +41,7 @@ static __always_inline long send_page(struct pa_page_scratch *p, u64 addr, u32 s
 		return 0; /* a page that was never touched, inside a big frame or past the end */
 	p->page.addr = addr;
 	p->page.size = size;
-	return bpf_ringbuf_output(&ring, p, sizeof(p->page) + size, BPF_RB_NO_WAKEUP);
+	return bpf_ringbuf_output(&ring, &p->page, sizeof(p->page) + size, BPF_RB_NO_WAKEUP);
 }
 
 /* Where the stack is known to end: the first thread's where its program began, another one's at its
@@ -54,28 +55,197 @@ static __always_inline u64 stack_end(struct task_struct *task, u64 sp)
 	return first > sp && first - sp < PA_STACK_MAX_BYTES ? first : 0;
 }
 
+/* As sigaltstack() has it, and as the kernel keeps it in a signal frame, UC_STACK_AT in its ucontext. */
+struct pa_alt_stack {
+	u64 start;
+	u64 flags;
+	u64 bytes;
+};
+#define UC_STACK_AT 16
+
+/*
+ * Looks for a signal frame in the page that was read last, which is one of a stack for signal
+ * handlers: the frame says which stack was left. One that was made on the same stack does not. A
+ * global function, so that the verifier looks at it once and not once per page; without a branch in
+ * the loop, so that it sees one path.
+ */
+__attribute__((noinline)) int pa_find_interrupted(u32 unused)
+{
+	u32 zero = 0;
+	struct pa_page_scratch *p = bpf_map_lookup_elem(&page_scratch, &zero);
+	struct pa_alt_stack alt = {};
+	const char *at;
+	u64 sp = 0, hit = 0;
+
+	if (!p)
+		return 0;
+	for (u64 i = 0; i < PA_STACK_PAGE_BYTES; i += 8) {
+		u64 differ = *(u64 *)(p->page.bytes + i) ^ p->alt_start;
+		u64 is_other = (u64)((__s64)(differ | -differ) >> 63);
+
+		hit = (hit & is_other) | (i & ~is_other);
+		PIN(hit);
+	}
+	at = (const char *)p->page.addr + hit;
+	if (bpf_probe_read_user(&alt, sizeof(alt), at) || alt.start != p->alt_start ||
+	    alt.bytes != p->alt_bytes ||
+	    bpf_probe_read_user(&sp, sizeof(sp), at - UC_STACK_AT + UC_SP_AT))
+		return 0;
+	if (sp - p->alt_start >= p->alt_bytes)
+		p->other = sp;
+	return 0;
+}
+
+/* How Go describes a stack and the thread that runs on it (runtime.g), as far as all versions agree. */
+struct pa_go_g {
+	u64 start, end; /* of the stack */
+	u64 skipped[4];
+	u64 m; /* the thread */
+};
+#define GO_MAX_STACK_BYTES (1ull << 30)
+#define GO_M_WORDS 32      /* of runtime.m: the first is the thread's own g */
+#define GO_M_FIRST_CURG 18 /* the g that it works for is among these, by version */
+
+static __always_inline bool read_go_g(struct pa_go_g *g, u64 addr)
+{
+	return !bpf_probe_read_user(g, sizeof(*g), (const void *)addr) && g->start < g->end &&
+	       g->end - g->start <= GO_MAX_STACK_BYTES;
+}
+
+static __always_inline bool is_on(const struct pa_go_g *g, u64 addr)
+{
+	return addr >= g->start && addr < g->end;
+}
+
+/* The goroutine's stack comes along, or the end of it. */
+static __always_inline void add_go_stack(struct pa_page_scratch *p, const struct pa_go_g *g)
+{
+	p->other = g->start;
+	if (g->end - g->start > PA_STACK_MAX_BYTES / 2)
+		p->other = g->end - PA_STACK_MAX_BYTES / 2;
+	p->other_end = g->end;
+}
+
+/* The goroutine that a thread works for on its own stack. */
+static __always_inline void find_goroutine(struct pa_page_scratch *p, const u64 *m, u64 m_addr)
+{
+	struct pa_go_g g = {};
+
+	for (u32 i = GO_M_FIRST_CURG; i < GO_M_WORDS; i++) {
+		if (!m[i] || m[i] == m[0] || !read_go_g(&g, m[i]) || g.m != m_addr)
+			continue;
+		add_go_stack(p, &g);
+		return;
+	}
+}
+
+/*
+ * Whether this is a thread of Go: then its thread-local word leads to a description of the stack that
+ * sp is on, or of one that was left for the thread's own, for a call of the vDSO. Nothing is believed
+ * that does not fit together.
+ */
+__attribute__((noinline)) int pa_find_go_stack(u32 unused)
+{
+	u32 zero = 0;
+	struct pa_page_scratch *p = bpf_map_lookup_elem(&page_scratch, &zero);
+	u64 word = task_go_word((void *)bpf_get_current_task()), addr = 0;
+	struct pa_go_g g = {}, own = {};
+	u64 *m;
+
+	if (!p)
+		return 0;
+	m = (u64 *)p->page.bytes; /* nobody's yet */
+	if (!word || bpf_probe_read_user(&addr, sizeof(addr), (const void *)word) || !addr ||
+	    !read_go_g(&g, addr) ||
+	    bpf_probe_read_user(m, GO_M_WORDS * sizeof(*m), (const void *)g.m))
+		return 0;
+	if (is_on(&g, p->at) && m[0] == addr)
+		find_goroutine(p, m, g.m);
+	else if (is_on(&g, p->at))
+		p->end = g.end;
+	else if (read_go_g(&own, m[0]) && own.m == g.m && is_on(&own, p->at))
+		add_go_stack(p, &g);
+	return 0;
+}
+
+/* Where a stack is not looked at further; there may be another one, which takes half of the room. */
+static __always_inline u64 copy_end(struct task_struct *task, u64 at, bool is_half)
+{
+	u64 end = stack_end(task, at);
+
+	if (is_half && (!end || end - at > PA_STACK_MAX_BYTES / 2))
+		return at + PA_STACK_MAX_BYTES / 2;
+	return end;
+}
+
+/* Where to begin, and what is known of the stack there. */
+static __always_inline void begin_stack(struct pa_page_scratch *p, struct task_struct *task, u64 sp)
+{
+	p->at = sp;
+	p->end = 0;
+	p->other = 0;
+	p->other_end = 0;
+	p->alt_start = BPF_CORE_READ(task, sas_ss_sp);
+	p->alt_bytes = BPF_CORE_READ(task, sas_ss_size);
+	if (sp - p->alt_start < p->alt_bytes) {
+		p->end = p->alt_start + p->alt_bytes;
+		return;
+	}
+	p->alt_bytes = 0;
+	pa_find_go_stack(0);
+	if (!p->end)
+		p->end = copy_end(task, sp, p->other != 0);
+}
+
+/* Behind the end of a stack comes the one that was left for it. */
+static __always_inline bool next_stack(struct pa_page_scratch *p)
+{
+	if (!p->other)
+		return false;
+	p->at = p->other;
+	p->end = p->other_end;
+	if (!p->end)
+		p->end = copy_end((void *)bpf_get_current_task(), p->at, true);
+	p->other = 0;
+	p->alt_bytes = 0;
+	return true;
+}
+
+/* One page; a global function for the same reason. Returns 1 while there may be another one. */
+__attribute__((noinline)) int pa_send_next_page(u32 unused)
+{
+	u32 zero = 0, size;
+	struct pa_page_scratch *p = bpf_map_lookup_elem(&page_scratch, &zero);
+
+	if (!p || proc_stats.stack_budget < 0)
+		return 0;
+	if (p->end && p->at >= p->end && !next_stack(p))
+		return 0;
+	size = PA_STACK_PAGE_BYTES - ((u32)p->at & (PA_STACK_PAGE_BYTES - 1));
+	__sync_fetch_and_add(&proc_stats.stack_budget, -(__s64)size);
+	if (send_page(p, p->at, size))
+		return 0; /* the ring is full */
+	if (p->alt_bytes)
+		pa_find_interrupted(0);
+	p->at += size;
+	return 1;
+}
+
 /* Page by page from sp up: pages that cannot be read are left out, the next may be readable. */
 static __always_inline void pa_send_stack(struct pa_scratch *s, struct task_struct *task)
 {
 	u32 zero = 0;
 	struct pa_page_scratch *p = bpf_map_lookup_elem(&page_scratch, &zero);
-	u64 at = s->walk.regs[PA_SP_AT], end = stack_end(task, at);
 
 	if (!p)
 		return; /* cannot be: an array's element 0 exists */
 	p->page.head = s->sample.head;
 	p->page.head.type = PA_RECORD_STACK;
 	p->page.cpu = s->sample.cpu;
-	for (u32 i = 0; i < PA_STACK_MAX_PAGES; i++) {
-		u32 size = PA_STACK_PAGE_BYTES - ((u32)at & (PA_STACK_PAGE_BYTES - 1));
-
-		if (proc_stats.stack_budget < 0 || (end && at >= end))
+	begin_stack(p, task, s->walk.regs[PA_SP_AT]);
+	for (u32 i = 0; i < PA_STACK_MAX_PAGES; i++)
+		if (!pa_send_next_page(i))
 			return;
-		__sync_fetch_and_add(&proc_stats.stack_budget, -(__s64)size);
-		if (send_page(p, at, size))
-			return; /* the ring is full */
-		at += size;
-	}
 }
 
 #endif

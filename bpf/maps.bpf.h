@@ -30,8 +30,11 @@ struct pa_scratch {
 	};
 };
 
-/* A page of a stack on its way out. */
+/* A page of a stack on its way out, and where the rest of a stack in two pieces is. */
 struct pa_page_scratch {
+	__u64 at, end;              /* what comes next, where that ends; 0: not known */
+	__u64 alt_start, alt_bytes; /* the stack for signal handlers, if sp lies on it; else 0 */
+	__u64 other, other_end;     /* the same of the stack that was left for this one; 0: none */
 	union {
 		struct pa_stack_page page;
 		char record[sizeof(struct pa_stack_page) + PA_STACK_PAGE_BYTES];

@@ -3,8 +3,9 @@
 #ifndef BPF_REGS_ARM64_BPF_H
 #define BPF_REGS_ARM64_BPF_H
 
-#define PA_SP_AT 31        /* DWARF number of the stack pointer */
-#define PSR_MODE_MASK 0x0f /* 0: EL0, user mode */
+#define PA_SP_AT 31                         /* DWARF number of the stack pointer */
+#define UC_SP_AT (PA_SIGNAL_ARM64_SP - 128) /* in the ucontext of a signal frame: of sp */
+#define PSR_MODE_MASK 0x0f                  /* 0: EL0, user mode */
 #define PSR_MODE32_BIT 0x10
 
 static __always_inline bool ctx_in_user_mode(struct bpf_perf_event_data *ctx)
@@ -31,6 +32,12 @@ static __always_inline u64 ctx_pc(struct bpf_perf_event_data *ctx)
 static __always_inline u64 task_thread_pointer(struct task_struct *task)
 {
 	return BPF_CORE_READ(task, thread.uw.tp_value);
+}
+
+/* Where Go keeps which stack a thread is on: a register, and its walks do not cross stacks here. */
+static __always_inline u64 task_go_word(struct task_struct *task)
+{
+	return 0;
 }
 
 /* Both: 0, or a reason why the stack is not walked. */

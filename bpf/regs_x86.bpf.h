@@ -3,8 +3,9 @@
 #ifndef BPF_REGS_X86_BPF_H
 #define BPF_REGS_X86_BPF_H
 
-#define PA_SP_AT 7     /* DWARF number of the stack pointer */
-#define USER32_CS 0x23 /* arch/x86/include/asm/segment.h: __USER32_CS */
+#define PA_SP_AT 7                /* DWARF number of the stack pointer */
+#define UC_SP_AT PA_SIGNAL_X86_SP /* in the ucontext of a signal frame: the interrupted one's sp */
+#define USER32_CS 0x23            /* arch/x86/include/asm/segment.h: __USER32_CS */
 
 static __always_inline bool ctx_in_user_mode(struct bpf_perf_event_data *ctx)
 {
@@ -44,6 +45,14 @@ static __always_inline u64 ctx_pc(struct bpf_perf_event_data *ctx)
 static __always_inline u64 task_thread_pointer(struct task_struct *task)
 {
 	return BPF_CORE_READ(task, thread.fsbase);
+}
+
+/* Where Go keeps which stack a thread is on. */
+static __always_inline u64 task_go_word(struct task_struct *task)
+{
+	u64 own = task_thread_pointer(task);
+
+	return own ? own - 8 : 0;
 }
 
 /* Both: 0, or a reason why the stack is not walked. */

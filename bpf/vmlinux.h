@@ -80,6 +80,8 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct signal_struct *signal;
 	struct thread_struct thread;
+	unsigned long sas_ss_sp; /* the stack for signal handlers, as by sigaltstack() */
+	unsigned long sas_ss_size;
 	char comm[16];
 	unsigned int in_execve : 1; /* from the beginning of execve() to its end */
 };

@@ -186,7 +186,7 @@ CASES = [
          [STUB, "plt_loop", *MAIN], also=some_in_stub),
     Case("a signal handler", ["handler", 0], *handler_stacks(), also=some_interrupted),
     Case("a signal handler on its own stack", ["handler", 0, 1], *handler_stacks(),
-         modes=["dwarf"], also=some_interrupted),
+         also=some_interrupted),
     Case("the vDSO", ["vdso"], [VDSO, LIBC, "vdso_ask", *MAIN],
          [VDSO, VDSO, LIBC, "vdso_ask", *MAIN], [STUB, "vdso_ask", *MAIN]),
     Case("in a system call", ["in_syscall"], [LIBC, "syscall_read", *MAIN],
