@@ -10,6 +10,7 @@
 /* How far below the limit dropping goes: each time that something is dropped, every process is
  * looked at. */
 #define TRIM_TO(max) ((max) / 8 * 7)
+#define KERNEL_BONUS_NS NS_PER_S
 
 int unwind_files_init(struct unwind_files *u, const struct unwind_files_config *cfg)
 {
@@ -224,12 +225,19 @@ bool unwind_files_send(struct unwind_files *u, struct unwind_file *f)
 	return false;
 }
 
+/* Where there is not room for all that is in use, some stay in the kernel: there a table serves every
+ * walk, and what takes its place has to wait until it is free. */
+static uint64_t worth(const struct unwind_file *f)
+{
+	return f->used_ns + (f->is_in_kernel ? KERNEL_BONUS_NS : 0);
+}
+
 static struct unwind_file *least_used(struct unwind_files *u)
 {
 	struct unwind_file *least = NULL;
 
 	for (uint32_t i = 0; i < u->nr; i++)
-		if (u->files[i].bytes && (!least || u->files[i].used_ns < least->used_ns))
+		if (u->files[i].bytes && (!least || worth(&u->files[i]) < worth(least)))
 			least = &u->files[i];
 	return least;
 }

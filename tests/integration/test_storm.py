@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""2,000 processes that live 5 to 50 ms, of 20 binaries, a quarter unlinked as soon as they run:
-each sample must carry the right name, path and build-id, and have its functions named."""
+"""2,000 processes that live 5 to 50 ms, of 20 binaries without frame pointers, a quarter unlinked as
+soon as they run: each sample must carry the right name, path and build-id, have its functions named,
+and a complete stack."""
+import copy
 import functools
 import glob
 import os
@@ -9,12 +11,14 @@ import signal
 import subprocess
 from collections import Counter, namedtuple
 
+import judge as stacks
 from harness import PROGS, adds_up, done, finish_agent, need_root, note, ok, prog, start_agent, stop
 from harness import wait_for, workdir
 
 COUNT = int(os.environ.get("STORM_COUNT", "2000"))
 PARALLEL = 4
 SHARE = 0.99
+COMPLETE = 0.98
 MIN_UNLINKED = 200 * COUNT // 2000
 STORM = os.path.realpath(os.path.join(PROGS, "storm"))
 # What every process runs beside its own program, known by name.
@@ -89,6 +93,22 @@ def has_symbols(path):
     return " .symtab " in out
 
 
+_roots = {}
+
+
+def is_complete(sample, life):
+    """By the files alone; a copy that is gone is read where it was copied from."""
+    if not sample.frames or "truncated" in sample.labels:
+        return False
+    root = copy.copy(sample.frames[-1])
+    if root.path.startswith(tmp):
+        root.path = next(x for x in binaries if x.endswith(f"_{life.variant}"))
+    key = root.path, root.address - root.mapping.memory_start if root.mapping else root.address
+    if key not in _roots:
+        _roots[key] = stacks.is_root(root)
+    return _roots[key]
+
+
 def check(verdicts, what, least):
     total = sum(verdicts.values())
     right = verdicts["own"] + verdicts["common"]
@@ -118,6 +138,7 @@ ok(sum(len(x) for x in truth.values()) == COUNT, f"{COUNT} processes are in the 
 
 groups = {"forked": Counter(), "kept": Counter(), "unlinked": Counter()}
 named = Counter()
+complete = Counter()
 shown = 0
 for s in p.samples:
     if s.labels["pid"] not in truth:
@@ -127,12 +148,16 @@ for s in p.samples:
     if verdict in ("wrong", "unplaced") and shown < 20:
         shown += 1
         note(f"{verdict}: {show(s)}; {life}")
+    complete[is_complete(s, life), s.labels.get("truncated")] += s.count
     for f in s.frames:
         if f.path.startswith("/") and has_symbols(f.path):
             named[f.is_named, f.path.startswith(tmp)] += s.count
 check(groups["forked"], "processes before their exec", 1)
 check(groups["kept"], "processes of files that stay", COUNT)
 check(groups["unlinked"], "processes of unlinked files", MIN_UNLINKED)
+good, total = complete[True, None], sum(complete.values())
+note(f"stacks by completeness and reason: {dict(complete)}")
+ok(good >= COMPLETE * total > 0, f"{good} of {total} stacks are complete ({good / max(total, 1):.4f})")
 for is_copy, what in ((False, "files with symbols"), (True, "unlinked files")):
     frames = named[True, is_copy] + named[False, is_copy]
     ok(named[True, is_copy] >= SHARE * frames > 0,

@@ -2,11 +2,12 @@
 /*
  * storm_child LIFE_MS [FD]: compiled once per VARIANT, so that each copy has a build-id and function
  * names of its own. Writes one byte to FD as soon as it runs, burns LIFE_MS of CPU time, exits.
- * Truth: main → storm_fn_<VARIANT> → storm_leaf_<VARIANT>.
+ * Without frame pointers. Truth: main → storm_fn_<VARIANT> → storm_leaf_<VARIANT>.
  */
 #include "prog.h"
 
 #define STEPS_PER_LOOK 20000
+#define FRAME_BYTES ((VARIANT + 1) * 64) /* another one's unwind table would lead astray */
 #define JOIN(a, b) a##b
 #define NAME(prefix, nr) JOIN(prefix, nr)
 #define STORM_FN NAME(storm_fn_, VARIANT)
@@ -14,17 +15,21 @@
 
 NOINLINE static uint64_t STORM_LEAF(uint64_t x)
 {
-	KEEP_FRAME();
-	return burn_steps(x + VARIANT, STEPS_PER_LOOK);
+	volatile char room[FRAME_BYTES];
+
+	room[x % FRAME_BYTES] = (char)x;
+	return burn_steps(x + VARIANT, STEPS_PER_LOOK) + (uint64_t)room[0];
 }
 
 NOINLINE static uint64_t STORM_FN(uint64_t life_ns)
 {
+	volatile char room[FRAME_BYTES];
 	uint64_t x = 1;
 
+	room[life_ns % FRAME_BYTES] = 1;
 	while (clock_ns(CLOCK_PROCESS_CPUTIME_ID) < life_ns)
 		x = STORM_LEAF(x);
-	return x;
+	return x + (uint64_t)room[0];
 }
 
 int main(int argc, char **argv)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Less room for unwind tables than the targets need, which run in turns: tables are dropped and
+compiled again, others take their place in the kernel, no frame is wrong, and stacks stay complete."""
+import glob
+import os
+import signal
+import subprocess
+import time
+
+from harness import PROGS, done, end, need_root, note, ok, prog, workdir
+from pprof import Profile
+
+PHASES = [0, 1, 2, 1]  # which group runs
+PHASE_SECONDS = 3
+GROUP = 3
+SHARE = 0.99
+# By the first group alone it would be a quarter, if no table ever took the place of another.
+IN_KERNEL = 0.35
+MIN_SAMPLES = 300
+
+
+def start(tmp, room, seconds, targets):
+    out = os.path.join(tmp, f"{room}.pb.gz")
+    p = subprocess.Popen([os.path.join(PROGS, "small_tables"), str(room), str(seconds), out,
+                          *(str(t.pid) for t in targets)], stdout=subprocess.PIPE, text=True)
+    p.out = out
+    return p
+
+
+def finish(p):
+    text = p.communicate()[0]
+    note(text.replace("\n", ", "))
+    return {x.split()[0]: int(x.split()[1]) for x in text.splitlines()}, Profile(p.out)
+
+
+def let_run(targets, group):
+    for i, t in enumerate(targets):
+        t.send_signal(signal.SIGCONT if group is None or i // GROUP == group else signal.SIGSTOP)
+
+
+def is_wrong(sample, variant):
+    """A function that the process does not have, or not in the order of its calls."""
+    names = [n for n in sample.names() if n.startswith("storm_") or n in ("main", "_start")]
+    truth = [f"storm_leaf_{variant}", f"storm_fn_{variant}", "main", "_start"]
+    return names != [n for n in truth if n in names] or ("main" in names) != ("_start" in names)
+
+
+need_root()
+tmp = workdir()
+binaries = sorted(x for x in glob.glob(os.path.join(PROGS, "static_child_*")) if not x.endswith(".p"))
+binaries = binaries[:GROUP * (max(PHASES) + 1)]
+targets = [prog(os.path.basename(x), 1000000) for x in binaries]
+variants = {t.pid: x.rsplit("_", 1)[1] for t, x in zip(targets, binaries)}
+
+roomy, _ = finish(start(tmp, 1 << 28, 2, targets))
+ok(roomy["tables"] >= len(binaries), f"{roomy['tables']} files have tables")
+ok(roomy["evicted"] == 0 and roomy["refused"] == 0, "with room for all, none is dropped")
+
+let_run(targets, PHASES[0])
+run = start(tmp, roomy["peak"] * 4 // 9, PHASE_SECONDS * len(PHASES), targets)
+for phase in PHASES:
+    let_run(targets, phase)
+    time.sleep(PHASE_SECONDS)
+tight, profile = finish(run)
+let_run(targets, None)
+for t in targets:
+    end(t)
+n = tight["samples"]
+wrong = [s for s in profile.samples if is_wrong(s, variants[s.labels["pid"]])]
+for s in wrong[:5]:
+    note(f"wrong: {s.labels} {';'.join(s.names())}")
+ok(n >= MIN_SAMPLES, f"with room for less than half: {n} samples")
+ok(tight["evicted"] > GROUP, f"{tight['evicted']} times a table was dropped")
+ok(tight["complete"] >= SHARE * n, f"{tight['complete'] / n:.4f} of the stacks are complete")
+ok(not wrong, f"{len(wrong)} stacks are wrong")
+in_kernel = 1 - tight["finished"] / n
+ok(in_kernel > IN_KERNEL, f"{in_kernel:.2f} of the walks were made in the kernel")
+done()
