@@ -137,10 +137,11 @@ static pid_t pid_of_name(const char *name)
 	return (pid_t)value;
 }
 
-int procfs_each_pid(const struct procfs *p, proc_pid_fn fn, void *ctx)
+/* Every number in a directory. */
+static int each_number(const struct procfs *p, const char *path, proc_pid_fn fn, void *ctx)
 {
 	_cleanup_(dirclosep) DIR *dir = NULL;
-	int fd = openat(p->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(p->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int r = 0;
 
 	if (fd < 0)
@@ -163,6 +164,37 @@ int procfs_each_pid(const struct procfs *p, proc_pid_fn fn, void *ctx)
 		r = pid > 0 ? fn(ctx, pid) : 0;
 	}
 	return r;
+}
+
+int procfs_each_pid(const struct procfs *p, proc_pid_fn fn, void *ctx)
+{
+	return each_number(p, ".", fn, ctx);
+}
+
+struct thread_search {
+	const struct procfs *procfs;
+	pid_t pid, found;
+};
+
+static int try_thread(void *ctx, pid_t tid)
+{
+	struct thread_search *s = ctx;
+	char first;
+
+	if (tid == s->pid || read_small(s->procfs, tid, "maps", &first, 1) != 1)
+		return 0;
+	s->found = tid;
+	return 1;
+}
+
+pid_t procfs_live_thread(const struct procfs *p, pid_t pid)
+{
+	struct thread_search s = { .procfs = p, .pid = pid };
+	char path[PID_PATH_SIZE];
+
+	(void)snprintf(path, sizeof(path), "%d/task", (int)pid);
+	(void)each_number(p, path, try_thread, &s); /* gone: none is found */
+	return s.found;
 }
 
 /* Field nr of what follows the name, whose first is field 3. Numbers only; false: not there. */

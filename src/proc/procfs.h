@@ -43,6 +43,10 @@ int maps_parse(char *text, size_t len, maps_entry_fn fn, void *ctx, uint64_t *re
 /* -ESRCH: no such process; -EACCES / -EPERM. An empty file (a kernel thread) is no entry. */
 int procfs_maps(const struct procfs *p, pid_t pid, maps_entry_fn fn, void *ctx);
 
+/* A thread that has the memory which the process's first thread, having exited, has not any more; as
+ * a PID it serves for everything here. 0: there is none. */
+pid_t procfs_live_thread(const struct procfs *p, pid_t pid);
+
 /* The name of a process, as /proc/<pid>/comm has it. */
 int procfs_comm(const struct procfs *p, pid_t pid, char ret_comm[PROC_COMM_SIZE]);
 

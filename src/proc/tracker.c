@@ -230,6 +230,21 @@ static int scan_entry(void *ctx, const struct maps_entry *e)
 	return r == -E2BIG ? 0 : r;
 }
 
+/* Nothing at all is mapped where the first thread has exited before the others. */
+static int read_maps(struct scan *s)
+{
+	pid_t thread;
+	int r = procfs_maps(s->t->procfs, s->pid, scan_entry, s);
+
+	if (r < 0 || s->nr_found)
+		return r;
+	thread = procfs_live_thread(s->t->procfs, s->pid);
+	if (!thread)
+		return 0;
+	s->pid = thread;
+	return procfs_maps(s->t->procfs, thread, scan_entry, s);
+}
+
 static bool is_another(const struct process *p, const struct proc_stat *st)
 {
 	if (p->start_ticks && st->start_ticks)
@@ -278,7 +293,7 @@ int tracker_scan(struct tracker *t, uint64_t time_ns, pid_t pid)
 	int r;
 
 	(void)procfs_stat(t->procfs, pid, &s.stat); /* without it there is less to compare */
-	r = procfs_maps(t->procfs, pid, scan_entry, &s);
+	r = read_maps(&s);
 	if (r < 0)
 		return r;
 	if (!p || is_another(p, &s.stat)) {

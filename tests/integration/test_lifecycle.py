@@ -144,6 +144,22 @@ def test_many_threads(tmp):
     end(target)
 
 
+def state_of(pid):
+    with open(f"/proc/{pid}/stat") as f:
+        return f.read().rsplit(")", 1)[1].split()[0]
+
+
+def test_first_thread_gone(tmp):
+    target = prog("threads", 0, 2, 120, 1, stdout=subprocess.PIPE, text=True)
+    target.stdout.readline()
+    wait_for(lambda: state_of(target.pid) == "Z", "the first thread's exit")
+    run = agent_until(300, tmp, "--pid", target.pid, "-F", 499, seconds=1)
+    ok(run.status == 0 and share(run.profile, lambda s: "burner_main" in s.names()) > 0.95,
+       "a process whose first thread has exited is named")
+    ok(run.summary["stacks_complete"] >= 0.99 * run.profile.total(), "and its stacks are complete")
+    end(target)
+
+
 def test_deep(tmp):
     target = prog("deep", 600, 60, stdout=subprocess.PIPE, text=True)
     ok("ready" in target.stdout.readline(), "a deep recursion runs")
@@ -272,7 +288,7 @@ def test_machine(tmp):
 
 need_root()
 for test in (test_command, test_children, test_exit, test_signals, test_exec, test_midst_of_exec,
-             test_churn, test_many_threads, test_deep, test_files, test_other_mounts,
+             test_churn, test_many_threads, test_first_thread_gone, test_deep, test_files, test_other_mounts,
              test_outputs, test_machine):
     test(workdir())
 done()

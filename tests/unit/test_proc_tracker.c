@@ -325,6 +325,25 @@ static void test_scan(void)
 	world_done(&w);
 }
 
+/* The first thread has exited: it has no memory, another one has. */
+static void test_scan_by_thread(void)
+{
+	static const char line[] = "1000-2000 r-xp 00000000 00:63 7 /code\n";
+	struct world w;
+
+	world_init(&w);
+	fake_write(&w.fake, "5/maps", "");
+	fake_write(&w.fake, "5/task/5/comm", "x");
+	fake_write(&w.fake, "5/task/8/comm", "x");
+	fake_write(&w.fake, "5/task/9/comm", "x");
+	fake_write(&w.fake, "8/maps", "");
+	fake_write(&w.fake, "9/maps", line);
+	must(tracker_scan(w.t, 10, 5) == 0);
+	ok(is_at(&w, 5, 0x1000, 10, "/code"), "a live thread tells what the first one cannot");
+	ok(tracker_nr_processes(w.t) == 1, "and is no process of its own");
+	world_done(&w);
+}
+
 static void test_scan_after_exit(void)
 {
 	struct world w;
@@ -542,6 +561,7 @@ int main(void)
 	test_late_events();
 	test_kinds();
 	test_scan();
+	test_scan_by_thread();
 	test_scan_after_exit();
 	test_hostile_maps();
 	test_events_of_unknown_processes();

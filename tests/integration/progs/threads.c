@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * threads [SLEEPERS [BURNERS [SECONDS]]]: 10,000 threads that only sleep and 2 that burn CPU.
+ * threads [SLEEPERS [BURNERS [SECONDS [ALONE]]]]: 10,000 threads that only sleep and 2 that burn CPU;
+ * if ALONE is not 0, the first thread has exited when it is ready.
  * Truth: all samples after "ready" are of the burners, named "burner", in burner_main → burn_loop;
  * the sleepers, named "sleeper", take no CPU.
  */
@@ -66,6 +67,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	prog_say_ready();
+	if (arg_number(argc, argv, 4, 0))
+		pthread_exit(NULL);
 	while (!prog_stopped)
 		pause();
 	return 0;
