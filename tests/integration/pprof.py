@@ -109,6 +109,7 @@ class Frame:
         self.functions = [f.id for f in functions]  # innermost first
         self.names = [profile.str(f.name) for f in functions]
         self.name = self.names[0] if self.names else ""
+        self.function = self.names[-1] if self.names else ""  # what the others are inlined into
         self.system_name = profile.str(functions[0].system_name) if functions else ""
         self.filename = profile.str(functions[0].filename) if functions else ""
         self.start_line = functions[0].start_line if functions else 0

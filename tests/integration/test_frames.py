@@ -60,7 +60,7 @@ def place(frame):
 
 def token(frame):
     if frame.path.startswith(HERE) and os.path.basename(frame.path) != "word32":
-        return STUB if place(frame)[0].startswith(".plt") else frame.name
+        return STUB if place(frame)[0].startswith(".plt") else frame.function
     base = os.path.basename(frame.path)
     if base.startswith("libc.so") or base.startswith("libc-"):
         return LIBC
@@ -164,7 +164,7 @@ def some_interrupted(case, profile, how):
 
 def call_is_last(case, profile, how):
     """pprof has return address - 1: the last byte of the function, or the case is none."""
-    frame = next(f for s in profile.samples for f in s.frames if f.name == "ends_with_call")
+    frame = next(f for s in profile.samples for f in s.frames if f.function == "ends_with_call")
     _, addr = place(frame)
     ok(addr + 1 == Elf(frame.path).function_end("ends_with_call"),
        f"{case.what}, {how}: the return address is the first byte behind the function")

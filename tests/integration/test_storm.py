@@ -53,7 +53,7 @@ def is_foreign(frame, life, comm):
         return False  # gone before anybody could read it: not known, which is not wrong
     if not is_own(frame, life, comm):
         return True
-    return frame.name.startswith("storm_fn_") and frame.name != f"storm_fn_{life.variant}"
+    return frame.function.startswith("storm_fn_") and frame.function != f"storm_fn_{life.variant}"
 
 
 def is_common(frame):

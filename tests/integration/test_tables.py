@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Less room for unwind tables than the targets need, which run in turns: tables are dropped and
-compiled again, others take their place in the kernel, no frame is wrong, and stacks stay complete."""
+compiled again, others take their place in the kernel, no frame is wrong, and stacks stay complete.
+All of the targets' binaries say that they have the same build-id, and none gets another one's table."""
 import glob
 import os
 import signal
@@ -17,6 +18,7 @@ SHARE = 0.99
 # By the first group alone it would be a quarter, if no table ever took the place of another.
 IN_KERNEL = 0.35
 MIN_SAMPLES = 300
+FORGED = "0123456789abcdef0123456789abcdef01234567"
 
 
 def start(tmp, room, seconds, targets):
@@ -45,6 +47,13 @@ def is_wrong(sample, variant):
     return names != [n for n in truth if n in names] or ("main" in names) != ("_start" in names)
 
 
+def wrong_ones(profile):
+    wrong = [s for s in profile.samples if is_wrong(s, variants[s.labels["pid"]])]
+    for s in wrong[:5]:
+        note(f"wrong: {s.labels} {';'.join(s.names())}")
+    return wrong
+
+
 need_root()
 tmp = workdir()
 binaries = sorted(x for x in glob.glob(os.path.join(PROGS, "static_child_*")) if not x.endswith(".p"))
@@ -52,8 +61,12 @@ binaries = binaries[:GROUP * (max(PHASES) + 1)]
 targets = [prog(os.path.basename(x), 1000000) for x in binaries]
 variants = {t.pid: x.rsplit("_", 1)[1] for t, x in zip(targets, binaries)}
 
-roomy, _ = finish(start(tmp, 1 << 28, 2, targets))
+roomy, profile = finish(start(tmp, 1 << 28, 2, targets))
+ok({f.build_id for s in profile.samples for f in s.frames if f.path.startswith("/")} == {FORGED},
+   f"{len(binaries)} binaries have one forged build-id")
 ok(roomy["tables"] >= len(binaries), f"{roomy['tables']} files have tables")
+wrong = wrong_ones(profile)
+ok(not wrong, f"no file was walked by another one's table: {len(wrong)} stacks are wrong")
 ok(roomy["evicted"] == 0 and roomy["refused"] == 0, "with room for all, none is dropped")
 
 let_run(targets, PHASES[0])
@@ -66,9 +79,7 @@ let_run(targets, None)
 for t in targets:
     end(t)
 n = tight["samples"]
-wrong = [s for s in profile.samples if is_wrong(s, variants[s.labels["pid"]])]
-for s in wrong[:5]:
-    note(f"wrong: {s.labels} {';'.join(s.names())}")
+wrong = wrong_ones(profile)
 ok(n >= MIN_SAMPLES, f"with room for less than half: {n} samples")
 ok(tight["evicted"] > GROUP, f"{tight['evicted']} times a table was dropped")
 ok(tight["complete"] >= SHARE * n, f"{tight['complete'] / n:.4f} of the stacks are complete")
