@@ -34,6 +34,11 @@ void compile_file(const struct file *f, struct rule_dict *dict, struct compiled_
 /* The same of this process's own vDSO, which every process has. */
 void compile_vdso(struct rule_dict *dict, struct compiled_file *ret_file);
 
+/* The same of CPython's trampolines. */
+struct trampoline;
+void compile_trampolines(const struct trampoline *t, struct rule_dict *dict,
+			 struct compiled_file *ret_file);
+
 void compiled_file_done(struct compiled_file *f);
 
 #endif

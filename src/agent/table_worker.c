@@ -7,9 +7,11 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 
+#include "proc/trampoline.h"
+
 struct input {
 	uint32_t number;
-	bool is_vdso;
+	bool is_file;
 	struct file file; /* a copy; its descriptor is owned, its path not to be used */
 };
 
@@ -120,10 +122,13 @@ static void tell_rules(struct table_worker *w, struct table_job *job)
 static void work(struct table_worker *w, struct input *in, struct table_job *ret_job)
 {
 	*ret_job = (struct table_job){ .file = in->number };
-	if (in->is_vdso)
+	if (in->is_file)
+		compile_file(&in->file, &w->dict, &ret_job->made);
+	else if (in->number == UNWIND_VDSO)
 		compile_vdso(&w->dict, &ret_job->made);
 	else
-		compile_file(&in->file, &w->dict, &ret_job->made);
+		compile_trampolines(&trampolines[UNWIND_VDSO - 1 - in->number], &w->dict,
+				    &ret_job->made);
 	input_done(in);
 	tell_rules(w, ret_job);
 }
@@ -187,7 +192,7 @@ static void start_thread(struct table_worker *w)
 
 int table_worker_give(struct table_worker *w, uint32_t file, const struct file *f)
 {
-	struct input in = { .number = file, .is_vdso = !f, .file.fd = -1 };
+	struct input in = { .number = file, .is_file = f != NULL, .file.fd = -1 };
 	struct table_job job;
 
 	if (w->nr_given == TABLE_WORKER_MAX_JOBS)

@@ -9,6 +9,10 @@
 
 #include "agent/compile_file.h"
 
+/* In place of a file's number. */
+#define UNWIND_VDSO UINT32_MAX
+#define UNWIND_TRAMPOLINE(i) (UNWIND_VDSO - 1 - (i)) /* of trampolines[] */
+
 struct table_worker;
 
 /* Jobs that were given and not taken back. More would only hold descriptors open. */

@@ -27,6 +27,8 @@ void unwind_files_done(struct unwind_files *u)
 	for (uint32_t i = 0; i < u->nr; i++)
 		compiled_file_done(&u->files[i].made);
 	compiled_file_done(&u->vdso.made);
+	for (uint32_t i = 0; i < NR_TRAMPOLINES; i++)
+		compiled_file_done(&u->trampolines[i].made);
 	free(u->files);
 	free(u->rules);
 	*u = (struct unwind_files){ 0 };
@@ -34,6 +36,8 @@ void unwind_files_done(struct unwind_files *u)
 
 uint32_t unwind_files_number(const struct mapping *m)
 {
+	if (m->kind == MAPPING_TRAMPOLINE)
+		return UNWIND_TRAMPOLINE(m->file);
 	return m->kind == MAPPING_VDSO ? UNWIND_VDSO : m->file;
 }
 
@@ -42,6 +46,8 @@ static struct unwind_file *by_number(const struct unwind_files *u, uint32_t numb
 {
 	if (number == UNWIND_VDSO)
 		return (struct unwind_file *)(uintptr_t)&u->vdso;
+	if (number >= UNWIND_TRAMPOLINE(NR_TRAMPOLINES - 1))
+		return (struct unwind_file *)(uintptr_t)&u->trampolines[UNWIND_VDSO - 1 - number];
 	return number < u->nr ? &u->files[number] : NULL;
 }
 
@@ -49,6 +55,8 @@ struct unwind_file *unwind_files_get(struct unwind_files *u, const struct mappin
 {
 	if (m->kind == MAPPING_VDSO)
 		return &u->vdso;
+	if (m->kind == MAPPING_TRAMPOLINE)
+		return &u->trampolines[m->file];
 	if (m->kind != MAPPING_FILE)
 		return NULL;
 	if (ARRAY_RESERVE(u->files, u->cap, m->file + 1, UINT32_MAX) < 0)
@@ -108,6 +116,9 @@ static uint32_t next_asked(const struct unwind_files *u)
 		best = i;
 		nr_waiting = u->files[i].nr_waiting;
 	}
+	for (uint32_t i = 0; i < NR_TRAMPOLINES; i++)
+		if (u->trampolines[i].state == UNWIND_ASKED)
+			return UNWIND_TRAMPOLINE(i);
 	return best;
 }
 
@@ -115,8 +126,7 @@ void unwind_files_give(struct unwind_files *u)
 {
 	while (u->nr_asked) {
 		uint32_t number = next_asked(u);
-		const struct file *file = number == UNWIND_VDSO ? NULL
-								: filestore_get(u->store, number);
+		const struct file *file = number < u->nr ? filestore_get(u->store, number) : NULL;
 		int r = table_worker_give(u->worker, number, file);
 
 		if (r == -EAGAIN)
@@ -148,11 +158,13 @@ static size_t table_bytes(const struct unwind_table *t)
 
 static void tell(const struct unwind_files *u, const struct table_job *job)
 {
-	const struct file *file = job->file == UNWIND_VDSO ? NULL
-							   : filestore_get(u->store, job->file);
+	const struct file *file = job->file < u->nr ? filestore_get(u->store, job->file) : NULL;
 	const struct unwind_table *t = job->made.table;
 
-	log_debug(u->log, "unwind: '%s': %u rows%s%s", file ? file->path : "[vdso]",
+	log_debug(u->log, "unwind: '%s': %u rows%s%s",
+		  file                       ? file->path
+		  : job->file == UNWIND_VDSO ? "[vdso]"
+					     : "[trampolines]",
 		  t ? t->nr_rows : 0, t ? "" : ", using frame pointers",
 		  job->made.was_changed ? ": it was changed" : "");
 }

@@ -15,6 +15,7 @@
 #include "agent/table_worker.h"
 #include "collect/tables.h"
 #include "proc/tracker.h"
+#include "proc/trampoline.h"
 
 struct log;
 
@@ -25,8 +26,6 @@ enum unwind_state {
 	UNWIND_READY,
 	UNWIND_NONE, /* the file has no call frame information, or cannot be read */
 };
-
-#define UNWIND_VDSO UINT32_MAX /* in place of a file's number */
 
 struct unwind_file {
 	enum unwind_state state;
@@ -59,6 +58,7 @@ struct unwind_files {
 	struct unwind_file *files; /* owned; by number in the store */
 	uint32_t nr, cap;
 	struct unwind_file vdso;
+	struct unwind_file trampolines[NR_TRAMPOLINES];
 	uint32_t nr_asked; /* files in that state */
 	size_t bytes;      /* of all tables, here and in the kernel */
 	size_t max_bytes;

@@ -246,6 +246,14 @@ int procfs_status(const struct procfs *p, pid_t pid, struct proc_status *ret_sta
 	return text.len ? status_parse(text.data, text.len, ret_status) : -EBADMSG;
 }
 
+ssize_t procfs_read_mem(const struct procfs *p, pid_t pid, uint64_t addr, void *to, size_t n)
+{
+	_cleanup_(closep) int fd = pid_openat(p, pid, "mem", O_RDONLY);
+	ssize_t got = fd < 0 ? fd : pread(fd, to, n, (off_t)addr);
+
+	return fd >= 0 && got < 0 ? -errno : got;
+}
+
 int procfs_parent(const struct procfs *p, pid_t pid, pid_t *ret_ppid)
 {
 	struct proc_stat st;

@@ -73,6 +73,9 @@ struct proc_status {
 int status_parse(const char *text, size_t len, struct proc_status *ret_status);
 int procfs_status(const struct procfs *p, pid_t pid, struct proc_status *ret_status);
 
+/* At most n bytes of the process's memory; how many, or a negative errno. */
+ssize_t procfs_read_mem(const struct procfs *p, pid_t pid, uint64_t addr, void *to, size_t n);
+
 /* The process's file behind [start, end), through map_files. Regular files only (-ENODEV), never
  * blocks. -ESRCH: no such process; -ENOENT: no such mapping; -EPERM, -EACCES. */
 int procfs_open_mapped(const struct procfs *p, pid_t pid, uint64_t start, uint64_t end);

@@ -8,6 +8,7 @@
 #include "proc/maptree.h"
 #include "proc/process.h"
 #include "proc/procfs.h"
+#include "proc/trampoline.h"
 
 /* PIDs lead to processes through pages: no hash, and nothing to clean up when a process goes. */
 #define PID_PAGE_BITS 12
@@ -163,6 +164,30 @@ static enum mapping_kind kind_of(const char *path)
 	return path[0] == '[' ? MAPPING_OTHER : MAPPING_FILE;
 }
 
+#if defined(__x86_64__)
+/* An event tells that code has become executable: what it will stay is there by then. */
+static void look_at_code(const struct tracker *t, pid_t pid, struct mapping *m)
+{
+	uint8_t code[TRAMPOLINE_LOOK_BYTES];
+	ssize_t n;
+	int kind;
+
+	if (m->kind != MAPPING_ANON || (m->end - m->start) % TRAMPOLINE_ARENA_BYTES)
+		return;
+	n = procfs_read_mem(t->procfs, pid, m->start, code, sizeof(code));
+	kind = n < 0 ? -1 : trampoline_find(code, (size_t)n);
+	if (kind < 0)
+		return;
+	m->kind = MAPPING_TRAMPOLINE;
+	m->file = (uint32_t)kind;
+}
+#else
+/* On AArch64 they keep a frame pointer. */
+static void look_at_code(const struct tracker *t, pid_t pid, struct mapping *m)
+{
+}
+#endif
+
 /* Opens the file, or finds it. An anonymous mapping has the offset that its address had in the
  * side-band and 0 in /proc: left out, so that the two agree. */
 static int describe(struct tracker *t, const struct mmap_event *e, pid_t ppid,
@@ -180,6 +205,7 @@ static int describe(struct tracker *t, const struct mmap_event *e, pid_t ppid,
 		if (r < 0)
 			return r;
 	}
+	look_at_code(t, e->pid, &m);
 	*ret_mapping = m;
 	return 0;
 }

@@ -29,7 +29,8 @@ enum mapping_kind {
 	MAPPING_FILE,
 	MAPPING_ANON, /* code made at run time: //anon, heap, stack, /dev/zero, huge pages, SysV */
 	MAPPING_VDSO,
-	MAPPING_OTHER, /* [vsyscall], [uprobes] … */
+	MAPPING_OTHER,      /* [vsyscall], [uprobes] … */
+	MAPPING_TRAMPOLINE, /* made at run time too: CPython's, see trampoline.h */
 };
 
 struct mapping {
@@ -37,7 +38,8 @@ struct mapping {
 	uint64_t offset;     /* in the file; 0 for all other kinds */
 	uint64_t since_ns;   /* mapped at that time or before */
 	enum mapping_kind kind;
-	uint32_t file; /* number in the filestore; meaningful for MAPPING_FILE */
+	uint32_t file; /* number in the filestore for MAPPING_FILE, in trampolines[] for
+			* MAPPING_TRAMPOLINE */
 };
 
 /* Only executable mappings, in every call. */

@@ -236,6 +236,12 @@ busy = os.path.join(HERE, "calls.py")
 if python:
     run = agent(tmp, "-F", 499, command=[python, "-X", "perf", busy, 1])
     check_script(run, "python -X perf", "work", busy, None, "_PyEval_EvalFrameDefault")
+    whole = run.summary["stacks_complete"] / run.summary["samples"]
+    ok(whole > 0.95, f"python -X perf: {whole:.1%} of the stacks are complete, through all trampolines")
+    own = [[f.name for f in s.frames if f.path == "[jit]" and f.filename == busy] for s in run.profile.samples]
+    own = [names for names in own if names[:1] == ["work"]]
+    ok(own and sum(names == ["work", "drive", "main", "<module>"] for names in own) > 0.95 * len(own),
+       "python -X perf: work's callers are drive, main and the module")
     if not no_mount_namespace():
         p, pid = contained(python, "-X", "perf", busy, "60")
         run = capture(pid, 2)

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CPython's trampolines: known by their bytes, and how each of their addresses is left. */
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/compile_file.h"
+#include "fake_proc.h"
+#include "proc/tracker.h"
+#include "proc/trampoline.h"
+#include "tap.h"
+
+#define ENDBR "\xf3\x0f\x1e\xfa"
+#define BODY "\x48\x83\xec\x08\xff\xd1\x48\x83\xc4\x08\xc3"
+
+static int find(const char *text, size_t n)
+{
+	uint8_t code[TRAMPOLINE_LOOK_BYTES] = { 0 };
+
+	for (size_t at = 0; at < sizeof(code); at++)
+		code[at] = (uint8_t)text[at % n];
+	return trampoline_find(code, sizeof(code));
+}
+
+static void test_find(void)
+{
+	uint8_t code[TRAMPOLINE_LOOK_BYTES] = { 0 };
+
+	ok(find(BODY, 11) == 0, "CPython 3.12's, one behind the other");
+	ok(find(BODY "\0\0\0\0\0", 16) == 1, "CPython 3.13's, aligned");
+	ok(find(ENDBR BODY, 15) == 2 && find(ENDBR BODY "\0", 16) == 3, "with endbr64");
+	ok(find(BODY "\x90\x90\x90\x90\x90", 16) == -1, "other filling is other code");
+	ok(find("\x55\x48\x89\xe5\xff\xd1\x5d\xc3\0\0\0\0\0\0\0\0", 16) == -1,
+	   "what keeps a frame pointer needs no rule");
+	ok(trampoline_find(code, sizeof(code)) == -1 && trampoline_find(code, 0) == -1,
+	   "nothing is nothing");
+	memcpy(code, BODY, 11);
+	ok(trampoline_find(code, sizeof(code)) == -1, "one alone may be anything");
+}
+
+/* What the instructions do to the stack pointer, by offset. */
+static uint64_t cfa_at(const struct trampoline *t, uint64_t offset)
+{
+	uint64_t in = offset % TRAMPOLINE_ARENA_BYTES % t->stride;
+
+	if (offset % TRAMPOLINE_ARENA_BYTES / t->stride == TRAMPOLINE_ARENA_BYTES / t->stride ||
+	    in >= t->endbr_bytes + 11u)
+		return 0; /* filling */
+	return in >= t->endbr_bytes + 4u && in < t->endbr_bytes + 10u ? 16 : 8;
+}
+
+static void test_rules(const struct trampoline *t)
+{
+	struct compiled_file f;
+	struct rule_dict dict;
+	uint32_t nr_wrong = 0;
+
+	must(rule_dict_init(&dict) == 0);
+	compile_trampolines(t, &dict, &f);
+	must(f.table);
+	for (uint64_t at = 0; at < 3 * TRAMPOLINE_ARENA_BYTES; at++) {
+		pa_rule rule = unwind_table_find(f.table, &dict, at);
+		uint64_t cfa = cfa_at(t, at);
+
+		nr_wrong += cfa ? PA_RULE_CFA_KIND(rule) != PA_CFA_REG ||
+					    PA_RULE_CFA_OFF(rule) != (int64_t)cfa ||
+					    PA_RULE_FP_KIND(rule) != PA_FP_SAME ||
+					    PA_RULE_RA_KIND(rule) != PA_RA_CFA_MINUS_8
+				: rule != PA_RULE_WORD_NONE;
+	}
+	ok(nr_wrong == 0, "endbr %u, stride %u: %u of %u addresses have another rule",
+	   t->endbr_bytes, t->stride, nr_wrong, 3 * TRAMPOLINE_ARENA_BYTES);
+	compiled_file_done(&f);
+	rule_dict_done(&dict);
+}
+
+static void test_tracker(void)
+{
+#if defined(__x86_64__)
+	char mem[0x1000 + TRAMPOLINE_LOOK_BYTES + 11] = { 0 };
+	struct filestore *files;
+	struct tracker *t;
+	struct fake f;
+	const struct mapping *m;
+
+	for (size_t i = 0; i < TRAMPOLINE_LOOK_BYTES; i += 11)
+		memcpy(mem + 0x1000 + i, BODY, 11);
+	fake_init(&f);
+	fake_write_bytes(&f, "7/mem", mem, sizeof(mem));
+	fake_write(&f, "7/maps",
+		   "00001000-00011000 r-xp 00000000 00:00 0 \n"
+		   "00020000-00030000 r-xp 00000000 00:00 0 \n");
+	must(filestore_new(&f.procfs, 4, &files) == 0 && tracker_new(&f.procfs, files, &t) == 0 &&
+	     tracker_scan(t, 5, 7) == 0);
+	m = process_mapping(tracker_find(t, 7, 10), 0x1000, 10);
+	ok(m && m->kind == MAPPING_TRAMPOLINE && m->file == 0, "a mapping is known by its bytes");
+	m = process_mapping(tracker_find(t, 7, 10), 0x20000, 10);
+	ok(m && m->kind == MAPPING_ANON, "one that cannot be read is as any other");
+	tracker_free(t);
+	filestore_free(files);
+	fake_done(&f);
+#endif
+}
+
+int main(void)
+{
+	test_find();
+	for (int i = 0; i < NR_TRAMPOLINES; i++)
+		test_rules(&trampolines[i]);
+	test_tracker();
+	return tap_done();
+}
