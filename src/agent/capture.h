@@ -54,6 +54,7 @@ struct capture_stats {
 /* What is known of a file beyond the store. */
 struct file_info {
 	bool is_probed;
+	bool is_made; /* memory that has a file only so that it can be mapped twice: a JIT's */
 	uint32_t path, build_id; /* strings of the model */
 };
 

@@ -44,6 +44,7 @@ static int probe_file(struct capture *c, const struct file *f, struct file_info 
 			return r;
 		if (r == 0 && !id.len && file_is_unchanged(f))
 			id = *elf_image_build_id(img);
+		info->is_made = r == -ENOEXEC && strncmp(f->path, "/memfd:", 7) == 0;
 	}
 	r = profile_string(c->profile, f->path, &info->path);
 	if (r == 0)
@@ -66,13 +67,23 @@ static int file_info(struct capture *c, uint32_t file, struct file_info **ret_in
 	return probe_file(c, filestore_get(c->files, file), *ret_info);
 }
 
-static int add_file_mapping(struct capture *c, const struct mapping *m, struct profile_mapping *to)
+/* Code without a file: another process's bytes at that address are other code. */
+static int add_made_mapping(struct resolve *rs, struct profile_mapping *to)
+{
+	to->kind = PROFILE_MAPPING_JIT;
+	to->owner = process_id(rs->process);
+	return profile_string(rs->c->profile, "[jit]", &to->path);
+}
+
+static int add_file_mapping(struct resolve *rs, const struct mapping *m, struct profile_mapping *to)
 {
 	struct file_info *info;
-	int r = file_info(c, m->file, &info);
+	int r = file_info(rs->c, m->file, &info);
 
 	if (r < 0)
 		return r;
+	if (info->is_made)
+		return add_made_mapping(rs, to);
 	to->kind = PROFILE_MAPPING_FILE;
 	to->owner = m->file;
 	to->path = info->path;
@@ -90,15 +101,12 @@ static int model_mapping(struct resolve *rs, const struct mapping *m, uint32_t *
 	int r;
 
 	if (m->kind == MAPPING_FILE) {
-		r = add_file_mapping(rs->c, m, &to);
+		r = add_file_mapping(rs, m, &to);
 	} else if (m->kind == MAPPING_VDSO) {
 		to.kind = PROFILE_MAPPING_VDSO;
 		r = profile_string(p, "[vdso]", &to.path);
 	} else {
-		/* Code without a file: another process's bytes at that address are other code. */
-		to.kind = PROFILE_MAPPING_JIT;
-		to.owner = process_id(rs->process);
-		r = profile_string(p, "[jit]", &to.path);
+		r = add_made_mapping(rs, &to);
 	}
 	return r < 0 ? r : profile_mapping(p, &to, ret_id);
 }

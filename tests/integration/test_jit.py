@@ -130,6 +130,11 @@ run = capture(p.pid)
 ok({f.name for f in jit_frames(run)} == {"hot", "cold"}, "the map of a process of another user than ours")
 end(p)
 
+p = jit("memfd")
+run = capture(p.pid)
+ok({f.name for f in jit_frames(run)} == {"hot", "cold"}, "code in a memory file that is no ELF file")
+end(p)
+
 # It ends, and takes its map along, before the capture does.
 run = agent(tmp, "-F", 499, command=["sh", "-c", f"{JIT} map 1 & p=$!; echo $p; wait $p; rm /tmp/perf-$p.map; sleep 0.5"])
 ok({f.name for f in jit_frames(run)} == {"hot", "cold"}, "a process that has ended is named, its map removed")

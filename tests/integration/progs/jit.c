@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * jit map|dump|none [SECONDS]: makes two functions at run time and runs them until SECONDS have
+ * jit map|memfd|dump|none [SECONDS]: makes two functions at run time and runs them until SECONDS have
  * passed (0: for ever) or SIGTERM comes, three quarters of the time in the first. `map` writes
- * /tmp/perf-<pid>.map, `dump` writes ./jit-<pid>.dump with lines and maps it executable.
+ * /tmp/perf-<pid>.map, so does `memfd`, whose code is in a memory file, `dump` writes ./jit-<pid>.dump with lines and maps it executable.
  * Truth: every sample is main → run → hot or cold, the names as JS (map) or with a line (dump).
  */
 #include <fcntl.h>
@@ -138,10 +138,25 @@ NOINLINE static void run(void (*const code[2])(void))
 	}
 }
 
+/* As .NET does it: memory with a file behind it, so that it can be mapped twice. */
+static unsigned char *shared_page(void)
+{
+	int fd = memfd_create("doublemapper", MFD_CLOEXEC);
+
+	if (fd < 0 || ftruncate(fd, 4096) < 0)
+		return MAP_FAILED;
+	return mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+}
+
+static unsigned char *private_page(void)
+{
+	return mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
 int main(int argc, char **argv)
 {
-	unsigned char *page =
-		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	bool is_shared = argc > 1 && !strcmp(argv[1], "memfd");
+	unsigned char *page = is_shared ? shared_page() : private_page();
 	void (*code[2])(void);
 
 	if (argc < 2 || page == MAP_FAILED)
@@ -155,7 +170,7 @@ int main(int argc, char **argv)
 	}
 	if (mprotect(page, 4096, PROT_READ | PROT_EXEC) < 0)
 		return 2;
-	if (!strcmp(argv[1], "map"))
+	if (!strcmp(argv[1], "map") || is_shared)
 		write_map(page);
 	else if (!strcmp(argv[1], "dump"))
 		write_dump(page);
