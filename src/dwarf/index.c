@@ -64,7 +64,9 @@ static int look_at(struct dwarf *d, uint32_t number, struct dw_ranges *to)
 		dw_unit_use_root(&u);
 		r = dw_ranges_add(to, &u, &u.root.low_pc, &u.root.high_pc, &u.root.ranges);
 	}
-	is_silent = r == 0 && !u.root.ranges.form && !u.root.high_pc.form && has_functions(&u);
+	/* DWARF 2 has no lists of ranges: one range need not be all. */
+	is_silent = r == 0 && !u.root.ranges.form && has_functions(&u) &&
+		    (u.version == 2 || !u.root.high_pc.form);
 	dw_unit_done(&u);
 	return is_silent ? add_functions(d, number, to) : r;
 }

@@ -2,7 +2,8 @@
 /*
  * dwarf_helper [-a ALT] [-d DEBUG] [-t] FILE: our lines and inlines as text. Reads an address per
  * line, answers one line: the frames, innermost first, separated by tabs, each "function file:line
- * start" with "?" for what is not known. -t: only the time and memory that it took, for benchmarks.
+ * start" with "?" for what is not known. Where DWARF has no function the symbol table's name is
+ * given, as all others do. -t: only the time and memory that it took, for benchmarks.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +18,7 @@
 #include "dwarf/dwarf.h"
 #include "elf/elf_image.h"
 #include "elf/elf_opener.h"
+#include "symbolize/symbolize_internal.h"
 
 /* As the file system has it: tests trust what they have built. ctx: the program's own path. */
 static int open_named(void *ctx, const char *path)
@@ -48,17 +50,22 @@ static void print_frame(const struct dwarf_frame *f, bool is_first)
 	       f->path ? f->path : "?", f->line, f->start_line);
 }
 
-static int answer(struct dwarf *d, bool is_quiet)
+static int answer(struct dwarf *d, const struct symtab_index *symbols, bool is_quiet)
 {
 	static struct dwarf_frame frames[DWARF_MAX_FRAMES];
 	static char line[64];
 
 	while (fgets(line, sizeof(line), stdin)) {
+		uint64_t addr = strtoull(line, NULL, 16);
 		uint32_t nr = 0;
-		int r = dwarf_resolve(d, strtoull(line, NULL, 16), frames, &nr);
+		int r = dwarf_resolve(d, addr, frames, &nr);
 
 		if (r == -ENOMEM)
 			return 1;
+		if (r < 0)
+			frames[nr++] = (struct dwarf_frame){ 0 };
+		if (!frames[nr - 1].name)
+			frames[nr - 1].name = symtab_index_find(symbols, addr);
 		for (uint32_t i = 0; i < nr && !is_quiet; i++)
 			print_frame(&frames[i], i == 0);
 		if (!is_quiet)
@@ -73,6 +80,8 @@ int main(int argc, char **argv)
 	struct dwarf_files files = { 0 };
 	struct elf_opener opener = { .open = open_named };
 	uint64_t began = clock_ns(CLOCK_MONOTONIC), opened;
+	struct symtab_index symbols = { 0 };
+	enum symtab_state state;
 	bool is_quiet = false;
 	struct dwarf *d;
 	struct rusage used;
@@ -100,8 +109,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "dwarf_helper: %s: %s\n", argv[optind], strerror(-r));
 		return 1;
 	}
+	if (symtab_index_init(&symbols, files.debug, &state) < 0)
+		return 1;
 	opened = clock_ns(CLOCK_MONOTONIC);
-	r = answer(d, is_quiet);
+	r = answer(d, &symbols, is_quiet);
 	getrusage(RUSAGE_SELF, &used);
 	if (is_quiet)
 		printf("index_ms %.1f total_ms %.1f held_kb %" PRIu64 " rss_kb %ld\n",
@@ -112,5 +123,6 @@ int main(int argc, char **argv)
 		dwarf_losses(d)->is_over_budget ? "budget " : "",
 		dwarf_losses(d)->nr_split_missing);
 	dwarf_free(d);
+	symtab_index_done(&symbols);
 	return r;
 }

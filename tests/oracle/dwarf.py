@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""dwarf.py HELPER PROG_DIR [--all]: lines and inline chains as eu-addr2line -i -f and
+llvm-symbolizer give them, for a C++ program built in many ways, a Rust one, and libpython.
+
+Without --all some of the ways and 300 addresses each; with it all of them and 2,000."""
+import glob
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from dwarf_common import Comparison, ask_eu, ask_llvm, ask_us, random_addresses
+import tap
+
+HELPER, PROG_DIR = sys.argv[1:3]
+IS_ALL = "--all" in sys.argv
+ADDRESSES = 2000 if IS_ALL else 300
+MAX_DIFFERENT = 0.005
+
+# Those that are built each time; the others are like them.
+QUICK = ("g++ DWARF 5", "g++ DWARF 4", "g++ LTO", "g++ split DWARF 4", "clang++ DWARF 4",
+         "clang++ split DWARF 5")
+
+# name, compiler, flags, what answers: eu-addr2line needs .debug_aranges, so for clang's output, split
+# units and link-time optimization llvm-symbolizer is the reference.
+VARIANTS = [
+    ("g++ DWARF 5", "g++", ["-gdwarf-5"], "eu"),
+    ("g++ DWARF 4", "g++", ["-gdwarf-4"], "eu"),
+    ("g++ DWARF 3", "g++", ["-gdwarf-3"], "eu"),
+    ("g++ DWARF 2", "g++", ["-gdwarf-2"], "eu"),
+    ("g++ fixed address", "g++", ["-no-pie"], "eu"),
+    ("g++ sections dropped", "g++", ["-ffunction-sections", "-Wl,--gc-sections"], "eu"),
+    ("g++ zlib", "g++", ["-gz=zlib"], "eu"),
+    ("g++ zstd", "g++", ["-gz=zstd"], "eu"),
+    ("g++ .zdebug", "g++", ["-gz=zlib-gnu"], "eu"),
+    ("g++ type units", "g++", ["-fdebug-types-section"], "eu"),
+    ("g++ LTO", "g++", ["-flto"], "llvm"),
+    ("g++ split DWARF 5", "g++", ["-gdwarf-5", "-gsplit-dwarf"], "llvm"),
+    ("g++ split DWARF 4", "g++", ["-gdwarf-4", "-gsplit-dwarf"], "llvm"),
+    ("clang++ DWARF 5", "clang++", ["-gdwarf-5"], "llvm"),
+    ("clang++ DWARF 4", "clang++", ["-gdwarf-4"], "llvm"),
+    ("clang++ lines only", "clang++", ["-gline-tables-only"], "llvm"),
+    ("clang++ -O0", "clang++", ["-O0"], "llvm"),
+    ("clang++ sections dropped", "clang++", ["-ffunction-sections", "-Wl,--gc-sections"], "llvm"),
+    ("clang++ split DWARF 5", "clang++", ["-gdwarf-5", "-gsplit-dwarf"], "llvm"),
+    ("clang++ split DWARF 4", "clang++", ["-gdwarf-4", "-gsplit-dwarf"], "llvm"),
+]
+
+
+def build(compiler, flags, directory):
+    """In the directory, so that split units are named relative to it. False: not with this compiler."""
+    os.makedirs(directory)
+    common = [compiler, "-O2", "-g", "-std=c++17", *flags]
+    objects = []
+    for name in ("main", "shapes"):
+        objects.append(f"{name}.o")
+        if subprocess.run([*common, "-c", f"{PROG_DIR}/{name}.cc", "-o", objects[-1]], cwd=directory,
+                          stderr=subprocess.PIPE).returncode:
+            return False
+    return subprocess.run([*common, *objects, "-o", "prog"], cwd=directory,
+                          stderr=subprocess.PIPE).returncode == 0
+
+
+def check(name, path, reference="eu", options=(), of=None):
+    """of: the file that the others are asked about, when ours is split over two."""
+    asked = random_addresses(of or path, ADDRESSES)
+    ours = ask_us(HELPER, path, asked, options)
+    eu = ask_eu(of or path, asked) if reference == "eu" else [None] * len(asked)
+    llvm = ask_llvm(of or path, asked)
+    found = Comparison()
+    for answer in zip(asked, ours, eu, llvm, strict=True):
+        found.add(*answer)
+    known = sum(len(frames) > 1 for frames in ours)
+    tap.ok(found.share("DIFFERS") <= MAX_DIFFERENT and known > 0,
+           f"{name}: {dict(found.classes)}, {known} of {len(asked)} with inlined functions")
+    found.show()
+
+
+def check_variants(root):
+    for name, compiler, flags, reference in VARIANTS:
+        if not IS_ALL and name not in QUICK:
+            continue
+        directory = os.path.join(root, name.replace(" ", "_"))
+        if not shutil.which(compiler):
+            tap.skip(f"{name}: needs {compiler}")
+        elif not build(compiler, flags, directory):
+            tap.skip(f"{name}: {compiler} does not know {' '.join(flags)}")
+        elif name == "clang++ -O0":
+            check_flat(name, os.path.join(directory, "prog"))
+        else:
+            check(name, os.path.join(directory, "prog"), reference)
+
+
+def check_flat(name, path):
+    asked = random_addresses(path, ADDRESSES)
+    same = sum(o == t for o, t in zip(ask_us(HELPER, path, asked), ask_llvm(path, asked)))
+    tap.ok(same >= len(asked) * 0.97, f"{name}: {same} of {len(asked)} (start-up code has no DWARF)")
+
+
+def check_dwp(root):
+    for version in (4, 5) if IS_ALL else (5,):
+        name, source = f"packed DWARF {version}", os.path.join(root, f"clang++_split_DWARF_{version}")
+        if not shutil.which("llvm-dwp") or not os.path.exists(f"{source}/prog"):
+            tap.skip(f"{name}: needs llvm-dwp and clang++")
+            continue
+        directory = source + "_packed"
+        shutil.copytree(source, directory)
+        subprocess.run(["llvm-dwp", "-e", "prog", "-o", "prog.dwp"], cwd=directory, check=True)
+        # What is in the package must do; the others are asked where the .dwo files still are.
+        asked = random_addresses(f"{source}/prog", ADDRESSES)
+        reference = ask_us(HELPER, f"{source}/prog", asked)
+        for dwo in glob.glob(f"{source}/*.dwo"):
+            os.rename(dwo, dwo + ".away")
+        tap.ok(ask_us(HELPER, f"{directory}/prog", asked) == reference,
+               f"{name}: the same as from the .dwo files")
+        tap.ok(ask_us(HELPER, f"{source}/prog", asked) != reference,
+               f"{name}: which are what it was read from")
+
+
+def check_separate(root):
+    prog = os.path.join(root, "g++_DWARF_5", "prog")
+    if not os.path.exists(prog):
+        tap.skip("separate debug file: needs g++")
+        return
+    debug, stripped = prog + ".debug", prog + ".stripped"
+    subprocess.run(["objcopy", "--only-keep-debug", "--compress-debug-sections", prog, debug],
+                   check=True)
+    subprocess.run(["objcopy", "--strip-all", prog, stripped], check=True)
+    check("separate debug file", stripped, options=["-d", debug], of=prog)
+
+
+def check_dwz(root):
+    if not shutil.which("dwz"):
+        tap.skip("dwz: needs dwz")
+        return
+    sources = [os.path.join(root, f"g++_DWARF_{v}", "prog") for v in (4, 5)]
+    copies = [s + ".dwz" for s in sources]
+    for version, source, copy in zip((4, 5), sources, copies):
+        shutil.copy(source, copy)
+        subprocess.run(["dwz", copy], check=True)
+        check(f"dwz DWARF {version}", copy)
+    # Two files that share what dwz moves into a third.
+    for version, source in ((4, sources[0]), (5, sources[1])):
+        pair = [f"{source}.{i}" for i in "ab"]
+        alt = f"{source}.alt"
+        for p in pair:
+            shutil.copy(source, p)
+        subprocess.run(["dwz", "-m", alt, *pair], check=True)
+        check(f"dwz with a common file, DWARF {version}", pair[0], options=["-a", alt], of=source)
+
+
+def check_rust(root):
+    source = os.path.join(root, "hot.rs")
+    if not shutil.which("rustc"):
+        tap.skip("Rust: needs rustc")
+        return
+    shutil.copy(os.path.join(PROG_DIR, "hot.rs"), source)
+    prog = os.path.join(root, "rust")
+    if subprocess.run(["rustc", "-O", "-g", "-o", prog, source], stderr=subprocess.PIPE).returncode:
+        tap.skip("Rust: rustc cannot build here")
+        return
+    check("Rust", prog, "llvm")
+
+
+def check_python():
+    paths = glob.glob(os.path.expanduser("~/.pyenv/versions/3.12*/lib/libpython3.12.so.1.0"))
+    if not paths:
+        tap.skip("libpython: needs one of 3.12 with debug information (pyenv)")
+        return
+    check("libpython", paths[0])
+
+
+def main():
+    for tool in ("eu-addr2line", "llvm-symbolizer", "readelf", "objcopy"):
+        if not shutil.which(tool):
+            tap.skip(f"needs {tool}")
+            tap.done()
+    with tempfile.TemporaryDirectory() as root:
+        check_variants(root)
+        check_separate(root)
+        check_dwz(root)
+        check_rust(root)
+        check_dwp(root)
+    check_python()
+    tap.done()
+
+
+main()

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random addresses, and what we, eu-addr2line and llvm-symbolizer say of them: lists of frames,
+innermost first, each (function, file, line)."""
+import bisect
+import collections
+import random
+import re
+import subprocess
+
+UNKNOWN = [("??", "??", 0)]
+
+
+def run(command, text=""):
+    return subprocess.run(command, input=text, capture_output=True, check=True,
+                          encoding="utf-8", errors="replace").stdout
+
+
+def functions_of(path):
+    """(start, size, name) of every function with a size."""
+    found = {}
+    for line in run(["readelf", "-sW", path]).splitlines():
+        f = line.split()
+        if len(f) > 7 and f[3] == "FUNC" and f[6] != "UND" and int(f[2], 0) > 0:
+            found[(int(f[1], 16), int(f[2], 0))] = f[7].split("@")[0]
+    return sorted((start, size, name) for (start, size), name in found.items())
+
+
+def random_addresses(path, nr, seed=1):
+    """Inside of functions, each byte as likely as any other: what lies between them never runs."""
+    functions = functions_of(path)
+    ends, total = [], 0
+    for _, size, _ in functions:
+        total += size
+        ends.append(total)
+    rng = random.Random(seed)
+    found = []
+    for _ in range(nr):
+        at = rng.randrange(total)
+        i = bisect.bisect_right(ends, at)
+        found.append(functions[i][0] + at - (ends[i] - functions[i][1]))
+    return found
+
+
+def split_source(text):
+    m = re.match(r"(.*?):(\d+)(?::\d+)?$", re.sub(r" \(discriminator \d+\)$", "", text))
+    return (m[1], int(m[2])) if m else (text, 0)
+
+
+def pair_up(lines):
+    return [(re.sub(r" inlined at .*$", "", lines[i]), *split_source(lines[i + 1]))
+            for i in range(0, len(lines) - 1, 2)]
+
+
+def hexes(addresses, prefix="0x"):
+    return "".join(f"{prefix}{a:x}\n" for a in addresses)
+
+
+def ask_eu(path, addresses):
+    answers = []
+    out = run(["eu-addr2line", "-a", "-i", "-f", "-e", path], hexes(addresses))
+    for line in out.splitlines():
+        if re.fullmatch(r"0x[0-9a-f]+", line):
+            answers.append([])
+        else:
+            answers[-1].append(line)
+    return [pair_up(a) for a in answers]
+
+
+def ask_llvm(path, addresses):
+    out = run(["llvm-symbolizer", "--inlines", "--no-demangle", "-f=linkage", "-e", path],
+              hexes(addresses))
+    return [pair_up(block.splitlines()) for block in out.split("\n\n") if block]
+
+
+def ask_us(helper, path, addresses, options=()):
+    answers = []
+    for line in run([helper, *options, path], hexes(addresses, "")).split("\n")[:-1]:
+        frames = []
+        for text in line.split("\t") if line else []:
+            m = re.match(r"(.*) (\S.*):(\d+) \d+$", text)
+            frames.append(("??" if m[1] == "?" else m[1], "??" if m[2] == "?" else m[2], int(m[3])))
+        answers.append(frames or UNKNOWN)
+    return answers
+
+
+def without_outermost_name(frames):
+    return frames[:-1] + [frames[-1][1:]]
+
+
+def is_short_form(name, symbol):
+    """Whether a name of DWARF can be that of a symbol: "make" of "_ZL4makei", "f" of "f.isra.0"."""
+    word = re.match(r"[~\w]+", name)
+    return name == symbol or not word or word[0] in ("operator", "_FUN") or word[0] in symbol
+
+
+class Comparison:
+    """Sorts answers into classes. Those that are no fault of ours have a reason here:
+
+    symbol:  DWARF has nothing there; llvm-symbolizer takes the file from the symbol table (STT_FILE),
+             which is no path, with line 0.
+    outer:   llvm-symbolizer names the outermost function after the symbol table (f.isra.0, an alias of
+             folded functions); eu-addr2line, as we do, after DWARF.
+    eu:      eu-addr2line differs from us and from llvm-symbolizer, which agree on every frame, file
+             and line: it asks .debug_aranges (which clang does not write), reads the ranges of a unit
+             as if they had no holes, takes an inlined function's concrete parent for the caller in
+             split units, or passes over an inlined function in another section (.text.unlikely).
+    """
+
+    def __init__(self):
+        self.classes = collections.Counter()
+        self.examples = []
+
+    def add(self, address, ours, eu, llvm):
+        kind = self.classify(ours, eu, llvm)
+        self.classes[kind] += 1
+        if kind == "DIFFERS":
+            self.examples.append((address, ours, eu, llvm))
+
+    @staticmethod
+    def classify(ours, eu, llvm):
+        if ours == eu or (eu is None and ours == llvm):
+            return "same"
+        if len(ours) == len(llvm) == 1 and ours[0] == (llvm[0][0], "??", 0) and llvm[0][2] == 0:
+            return "symbol"
+        if without_outermost_name(ours) != without_outermost_name(llvm):
+            return "DIFFERS"
+        if not is_short_form(ours[-1][0], llvm[-1][0]):
+            return "DIFFERS"
+        return "outer" if eu is None else "eu"
+
+    def share(self, kind):
+        return self.classes[kind] / max(1, sum(self.classes.values()))
+
+    def show(self, nr=5):
+        for address, *answers in self.examples[:nr]:
+            print(f"# {address:#x}")
+            for who, frames in zip(("ours", "eu", "llvm"), answers):
+                print(f"#   {who}: {frames}"[:600])

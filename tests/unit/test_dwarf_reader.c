@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lines and inline chains from small DWARF, right and wrong. */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "dwarf/dwarf.h"
+#include "dwarf_maker.h"
+#include "symbolize/symbolizer.h"
+
+static struct dwarf_maker maker;
+static struct dwarf_frame frames[DWARF_MAX_FRAMES];
+
+struct opened {
+	struct elf_maker elf;
+	struct elf_image *img;
+	struct dwarf *d;
+	int result;
+};
+
+static void open_maker(struct opened *o)
+{
+	make_dwarf_elf(&o->elf, &maker);
+	maker_end(&o->elf);
+	o->img = maker_open(&o->elf);
+	o->d = NULL;
+	o->result = dwarf_open(&(struct dwarf_files){ .image = o->img, .debug = o->img }, &o->d);
+}
+
+static void close_maker(struct opened *o)
+{
+	dwarf_free(o->d);
+	elf_image_free(o->img);
+	maker_done(&o->elf);
+}
+
+/* "inner /src/inc/util.h:31 < outer …", or "" when nothing is known. */
+static const char *text_at(struct opened *o, uint64_t addr)
+{
+	static char text[65536];
+	uint32_t nr = 0;
+	size_t len = 0;
+
+	text[0] = '\0';
+	if (!o->d || dwarf_resolve(o->d, addr, frames, &nr) < 0)
+		return text;
+	for (uint32_t i = 0; i < nr && len < sizeof(text); i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s %s:%" PRIu32,
+					i ? " < " : "", frames[i].name ? frames[i].name : "?",
+					frames[i].path ? frames[i].path : "?", frames[i].line);
+	return text;
+}
+
+static bool is_at(struct opened *o, uint64_t addr, const char *expected)
+{
+	const char *text = text_at(o, addr);
+
+	if (strcmp(text, expected) != 0)
+		printf("# 0x%" PRIx64 " is \"%s\"\n", addr, text);
+	return strcmp(text, expected) == 0;
+}
+
+static void test_chain(void)
+{
+	struct opened o;
+
+	make_plain_dwarf(&maker);
+	open_maker(&o);
+	ok(o.result == 0, "a plain file opens");
+	ok(is_at(&o, 0x1000, "outer /src/main.c:10"), "a function at its first address");
+	ok(is_at(&o, 0x1020, "_Z6middlei /src/main.c:21 < outer /src/main.c:12"),
+	   "an inlined function, and where it was called");
+	ok(is_at(&o, 0x105f,
+		 "_ZN1n5innerEv /src/inc/util.h:31 < _Z6middlei /src/main.c:22 < outer "
+		 "/src/main.c:12"),
+	   "one inlined into that, by its linkage name, in a file of another directory");
+	ok(frames[0].start_line == 30 && frames[1].start_line == 20 && frames[2].start_line == 10 &&
+		   frames[0].is_linkage_name && !frames[2].is_linkage_name,
+	   "each with the line that it begins at");
+	ok(is_at(&o, 0x1060, "_Z6middlei /src/main.c:23 < outer /src/main.c:12"),
+	   "behind the inner one the outer ones go on");
+	ok(is_at(&o, 0x1100, "other /src/main.c:41"), "of two rows for one address the later");
+	ok(is_at(&o, 0x1150, "? /src/main.c:41"), "a line without a function");
+	ok(is_at(&o, 0x1180, ""), "no line where the sequence has ended");
+	ok(is_at(&o, 0x1200, "") && is_at(&o, 0x10, ""), "nothing outside of the unit");
+	close_maker(&o);
+}
+
+static void test_silent_unit(void)
+{
+	struct opened o;
+
+	make_plain_dwarf(&maker);
+	maker.info.len = 0;
+	unit_begin(&maker, 0, 0);
+	add_function(&maker, "alone", MAKER_CODE + 0x20, 0x10, 1);
+	end_children(&maker);
+	unit_end(&maker);
+	open_maker(&o);
+	ok(is_at(&o, 0x1020, "alone main.c:21") && is_at(&o, 0x1030, ""),
+	   "a unit that does not say what it covers is found by its functions");
+	close_maker(&o);
+}
+
+static void test_references(void)
+{
+	struct opened o;
+	uint32_t at;
+
+	make_plain_dwarf(&maker);
+	maker.info.len = 0;
+	unit_begin(&maker, MAKER_CODE, 0x200);
+	at = (uint32_t)(maker.info.len - maker.unit);
+	add_pointer(&maker, at + 5); /* the next one, which refers back */
+	add_pointer(&maker, at);
+	for (uint32_t i = 0; i < 3; i++) {
+		static const uint32_t origins[] = { 0, 0x7fffffff, 3 };
+
+		put_uleb(&maker.info, OUT_OF_LINE);
+		put(&maker.info, i == 0 ? at : origins[i], 4);
+		put(&maker.info, MAKER_CODE + 0x10 * i, 8);
+		put(&maker.info, 0x10, 4);
+	}
+	unit_end(&maker);
+	open_maker(&o);
+	ok(is_at(&o, 0x1000, "? /src/main.c:10"), "references in a circle end");
+	ok(is_at(&o, 0x1010, "? /src/main.c:10"), "one that leads out of the unit gives no name");
+	ok(is_at(&o, 0x1020, "? /src/main.c:21"), "nor does one into the unit's header");
+	close_maker(&o);
+}
+
+static void test_depth(void)
+{
+	struct opened o;
+
+	make_plain_dwarf(&maker);
+	maker.info.len = 0;
+	unit_begin(&maker, MAKER_CODE, 0x200);
+	add_function(&maker, "f", MAKER_CODE, 0x10, 1);
+	end_children(&maker);
+	for (int i = 0; i < 5000; i++)
+		put_uleb(&maker.info, NAMESPACE);
+	add_function(&maker, "g", MAKER_CODE + 0x10, 0x10, 1);
+	open_maker(&o);
+	unit_end(&maker);
+	close_maker(&o);
+	open_maker(&o);
+	ok(is_at(&o, 0x1000, "f /src/main.c:10"), "what stood before a tree without end is known");
+	close_maker(&o);
+}
+
+static void test_long_chain(void)
+{
+	struct opened o;
+	uint32_t origin, nr = 0;
+
+	make_plain_dwarf(&maker);
+	maker.info.len = 0;
+	unit_begin(&maker, MAKER_CODE, 0x200);
+	origin = add_abstract(&maker, "f", "f", 1);
+	add_function(&maker, "outermost", MAKER_CODE, 0x10, 1);
+	for (int i = 0; i < 600; i++)
+		add_inlined(&maker, origin, MAKER_CODE, 0x10, 1);
+	for (int i = 0; i <= 600; i++)
+		end_children(&maker);
+	unit_end(&maker);
+	open_maker(&o);
+	ok(dwarf_resolve(o.d, MAKER_CODE, frames, &nr) == 0 && nr == DWARF_MAX_FRAMES &&
+		   strcmp(frames[nr - 1].name, "outermost") == 0,
+	   "of a chain that is too long the outermost function is kept");
+	close_maker(&o);
+}
+
+static void test_siblings(void)
+{
+	struct opened o;
+	size_t sibling;
+	uint32_t at;
+
+	make_plain_dwarf(&maker);
+	maker.info.len = 0;
+	unit_begin(&maker, MAKER_CODE, 0x200);
+	put_uleb(&maker.info, STRUCT);
+	sibling = maker.info.len;
+	put(&maker.info, 0, 4);
+	add_function(&maker, "method", MAKER_CODE, 0x10, 1);
+	end_children(&maker);
+	end_children(&maker);
+	at = add_function(&maker, "behind", MAKER_CODE, 0x10, 1);
+	end_children(&maker);
+	unit_end(&maker);
+	open_maker(&o);
+	ok(is_at(&o, 0x1000, "behind /src/main.c:10"), "a reference back is no way to a sibling");
+	close_maker(&o);
+	memcpy(maker.info.at + sibling, &at, 4);
+	open_maker(&o);
+	ok(is_at(&o, 0x1000, "behind /src/main.c:10"), "types are passed over by their sibling");
+	close_maker(&o);
+}
+
+static int result_of_damage(struct bytes *b, size_t at, uint64_t v, size_t n, const char *expected)
+{
+	struct opened o;
+	int r;
+
+	memcpy(b->at + at, &v, n);
+	open_maker(&o);
+	r = o.result;
+	if (r == 0 && expected && !is_at(&o, 0x1000, expected))
+		r = -EPROTO;
+	close_maker(&o);
+	make_plain_dwarf(&maker);
+	return r;
+}
+
+static void test_damage(void)
+{
+	size_t operands = 16; /* of line_range, in the table */
+
+	make_plain_dwarf(&maker);
+	ok(result_of_damage(&maker.info, 0, 0xffffff, 4, NULL) == -EBADMSG,
+	   "a unit longer than the section");
+	ok(result_of_damage(&maker.info, 0, 0xfffffff5, 4, NULL) == -EBADMSG, "a reserved length");
+	ok(result_of_damage(&maker.info, 4, 77, 2, "") == 0, "another version is passed over");
+	ok(result_of_damage(&maker.info, 6, 0xffff, 4, NULL) == -EBADMSG,
+	   "abbreviations outside of their section");
+	ok(result_of_damage(&maker.line, operands - 2, 0, 1, "outer ?:0") == 0,
+	   "a line range of 0 costs the lines");
+	ok(result_of_damage(&maker.line, 6, 0xffffff, 4, "outer ?:0") == 0,
+	   "so does a header longer than the table");
+	maker.line.len -= 3; /* the end of the last sequence */
+	lines_end(&maker);
+	ok(result_of_damage(&maker.line, 0, maker.line.len - 4, 4, "outer /src/main.c:10") == 0,
+	   "a sequence without an end holds up to its last row");
+}
+
+/* Through the symbolizer: what users see. */
+static void test_symbolizer(void)
+{
+	struct sym_maker *syms = calloc(1, sizeof(*syms));
+	struct symbol_result r;
+	struct symbolizer *s;
+	struct elf_image *img;
+	struct elf_maker m;
+
+	must(syms);
+	make_plain_dwarf(&maker);
+	make_dwarf_elf(&m, &maker);
+	sym_add(syms, "_ZN12_GLOBAL__N_15outerEv", 0x1000, 0x100, STB_LOCAL, STT_FUNC, 1);
+	sym_add(syms, "other.cold", 0x1100, 0x40, STB_LOCAL, STT_FUNC, 1);
+	sym_add(syms, "tail", 0x1140, 0x10, STB_LOCAL, STT_FUNC, 1);
+	sym_end(syms, &m, SHT_SYMTAB);
+	maker_end(&m);
+	img = maker_open(&m);
+	must(symbolizer_new_elf(&(struct elf_sources){ .image = img, .label = "file" }, &s) == 0);
+	must(s->ops->resolve(s, 0x1050, &r) == 0);
+	ok(r.nr_frames == 3 && r.is_named && strcmp(r.frames[0].name, "n::inner()") == 0 &&
+		   strcmp(r.frames[0].system_name, "_ZN1n5innerEv") == 0 &&
+		   strcmp(r.frames[0].filename, "/src/inc/util.h") == 0 && r.frames[0].line == 31 &&
+		   r.frames[0].start_line == 30,
+	   "an inlined function is demangled and keeps its symbol");
+	ok(strcmp(r.frames[2].name, "(anonymous namespace)::outer()") == 0,
+	   "a mangled symbol says more than a short name");
+	must(s->ops->resolve(s, 0x1100, &r) == 0);
+	ok(strcmp(r.frames[0].name, "other") == 0, "a plain symbol does not");
+	must(s->ops->resolve(s, 0x1148, &r) == 0);
+	ok(strcmp(r.frames[0].name, "tail") == 0 && r.frames[0].line == 41 && r.is_named,
+	   "a line without a function takes the symbol's name");
+	must(s->ops->resolve(s, 0x1155, &r) == 0);
+	ok(strcmp(r.frames[0].name, "0x1155") == 0 && r.frames[0].line == 41 && !r.is_named,
+	   "or none, and keeps its line");
+	must(s->ops->resolve(s, 0x1300, &r) == 0);
+	ok(strcmp(r.frames[0].name, "0x1300") == 0 && !r.frames[0].filename, "nothing is invented");
+	symbolizer_free(s);
+	elf_image_free(img);
+	maker_done(&m);
+	free(syms);
+}
+
+int main(void)
+{
+	test_chain();
+	test_silent_unit();
+	test_references();
+	test_depth();
+	test_long_chain();
+	test_siblings();
+	test_damage();
+	test_symbolizer();
+	return tap_done();
+}
