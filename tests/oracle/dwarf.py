@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""dwarf.py HELPER PROG_DIR [--all]: lines and inline chains as eu-addr2line -i -f and
+"""dwarf.py HELPER CORRUPT PROG_DIR [--all]: lines and inline chains as eu-addr2line -i -f and
 llvm-symbolizer give them, for a C++ program built in many ways, a Rust one, and libpython.
 
 Without --all some of the ways and 300 addresses each; with it all of them and 2,000."""
@@ -13,9 +13,10 @@ import tempfile
 from dwarf_common import Comparison, ask_eu, ask_llvm, ask_us, random_addresses
 import tap
 
-HELPER, PROG_DIR = sys.argv[1:3]
+HELPER, CORRUPT, PROG_DIR = sys.argv[1:4]
 IS_ALL = "--all" in sys.argv
 ADDRESSES = 2000 if IS_ALL else 300
+DAMAGED = 10000 if IS_ALL else 2000
 MAX_DIFFERENT = 0.005
 
 # Those that are built each time; the others are like them.
@@ -150,6 +151,17 @@ def check_dwz(root):
         check(f"dwz with a common file, DWARF {version}", pair[0], options=["-a", alt], of=source)
 
 
+def check_damaged(root):
+    files = [f"{root}/{name}/prog" for name in ("g++_DWARF_5", "g++_DWARF_4", "clang++_DWARF_4")]
+    files = [f for f in files if os.path.exists(f)]
+    if not files:
+        tap.skip("damaged files: needs g++ or clang++")
+        return
+    run = subprocess.run([CORRUPT, str(DAMAGED), *files], stdout=subprocess.PIPE, encoding="utf-8")
+    print("".join(f"# {line}\n" for line in run.stdout.splitlines()), end="")
+    tap.ok(run.returncode == 0, f"{DAMAGED} damaged files")
+
+
 def check_rust(root):
     source = os.path.join(root, "hot.rs")
     if not shutil.which("rustc"):
@@ -182,6 +194,7 @@ def main():
         check_dwz(root)
         check_rust(root)
         check_dwp(root)
+        check_damaged(root)
     check_python()
     tap.done()
 

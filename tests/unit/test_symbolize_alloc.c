@@ -5,7 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "elf_maker.h"
+#include "dwarf/dwarf.h"
+#include "dwarf_maker.h"
 #include "failing_alloc.h"
 #include "jit_maker.h"
 #include "symbolize/symbolizer.h"
@@ -215,6 +216,71 @@ static void test_elf(struct sym_maker *syms)
 	maker_done(&m);
 }
 
+/* -EPROTO: not the chain that the file has. */
+static int use_dwarf(void *ctx)
+{
+	static struct dwarf_frame frames[DWARF_MAX_FRAMES];
+	struct elf_maker *m = ctx;
+	struct elf_image *img;
+	struct dwarf *d;
+	uint32_t nr;
+	int r = elf_image_open_mem(m->bytes, m->len, &img);
+
+	if (r < 0)
+		return r;
+	r = dwarf_open(&(struct dwarf_files){ .image = img, .debug = img }, &d);
+	if (r < 0)
+		d = NULL;
+	for (int i = 0; r == 0 && i < 2; i++) /* the second time from the cache */
+		r = dwarf_resolve(d, 0x1050, frames, &nr);
+	if (r == 0 && (nr != 3 || strcmp(frames[0].name, "_ZN1n5innerEv") != 0 ||
+		       frames[0].line != 31 || strcmp(frames[2].path, "/src/main.c") != 0))
+		r = -EPROTO;
+	dwarf_free(d);
+	elf_image_free(img);
+	return r;
+}
+
+/* What does not fit costs lines, never the symbolizer. */
+static int use_lines(void *ctx)
+{
+	struct elf_maker *m = ctx;
+	struct symbol_result res;
+	struct symbolizer *s;
+	struct elf_image *img;
+	int r = elf_image_open_mem(m->bytes, m->len, &img);
+
+	if (r < 0)
+		return r;
+	r = symbolizer_new_elf(&(struct elf_sources){ .image = img, .label = "file" }, &s);
+	if (r == 0) {
+		r = s->ops->resolve(s, 0x1050, &res);
+		symbolizer_free(s);
+	}
+	elf_image_free(img);
+	return r;
+}
+
+static void test_dwarf(void)
+{
+	static struct dwarf_maker d;
+	struct elf_maker m;
+	unsigned long nr = 0;
+	long before;
+	bool pass;
+
+	make_plain_dwarf(&d);
+	make_dwarf_elf(&m, &d);
+	maker_end(&m);
+	before = nr_live;
+	pass = survives(use_dwarf, &m, &nr);
+	ok(pass && nr > 20, "dwarf: any of %lu allocations may fail", nr);
+	pass = survives(use_lines, &m, &nr);
+	ok(pass, "dwarf: also below a symbolizer");
+	ok(nr_live == before, "dwarf: and nothing is left behind");
+	maker_done(&m);
+}
+
 int main(void)
 {
 	struct sym_maker *syms = calloc(1, sizeof(*syms));
@@ -225,6 +291,7 @@ int main(void)
 	test_kernel();
 	test_elf(syms);
 	test_jit();
+	test_dwarf();
 	unlink(path);
 	free(syms);
 	return tap_done();
