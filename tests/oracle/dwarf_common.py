@@ -87,10 +87,17 @@ def without_outermost_name(frames):
     return frames[:-1] + [frames[-1][1:]]
 
 
+def one_structor(symbol):
+    """C1 and C2, D0 to D4: constructors and destructors that are aliases of each other."""
+    return re.sub(r"[CD]\dE", "*E", symbol)
+
+
 def is_short_form(name, symbol):
     """Whether a name of DWARF can be that of a symbol: "make" of "_ZL4makei", "f" of "f.isra.0"."""
     word = re.match(r"[~\w]+", name)
-    return name == symbol or not word or word[0] in ("operator", "_FUN") or word[0] in symbol
+    if one_structor(name) == one_structor(symbol):
+        return True
+    return not word or word[0] in ("operator", "_FUN") or word[0] in symbol
 
 
 class Comparison:
@@ -99,7 +106,7 @@ class Comparison:
     symbol:  DWARF has nothing there; llvm-symbolizer takes the file from the symbol table (STT_FILE),
              which is no path, with line 0.
     outer:   llvm-symbolizer names the outermost function after the symbol table (f.isra.0, an alias of
-             folded functions); eu-addr2line, as we do, after DWARF.
+             folded functions); eu-addr2line, as we do where DWARF has the symbol's name, after that.
     eu:      eu-addr2line differs from us and from llvm-symbolizer, which agree on every frame, file
              and line: it asks .debug_aranges (which clang does not write), reads the ranges of a unit
              as if they had no holes, takes an inlined function's concrete parent for the caller in

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dwarf_helper [-a ALT] [-d DEBUG] [-t] FILE: our lines and inlines as text. Reads an address per
+ * dwarf_helper [-a ALT] [-d DEBUG] [-s] [-t] FILE: our lines and inlines as text. Reads an address per
  * line, answers one line: the frames, innermost first, separated by tabs, each "function file:line
  * start" with "?" for what is not known. Where DWARF has no function the symbol table's name is
- * given, as all others do. -t: only the time and memory that it took, for benchmarks.
+ * given, as all others do. -s: what
+ * the symbolizer makes of it, symbols as they stand. -t: only the time and memory that it took, for benchmarks.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -74,6 +75,32 @@ static int answer(struct dwarf *d, const struct symtab_index *symbols, bool is_q
 	return 0;
 }
 
+/* As the agent shows them, but not demangled. */
+static int answer_by_symbolizer(const struct dwarf_files *files)
+{
+	struct elf_sources src = { files->image, files->debug, files->alt, files->opener, "file" };
+	static char line[64];
+	struct symbol_result res;
+	struct symbolizer *s;
+
+	if (symbolizer_new_elf(&src, &s) < 0)
+		return 1;
+	while (fgets(line, sizeof(line), stdin)) {
+		if (s->ops->resolve(s, strtoull(line, NULL, 16), &res) < 0)
+			return 1;
+		for (uint32_t i = 0; i < res.nr_frames; i++) {
+			const struct symbol_frame *f = &res.frames[i];
+
+			print_frame(&(struct dwarf_frame){ res.is_named ? f->system_name : NULL,
+							   f->filename, f->line, f->start_line },
+				    i == 0);
+		}
+		printf("\n");
+	}
+	symbolizer_free(s);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *alt = NULL, *debug = NULL;
@@ -82,16 +109,18 @@ int main(int argc, char **argv)
 	uint64_t began = clock_ns(CLOCK_MONOTONIC), opened;
 	struct symtab_index symbols = { 0 };
 	enum symtab_state state;
-	bool is_quiet = false;
+	bool is_quiet = false, is_symbolizer = false;
 	struct dwarf *d;
 	struct rusage used;
 	int r;
 
-	for (int c; (c = getopt(argc, argv, "a:d:t")) != -1;) {
+	for (int c; (c = getopt(argc, argv, "a:d:st")) != -1;) {
 		if (c == 'a')
 			alt = optarg;
 		else if (c == 'd')
 			debug = optarg;
+		else if (c == 's')
+			is_symbolizer = true;
 		else if (c == 't')
 			is_quiet = true;
 		else
@@ -104,6 +133,8 @@ int main(int argc, char **argv)
 	files.debug = debug ? open_image(debug) : files.image;
 	files.alt = open_image(alt);
 	files.opener = &opener;
+	if (is_symbolizer)
+		return answer_by_symbolizer(&files);
 	r = dwarf_open(&files, &d);
 	if (r < 0) {
 		fprintf(stderr, "dwarf_helper: %s: %s\n", argv[optind], strerror(-r));
