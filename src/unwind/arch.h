@@ -11,14 +11,19 @@ struct cfi_state;
 struct elf_image;
 
 #define CFI_MAX_REGS 33 /* AArch64: x0-x30, sp, and a column for the return address */
+#define UNWIND_NO_REG 0xff
 
 struct unwind_arch {
 	uint16_t machine; /* EM_* */
 	uint8_t nr_regs;  /* DWARF numbers below it are followed */
 	uint8_t sp, fp;   /* DWARF numbers */
-	uint8_t lr;       /* holds the return address until it is saved; 0xff: there is none */
-	uint8_t pc;       /* a column, not a register */
-	bool has_pac;     /* opcode 0x2d toggles whether the return address is signed */
+	uint8_t lr;   /* holds the return address until it is saved; UNWIND_NO_REG: there is none */
+	uint8_t pc;   /* a column, not a register */
+	bool has_pac; /* opcode 0x2d toggles whether the return address is signed */
+	uint64_t code_mask; /* of a signed return address: the bits that are the address */
+
+	/* Where the kernel puts the interrupted registers, in bytes above sp, by DWARF number. */
+	uint16_t signal_offsets[CFI_MAX_REGS];
 
 	/* Whether a frame that the file marks as a signal frame is one that the kernel has made, so
 	 * that the walker may read it by the kernel's layout. start: link-time address of the FDE. */

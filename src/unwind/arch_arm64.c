@@ -31,6 +31,12 @@ static bool is_kernel_signal_frame(const struct cfi_state *state, const struct e
 	       memcmp(code + 4, sigreturn, sizeof(sigreturn)) == 0;
 }
 
+/* regs[31], sp and pc of struct sigcontext follow one another, as their DWARF numbers do. */
+#define AT(i) (PA_SIGNAL_ARM64_REGS + 8 * (i))
+#define AT4(i) AT(i), AT(i + 1), AT(i + 2), AT(i + 3)
+_Static_assert(AT(PA_REG_ARM64_SP) == PA_SIGNAL_ARM64_SP && AT(PC_COLUMN) == PA_SIGNAL_ARM64_PC,
+	       "as the walker has them");
+
 const struct unwind_arch unwind_arch_arm64 = {
 	.machine = EM_AARCH64,
 	.nr_regs = NR_REGS,
@@ -38,7 +44,10 @@ const struct unwind_arch unwind_arch_arm64 = {
 	.fp = PA_REG_ARM64_FP,
 	.lr = PA_REG_ARM64_LR,
 	.pc = PC_COLUMN,
+	.signal_offsets = { AT4(0), AT4(4), AT4(8), AT4(12), AT4(16), AT4(20), AT4(24), AT4(28),
+			    AT(PC_COLUMN) },
 	.has_pac = true,
+	.code_mask = (1ull << 48) - 1,
 	.is_kernel_signal_frame = is_kernel_signal_frame,
 };
 _Static_assert(NR_REGS <= CFI_MAX_REGS, "slots are indexed by register");

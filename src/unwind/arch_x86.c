@@ -35,12 +35,24 @@ static bool is_kernel_signal_frame(const struct cfi_state *state, const struct e
 	       is_at_sp(&state->slots[CFI_SLOT_RA], PA_SIGNAL_X86_PC);
 }
 
+/* gregs[] of the ucontext, whose order is the kernel's (struct sigcontext). */
+#define GREG(i) (40 + 8 * (i))
+_Static_assert(GREG(10) == PA_SIGNAL_X86_FP && GREG(15) == PA_SIGNAL_X86_SP, "rbp and rsp");
+
 const struct unwind_arch unwind_arch_x86 = {
 	.machine = EM_X86_64,
 	.nr_regs = PC_COLUMN + 1,
 	.sp = PA_REG_X86_SP,
 	.fp = PA_REG_X86_FP,
-	.lr = 0xff,
+	.lr = UNWIND_NO_REG,
+	.code_mask = UINT64_MAX,
 	.pc = PC_COLUMN,
+	.signal_offsets = {
+		[0] = GREG(13), [1] = GREG(12), [2] = GREG(14), [3] = GREG(11), /* rax rdx rcx rbx */
+		[4] = GREG(9),	[5] = GREG(8),	[6] = PA_SIGNAL_X86_FP, [7] = PA_SIGNAL_X86_SP,
+		[8] = GREG(0),	[9] = GREG(1),	[10] = GREG(2),	[11] = GREG(3), /* r8 … */
+		[12] = GREG(4), [13] = GREG(5), [14] = GREG(6), [15] = GREG(7),
+		[PC_COLUMN] = PA_SIGNAL_X86_PC,
+	},
 	.is_kernel_signal_frame = is_kernel_signal_frame,
 };

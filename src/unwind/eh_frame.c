@@ -42,6 +42,11 @@ const struct unwind_arch *cfi_arch(const struct cfi *cfi)
 	return cfi->arch;
 }
 
+size_t cfi_size_bytes(const struct cfi *cfi)
+{
+	return cfi->size;
+}
+
 const struct elf_image *cfi_image(const struct cfi *cfi)
 {
 	return cfi->img;

@@ -47,6 +47,7 @@ struct cfi *cfi_free(struct cfi *cfi);
 DEFINE_CLEANUP(struct cfi *, cfi_free)
 
 const struct unwind_arch *cfi_arch(const struct cfi *cfi);
+size_t cfi_size_bytes(const struct cfi *cfi);             /* of the section */
 const struct elf_image *cfi_image(const struct cfi *cfi); /* NULL: opened from bytes */
 
 /* FDEs, sorted by start; some of them may turn out to be damaged. */

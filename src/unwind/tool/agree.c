@@ -197,7 +197,7 @@ static bool agree_reg(const struct world *w, const struct unwind_arch *arch,
 	if (ours.state == VALUE_NOT_SAID)
 		return theirs.state == VALUE_UNDEFINED ||
 		       (theirs.state == VALUE_KNOWN && theirs.v == ours.v);
-	return theirs.state == ours.state && theirs.v == ours.v;
+	return theirs.state == ours.state && theirs.v == ours.v && ours.state != VALUE_BEYOND;
 }
 
 bool agree_full_row(const struct unwind_arch *arch, const struct oracle_row *row,
@@ -211,7 +211,7 @@ bool agree_full_row(const struct unwind_arch *arch, const struct oracle_row *row
 	world_init(&w, arch, 1, pc);
 	cfa = libdw_cfa(&w, row);
 	full_cfa = world_full_cfa(&w, full);
-	if (cfa.state != full_cfa.state || cfa.v != full_cfa.v || full->is_signal != row->is_signal)
+	if (!same(cfa, full_cfa) || full->is_signal != row->is_signal)
 		return false;
 	for (unsigned int reg = 0; reg < full->nr_regs; reg++)
 		if (!agree_reg(&w, arch, row, full, reg, cfa.v))

@@ -2,10 +2,10 @@
 #include "unwind/tool/world.h"
 
 #include <elf.h>
+#include <errno.h>
 
 #include "base/hash.h"
-#include "unwind/arch.h"
-#include "unwind/tool/expr_ops.h"
+#include "unwind/full_eval.h"
 
 #define STACK_MAX 32
 
@@ -135,51 +135,56 @@ struct value world_ops(const struct world *w, const Dwarf_Op *ops, size_t nr, ui
 	return (struct value){ VALUE_KNOWN, s.is_value ? top : world_read(w, top) };
 }
 
-static struct value run_expr(const struct world *w, const struct cfi_rule *rule, bool has_cfa,
-			     uint64_t cfa, bool is_location)
+static int read_world(void *ctx, uint64_t addr, void *to, size_t size)
 {
-	Dwarf_Op ops[EXPR_MAX_OPS + 1] = { { .atom = DW_OP_call_frame_cfa } };
-	size_t before = has_cfa ? 1 : 0, nr;
+	uint64_t v = world_read(ctx, addr);
 
-	if (!expr_ops(rule->expr, rule->expr_len, ops + before, &nr))
-		return (struct value){ VALUE_BEYOND, 0 };
-	return world_ops(w, ops, before + nr, cfa, is_location);
+	memcpy(to, &v, size < sizeof(v) ? size : sizeof(v));
+	return 0;
+}
+
+/* As a frame for the evaluator, which may read but not change it. */
+struct world_frame {
+	struct frame_regs regs;
+	struct world world;
+	struct expr_frame frame;
+};
+
+static void frame_of(const struct world *w, struct world_frame *ret)
+{
+	memcpy(ret->regs.v, w->regs, sizeof(ret->regs.v));
+	ret->regs.known = UINT64_MAX;
+	ret->world = *w;
+	ret->frame = (struct expr_frame){ &ret->regs, read_world, &ret->world };
 }
 
 struct value world_full_cfa(const struct world *w, const struct cfi_full_row *row)
 {
-	if (row->cfa.kind == CFI_CFA && row->cfa.reg < CFI_MAX_REGS)
-		return (struct value){ VALUE_KNOWN,
-				       w->regs[row->cfa.reg] + (uint64_t)row->cfa.off };
-	if (row->cfa.kind == CFI_VAL_EXPR)
-		return run_expr(w, &row->cfa, false, 0, false);
-	return (struct value){ VALUE_BEYOND, 0 };
+	struct world_frame f;
+	uint64_t v;
+
+	frame_of(w, &f);
+	if (cfi_eval_cfa(row, &f.frame, &v) < 0)
+		return (struct value){ VALUE_BEYOND, 0 };
+	return (struct value){ VALUE_KNOWN, v };
 }
 
 struct value world_full_reg(const struct world *w, const struct cfi_full_row *row, unsigned int nr,
 			    uint64_t cfa)
 {
-	const struct cfi_rule *rule = &row->regs[nr];
+	struct world_frame f;
+	uint64_t v;
+	int r;
 
-	switch (rule->kind) {
-	case CFI_SAME:
-		return (struct value){ VALUE_KNOWN, w->regs[nr] };
-	case CFI_UNDEFINED:
-		return (struct value){ VALUE_UNDEFINED, 0 };
-	case CFI_OFFSET:
-		return (struct value){ VALUE_KNOWN, world_read(w, cfa + (uint64_t)rule->off) };
-	case CFI_VAL_OFFSET:
-		return (struct value){ VALUE_KNOWN, cfa + (uint64_t)rule->off };
-	case CFI_REGISTER:
-		if (rule->reg < CFI_MAX_REGS)
-			return (struct value){ VALUE_KNOWN, w->regs[rule->reg] };
-		return (struct value){ VALUE_BEYOND, 0 };
-	case CFI_EXPR:
-	case CFI_VAL_EXPR:
-		return run_expr(w, rule, true, cfa, rule->kind == CFI_EXPR);
-	default:
+	if (row->regs[nr].kind == CFI_UNSET)
 		return (struct value){ VALUE_NOT_SAID, w->regs[nr] };
-	}
+	frame_of(w, &f);
+	r = cfi_eval_reg(row, &f.frame, nr, cfa, &v);
+	if (r == -ENODATA)
+		return (struct value){ VALUE_UNDEFINED, 0 };
+	if (r < 0)
+		return (struct value){ VALUE_BEYOND, 0 };
+	return (struct value){ VALUE_KNOWN, v };
 }
 
 static uint64_t rule_cfa(const struct world *w, const struct unwind_arch *arch, pa_rule rule)

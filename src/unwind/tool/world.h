@@ -42,7 +42,7 @@ uint64_t world_read(const struct world *w, uint64_t addr);
 struct value world_ops(const struct world *w, const Dwarf_Op *ops, size_t nr, uint64_t cfa,
 		       bool is_location);
 
-/* The rules of a full row. reg: DWARF number. */
+/* The rules of a full row, by the evaluator that walks use. reg: DWARF number. */
 struct value world_full_cfa(const struct world *w, const struct cfi_full_row *row);
 struct value world_full_reg(const struct world *w, const struct cfi_full_row *row, unsigned int reg,
 			    uint64_t cfa);

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind/expr_eval.h"
+
+#include <errno.h>
+
+#include "base/leb128.h"
+
+/* DWARF 5, 7.7.1. Addresses, calls, pieces and all that belongs to variables have no place here. */
+enum {
+	OP_DEREF = 0x06,
+	OP_CONST1U = 0x08,
+	OP_CONST1S = 0x09,
+	OP_CONST2U = 0x0a,
+	OP_CONST2S = 0x0b,
+	OP_CONST4U = 0x0c,
+	OP_CONST4S = 0x0d,
+	OP_CONST8U = 0x0e,
+	OP_CONST8S = 0x0f,
+	OP_CONSTU = 0x10,
+	OP_CONSTS = 0x11,
+	OP_DUP = 0x12,
+	OP_DROP = 0x13,
+	OP_OVER = 0x14,
+	OP_PICK = 0x15,
+	OP_SWAP = 0x16,
+	OP_ROT = 0x17,
+	OP_ABS = 0x19,
+	OP_AND = 0x1a,
+	OP_DIV = 0x1b,
+	OP_MINUS = 0x1c,
+	OP_MOD = 0x1d,
+	OP_MUL = 0x1e,
+	OP_NEG = 0x1f,
+	OP_NOT = 0x20,
+	OP_OR = 0x21,
+	OP_PLUS = 0x22,
+	OP_PLUS_UCONST = 0x23,
+	OP_SHL = 0x24,
+	OP_SHR = 0x25,
+	OP_SHRA = 0x26,
+	OP_XOR = 0x27,
+	OP_BRA = 0x28,
+	OP_EQ = 0x29,
+	OP_GE = 0x2a,
+	OP_GT = 0x2b,
+	OP_LE = 0x2c,
+	OP_LT = 0x2d,
+	OP_NE = 0x2e,
+	OP_SKIP = 0x2f,
+	OP_LIT0 = 0x30,
+	OP_LIT31 = 0x4f,
+	OP_BREG0 = 0x70,
+	OP_BREG31 = 0x8f,
+	OP_BREGX = 0x92,
+	OP_DEREF_SIZE = 0x94,
+	OP_NOP = 0x96,
+};
+
+/* The first error stays; what follows it has no effect. */
+struct machine {
+	struct cursor c;
+	const uint8_t *start;
+	const struct expr_frame *frame;
+	int error;
+	unsigned int nr;
+	uint64_t stack[EXPR_MAX_STACK];
+};
+
+static void fail(struct machine *m, int error)
+{
+	if (!m->error)
+		m->error = error;
+}
+
+static void push(struct machine *m, uint64_t v)
+{
+	if (m->nr == EXPR_MAX_STACK)
+		fail(m, -EBADMSG);
+	else
+		m->stack[m->nr++] = v;
+}
+
+static uint64_t pop(struct machine *m)
+{
+	if (m->nr)
+		return m->stack[--m->nr];
+	fail(m, -EBADMSG);
+	return 0;
+}
+
+/* The i-th from the top, which is 0. */
+static void pick(struct machine *m, unsigned int i)
+{
+	if (i < m->nr)
+		push(m, m->stack[m->nr - 1 - i]);
+	else
+		fail(m, -EBADMSG);
+}
+
+static void push_reg(struct machine *m, uint64_t reg)
+{
+	uint64_t off = (uint64_t)cursor_sleb128(&m->c);
+
+	if (reg >= CFI_MAX_REGS || !(m->frame->regs->known >> reg & 1))
+		fail(m, -ENODATA);
+	else
+		push(m, m->frame->regs->v[reg] + off);
+}
+
+static void deref(struct machine *m, size_t size)
+{
+	uint64_t addr = pop(m), v = 0;
+
+	if (size == 0 || size > sizeof(v))
+		fail(m, -EBADMSG);
+	if (m->error)
+		return;
+	if (m->frame->read(m->frame->ctx, addr, &v, size) < 0)
+		fail(m, -EFAULT);
+	push(m, v);
+}
+
+/* Anywhere in the expression, or to its end. */
+static void jump(struct machine *m, bool is_taken)
+{
+	int64_t by = (int16_t)cursor_u16(&m->c);
+	int64_t at = m->c.at - m->start;
+
+	if (!is_taken || m->error)
+		return;
+	if (at + by < 0 || at + by > m->c.end - m->start)
+		fail(m, -EBADMSG);
+	else
+		m->c.at = m->start + at + by;
+}
+
+static bool run_const(struct machine *m, uint8_t op)
+{
+	struct cursor *c = &m->c;
+
+	switch (op) {
+	case OP_CONST1U:
+		push(m, cursor_u8(c));
+		return true;
+	case OP_CONST1S:
+		push(m, (uint64_t)(int8_t)cursor_u8(c));
+		return true;
+	case OP_CONST2U:
+		push(m, cursor_u16(c));
+		return true;
+	case OP_CONST2S:
+		push(m, (uint64_t)(int16_t)cursor_u16(c));
+		return true;
+	case OP_CONST4U:
+		push(m, cursor_u32(c));
+		return true;
+	case OP_CONST4S:
+		push(m, (uint64_t)(int64_t)cursor_s32(c));
+		return true;
+	case OP_CONST8U:
+	case OP_CONST8S:
+		push(m, cursor_u64(c));
+		return true;
+	case OP_CONSTU:
+		push(m, cursor_uleb128(c));
+		return true;
+	case OP_CONSTS:
+		push(m, (uint64_t)cursor_sleb128(c));
+		return true;
+	default:
+		return false;
+	}
+}
+
+static uint64_t shift_right_signed(uint64_t a, uint64_t b)
+{
+	return (uint64_t)((int64_t)a >> (b < 64 ? b : 63));
+}
+
+/* Signed, and without the two cases that C does not define. */
+static uint64_t divide(struct machine *m, uint64_t a, uint64_t b)
+{
+	if (b == 0)
+		fail(m, -EBADMSG);
+	if (b == 0 || b == UINT64_MAX)
+		return -a;
+	return (uint64_t)((int64_t)a / (int64_t)b);
+}
+
+static uint64_t modulo(struct machine *m, uint64_t a, uint64_t b)
+{
+	if (b == 0)
+		fail(m, -EBADMSG);
+	return b ? a % b : 0;
+}
+
+static bool is_arithmetic(uint8_t op)
+{
+	return (op >= OP_AND && op <= OP_MUL) || op == OP_OR || op == OP_PLUS ||
+	       (op >= OP_SHL && op <= OP_XOR);
+}
+
+static uint64_t arithmetic(struct machine *m, uint8_t op, uint64_t a, uint64_t b)
+{
+	switch (op) {
+	case OP_AND:
+		return a & b;
+	case OP_DIV:
+		return divide(m, a, b);
+	case OP_MINUS:
+		return a - b;
+	case OP_MOD:
+		return modulo(m, a, b);
+	case OP_MUL:
+		return a * b;
+	case OP_OR:
+		return a | b;
+	case OP_PLUS:
+		return a + b;
+	case OP_SHL:
+		return b < 64 ? a << b : 0;
+	case OP_SHR:
+		return b < 64 ? a >> b : 0;
+	case OP_SHRA:
+		return shift_right_signed(a, b);
+	default:
+		return a ^ b;
+	}
+}
+
+static bool is_comparison(uint8_t op)
+{
+	return op >= OP_EQ && op <= OP_NE;
+}
+
+static uint64_t compare(uint8_t op, int64_t a, int64_t b)
+{
+	switch (op) {
+	case OP_EQ:
+		return a == b;
+	case OP_GE:
+		return a >= b;
+	case OP_GT:
+		return a > b;
+	case OP_LE:
+		return a <= b;
+	case OP_LT:
+		return a < b;
+	default:
+		return a != b;
+	}
+}
+
+static bool run_binary(struct machine *m, uint8_t op)
+{
+	uint64_t a, b;
+
+	if (!is_arithmetic(op) && !is_comparison(op))
+		return false;
+	b = pop(m);
+	a = pop(m);
+	push(m, is_arithmetic(op) ? arithmetic(m, op, a, b) : compare(op, (int64_t)a, (int64_t)b));
+	return true;
+}
+
+static bool run_unary(struct machine *m, uint8_t op)
+{
+	uint64_t v;
+
+	switch (op) {
+	case OP_ABS:
+		v = pop(m);
+		push(m, v >> 63 ? -v : v);
+		return true;
+	case OP_NEG:
+		push(m, -pop(m));
+		return true;
+	case OP_NOT:
+		push(m, ~pop(m));
+		return true;
+	case OP_PLUS_UCONST:
+		v = pop(m);
+		push(m, v + cursor_uleb128(&m->c));
+		return true;
+	case OP_DEREF:
+		deref(m, sizeof(v));
+		return true;
+	case OP_DEREF_SIZE:
+		deref(m, cursor_u8(&m->c));
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The top goes below the next `depth` values. */
+static void sink(struct machine *m, unsigned int depth)
+{
+	uint64_t top;
+
+	if (m->nr <= depth)
+		return fail(m, -EBADMSG);
+	top = m->stack[m->nr - 1];
+	for (unsigned int i = 1; i <= depth; i++)
+		m->stack[m->nr - i] = m->stack[m->nr - i - 1];
+	m->stack[m->nr - 1 - depth] = top;
+}
+
+static bool run_stack(struct machine *m, uint8_t op)
+{
+	switch (op) {
+	case OP_DUP:
+		pick(m, 0);
+		return true;
+	case OP_OVER:
+		pick(m, 1);
+		return true;
+	case OP_PICK:
+		pick(m, cursor_u8(&m->c));
+		return true;
+	case OP_DROP:
+		(void)pop(m);
+		return true;
+	case OP_SWAP:
+		sink(m, 1);
+		return true;
+	case OP_ROT:
+		sink(m, 2);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool run_flow(struct machine *m, uint8_t op)
+{
+	switch (op) {
+	case OP_SKIP:
+		jump(m, true);
+		return true;
+	case OP_BRA:
+		jump(m, pop(m) != 0);
+		return true;
+	case OP_NOP:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void run_op(struct machine *m, uint8_t op)
+{
+	if (op >= OP_LIT0 && op <= OP_LIT31)
+		push(m, op - OP_LIT0);
+	else if (op >= OP_BREG0 && op <= OP_BREG31)
+		push_reg(m, op - OP_BREG0);
+	else if (op == OP_BREGX)
+		push_reg(m, cursor_uleb128(&m->c));
+	else if (!run_const(m, op) && !run_binary(m, op) && !run_unary(m, op) &&
+		 !run_stack(m, op) && !run_flow(m, op))
+		fail(m, -EBADMSG);
+	if (m->c.bad)
+		fail(m, -EBADMSG);
+}
+
+int expr_eval(const uint8_t *expr, size_t len, const struct expr_frame *frame, const uint64_t *cfa,
+	      uint64_t *ret_value)
+{
+	struct machine m = { .c = cursor_of(expr, len), .start = expr, .frame = frame };
+	uint64_t v;
+
+	if (cfa)
+		push(&m, *cfa);
+	for (unsigned int i = 0; m.c.at < m.c.end && !m.error; i++) {
+		if (i == EXPR_MAX_STEPS)
+			return -E2BIG;
+		run_op(&m, *m.c.at++);
+	}
+	v = pop(&m);
+	if (m.error)
+		return m.error;
+	*ret_value = v;
+	return 0;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unwind/full_walk.h"
+
+#include <errno.h>
+
+#include "unwind/cfi_expr.h"
+#include "unwind/full_eval.h"
+
+/* A user address that can be code: as in bpf/walk.h. */
+#define USER_MIN 4096ull
+#define USER_MAX (1ull << 56)
+
+static bool is_user_addr(uint64_t addr)
+{
+	return addr >= USER_MIN && addr < USER_MAX;
+}
+
+static void set_reg(struct frame_regs *regs, unsigned int reg, uint64_t v)
+{
+	regs->v[reg] = v;
+	regs->known |= 1ull << reg;
+}
+
+static void lose_reg(struct frame_regs *regs, unsigned int reg)
+{
+	regs->known &= ~(1ull << reg);
+}
+
+static bool is_known(const struct frame_regs *regs, unsigned int reg)
+{
+	return regs->known >> reg & 1;
+}
+
+static bool end(struct full_walk *w, uint32_t stop)
+{
+	w->stop = stop;
+	return false;
+}
+
+static uint32_t stop_of(int error)
+{
+	return error == -EFAULT ? PA_STOP_STACK_FAULT : PA_STOP_HARD_RULE;
+}
+
+static bool read_word(const struct full_walk *w, uint64_t addr, uint64_t *ret_value)
+{
+	return w->source->read(w->ctx, addr, ret_value, sizeof(*ret_value)) >= 0;
+}
+
+static bool enter(struct full_walk *w, uint64_t pc, const struct frame_regs *regs, bool is_exact)
+{
+	if (!is_user_addr(pc))
+		return end(w, PA_STOP_FP_END);
+	w->pc = pc;
+	w->regs = *regs;
+	w->is_exact = is_exact;
+	w->is_interrupted = is_exact;
+	w->nr++;
+	set_reg(&w->regs, w->arch->pc, pc);
+	return true;
+}
+
+void full_walk_init(struct full_walk *w, const struct unwind_arch *arch, uint64_t pc,
+		    const uint64_t *regs, size_t nr)
+{
+	*w = (struct full_walk){ .arch = arch, .pc = pc, .nr = 1, .is_exact = true };
+	for (unsigned int i = 0; i < nr && i < arch->nr_regs; i++)
+		set_reg(&w->regs, i, regs[i]);
+	set_reg(&w->regs, arch->pc, pc);
+}
+
+/* Code without a rule may have left anything in the other registers. */
+static bool by_fp(struct full_walk *w)
+{
+	const struct unwind_arch *arch = w->arch;
+	struct frame_regs regs = { 0 };
+	uint64_t at = w->regs.v[arch->fp], fp, pc;
+
+	if (!is_known(&w->regs, arch->fp) || at < w->regs.v[arch->sp] || (at & 7) ||
+	    !is_user_addr(at))
+		return end(w, PA_STOP_FP_END);
+	if (!read_word(w, at, &fp) || !read_word(w, at + 8, &pc))
+		return end(w, PA_STOP_STACK_FAULT);
+	set_reg(&regs, arch->sp, at + 16);
+	set_reg(&regs, arch->fp, fp);
+	return enter(w, pc & arch->code_mask, &regs, false);
+}
+
+/* The kernel has put all of them above sp. */
+static bool by_signal(struct full_walk *w)
+{
+	const struct unwind_arch *arch = w->arch;
+	uint64_t sp = w->regs.v[arch->sp];
+	struct frame_regs regs = { 0 };
+
+	for (unsigned int i = 0; i < arch->nr_regs; i++) {
+		uint64_t v;
+
+		if (!read_word(w, sp + arch->signal_offsets[i], &v))
+			return end(w, PA_STOP_STACK_FAULT);
+		set_reg(&regs, i, v);
+	}
+	return enter(w, regs.v[arch->pc], &regs, true);
+}
+
+/*
+ * Compilers leave a rule in force behind the instruction that restores the register. The slot then
+ * lies below sp, where a call has overwritten it (before the first call it is still good); or, where
+ * it is relative to a frame pointer that is the caller's again, in another's frame.
+ */
+static bool is_restored(const struct full_walk *w, const struct cfi_rule *rule, uint64_t at,
+			uint64_t cfa)
+{
+	uint64_t sp = w->regs.v[w->arch->sp];
+	struct cfi_sym sym;
+
+	if (rule->kind == CFI_OFFSET)
+		return at < sp && !w->is_exact;
+	return (at < sp || at >= cfa) &&
+	       cfi_expr_reduce(rule->expr, rule->expr_len, w->arch->pc, true, &sym) &&
+	       sym.kind == CFI_SYM_REG && sym.reg == w->arch->fp;
+}
+
+static int caller_reg(const struct full_walk *w, const struct cfi_full_row *row,
+		      const struct expr_frame *frame, unsigned int reg, uint64_t cfa,
+		      uint64_t *ret_value)
+{
+	const struct cfi_rule *rule = &row->regs[reg];
+	uint64_t at;
+
+	if (reg == w->arch->sp && rule->kind == CFI_UNSET) {
+		*ret_value = cfa;
+		return 0;
+	}
+	if (!row->is_signal && reg != row->ra_reg && cfi_eval_slot(rule, frame, cfa, &at) == 0 &&
+	    is_restored(w, rule, at, cfa)) {
+		*ret_value = w->regs.v[reg];
+		return is_known(&w->regs, reg) ? 0 : -ENODATA;
+	}
+	return cfi_eval_reg(row, frame, reg, cfa, ret_value);
+}
+
+/* Where sp follows from the CFA alone, frames lie one above the other; the first one may have its
+ * return address in a register and no memory at all. */
+static bool is_above(const struct full_walk *w, const struct cfi_full_row *row, uint64_t cfa)
+{
+	uint64_t sp = w->regs.v[w->arch->sp];
+
+	if (row->is_signal || row->regs[w->arch->sp].kind != CFI_UNSET)
+		return true;
+	return cfa > sp || (cfa == sp && w->arch->lr != UNWIND_NO_REG && w->is_exact);
+}
+
+static uint32_t evaluate(const struct full_walk *w, const struct cfi_full_row *row,
+			 struct frame_regs *ret_regs, uint64_t *ret_pc)
+{
+	struct expr_frame frame = { &w->regs, w->source->read, w->ctx };
+	struct frame_regs regs = { 0 };
+	uint64_t cfa, v;
+	int r;
+
+	r = cfi_eval_cfa(row, &frame, &cfa);
+	if (r < 0)
+		return stop_of(r);
+	r = caller_reg(w, row, &frame, row->ra_reg, cfa, ret_pc);
+	if (r < 0)
+		return stop_of(r);
+	r = caller_reg(w, row, &frame, w->arch->sp, cfa, &v);
+	if (r < 0)
+		return stop_of(r);
+	if (!is_above(w, row, cfa))
+		return PA_STOP_BAD_FRAME;
+	for (unsigned int i = 0; i < row->nr_regs; i++)
+		if (caller_reg(w, row, &frame, i, cfa, &v) == 0)
+			set_reg(&regs, i, v);
+	*ret_regs = regs;
+	return 0;
+}
+
+static bool by_row(struct full_walk *w, const struct cfi_full_row *row)
+{
+	struct frame_regs regs;
+	uint32_t stop;
+	uint64_t pc;
+
+	if (row->regs[row->ra_reg].kind == CFI_UNDEFINED)
+		return end(w, PA_STOP_END);
+	/* A column that is no register has to be said where it is. */
+	if (row->ra_reg == w->arch->pc && row->regs[row->ra_reg].kind <= CFI_SAME)
+		return end(w, PA_STOP_HARD_RULE);
+	stop = evaluate(w, row, &regs, &pc);
+	if (stop)
+		return end(w, stop);
+	if (!row->is_signal)
+		lose_reg(&regs, row->ra_reg); /* the call has overwritten it */
+	return enter(w, row->ra_signed ? pc & w->arch->code_mask : pc, &regs, row->is_signal);
+}
+
+bool full_walk_frame(struct full_walk *w)
+{
+	struct cfi_full_row row;
+	pa_rule word;
+	uint32_t stop;
+
+	if (w->nr >= PA_MAX_USER_FRAMES)
+		return end(w, PA_STOP_TOO_DEEP);
+	stop = w->source->rule(w->ctx, w->is_exact ? w->pc : w->pc - 1, &word, &row);
+	if (stop)
+		return end(w, stop);
+	switch (PA_RULE_CFA_KIND(word)) {
+	case PA_CFA_NONE:
+		return by_fp(w);
+	case PA_CFA_END:
+		return end(w, PA_STOP_END);
+	case PA_CFA_SIGNAL:
+		return by_signal(w);
+	default:
+		return by_row(w, &row);
+	}
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The walk with all registers, on stacks that are laid out by hand and rules that are made. */
+#include "cfi_maker.h"
+
+#include "unwind/full_walk.h"
+
+#define STACK 0x7ffc00000000ull
+#define STACK_WORDS 1024
+#define RBX 3
+#define RBP 6
+#define RSP 7
+#define NO_RULE_PC 0x300000u
+
+static struct cfi_maker m;
+static uint64_t stack[STACK_WORDS];
+static struct compiled code;
+static uint64_t asked_pc;
+static pa_rule word; /* instead of the table's, when not 0 */
+
+static int read_stack(void *ctx, uint64_t addr, void *to, size_t size)
+{
+	if (addr < STACK || addr + size > STACK + sizeof(stack))
+		return -1;
+	memcpy(to, (const char *)stack + (addr - STACK), size);
+	return 0;
+}
+
+static uint32_t find_rule(void *ctx, uint64_t pc, pa_rule *ret_word, struct cfi_full_row *ret_row)
+{
+	asked_pc = pc;
+	if (pc < CODE && pc != NO_RULE_PC && pc != NO_RULE_PC - 1)
+		return PA_STOP_NO_MAPPING;
+	*ret_word = word ? word : rule_at(&code, pc);
+	if (*ret_word != PA_RULE_WORD_NONE)
+		(void)cfi_rules_at(code.cfi, pc, ret_row);
+	return 0;
+}
+
+static const struct full_walk_source source = { read_stack, find_rule };
+
+/* At a frame with all registers known, sp where the test wants it. */
+static struct full_walk start(uint64_t pc, uint64_t sp)
+{
+	uint64_t regs[32] = { 0 };
+	struct full_walk w;
+
+	for (unsigned int i = 0; i < 32; i++)
+		regs[i] = 0x1000 + i;
+	regs[m.arch->sp] = sp;
+	full_walk_init(&w, m.arch, pc, regs, 32);
+	w.source = &source;
+	memset(stack, 0, sizeof(stack));
+	return w;
+}
+
+static void set(struct full_walk *w, unsigned int reg, uint64_t v)
+{
+	w->regs.v[reg] = v;
+}
+
+/* Function i is at CODE + 0x100 * i. */
+static void begin_x86(void)
+{
+	compiled_done(&code);
+	cfi_begin(&m);
+	cfi_cie_x86(&m);
+}
+
+static void function(unsigned int i, const char *program, size_t n)
+{
+	cfi_fde(&m, CODE + 0x100 * i, 0x100, program, n);
+}
+
+static uint64_t in(unsigned int i)
+{
+	return CODE + 0x100 * i + 0x10;
+}
+
+static bool is_at(const struct full_walk *w, uint64_t pc, uint64_t sp)
+{
+	return w->pc == pc && w->regs.v[m.arch->sp] == sp;
+}
+
+/* As the loader's code that binds a call: the CFA is in rbx, which two callees have saved. */
+static void test_saved_register(void)
+{
+	struct full_walk w;
+
+	begin_x86();
+	function(0, BYTES("\x0e\x20\x83\x03")); /* cfa=rsp+32, rbx at cfa-24 */
+	function(1, BYTES("\x0c\x03\x10"));     /* cfa=rbx+16 */
+	function(2, BYTES("\x07\x10"));         /* no caller */
+	code = cfi_compile(&m);
+	w = start(in(0), STACK);
+	stack[1] = STACK + 0x100;
+	stack[3] = in(1);
+	stack[0x108 / 8] = in(2);
+	ok(full_walk_frame(&w) && is_at(&w, in(1), STACK + 32) && w.regs.v[RBX] == STACK + 0x100,
+	   "a saved register is known in the caller");
+	ok(asked_pc == in(0) && !w.is_exact, "the first pc is looked up as it is");
+	ok(full_walk_frame(&w) && is_at(&w, in(2), STACK + 0x110), "and leads on from there");
+	ok(asked_pc == in(1) - 1, "a return address is looked up one before it");
+	ok(!full_walk_frame(&w) && w.stop == PA_STOP_END && w.nr == 3, "up to the end");
+}
+
+/* Hand-written code keeps the CFA in r9 across a call of its own. */
+static void test_scratch_register(void)
+{
+	struct full_walk w;
+
+	begin_x86();
+	function(0, BYTES(""));
+	function(1, BYTES("\x0c\x09\x08"));
+	code = cfi_compile(&m);
+	w = start(in(0), STACK);
+	set(&w, 9, STACK + 0x200);
+	stack[0] = in(1);
+	stack[0x200 / 8] = in(0);
+	ok(full_walk_frame(&w) && full_walk_frame(&w) && is_at(&w, in(0), STACK + 0x208),
+	   "what nothing is said about is unchanged");
+}
+
+static void test_unknown_register(void)
+{
+	struct full_walk w;
+
+	begin_x86();
+	function(0, BYTES("\x07\x03"));
+	function(1, BYTES("\x0c\x03\x10"));
+	function(2, BYTES("\x83\x80\x80\x01")); /* rbx at cfa - 128 KiB: not to be had */
+	code = cfi_compile(&m);
+	w = start(in(0), STACK);
+	stack[0] = in(1);
+	ok(full_walk_frame(&w) && !full_walk_frame(&w) && w.stop == PA_STOP_HARD_RULE,
+	   "an undefined register that is needed ends it");
+	w = start(in(2), STACK);
+	w.is_exact = true;
+	stack[0] = in(1);
+	ok(full_walk_frame(&w) && !full_walk_frame(&w) && w.stop == PA_STOP_HARD_RULE,
+	   "so does one that cannot be read");
+}
+
+static void test_red_zone(void)
+{
+	struct full_walk w;
+
+	begin_x86();
+	function(0, BYTES("\x83\x03")); /* rbx at cfa-24, cfa=rsp+8 */
+	code = cfi_compile(&m);
+	w = start(in(0), STACK + 64);
+	stack[6] = 77;
+	stack[8] = in(0);
+	stack[7] = 99;
+	stack[9] = in(0);
+	ok(full_walk_frame(&w) && w.regs.v[RBX] == 77, "below sp it is good before the first call");
+	ok(full_walk_frame(&w) && w.regs.v[RBX] == 77, "and overwritten after it");
+}
+
+/* Behind `pop rbp` of a function that has realigned its stack: r10 is the CFA, and the rules that
+ * are relative to rbp speak of the caller's. */
+static void test_restored_by_expression(void)
+{
+	struct full_walk w;
+
+	begin_x86();
+	function(0, BYTES("\x0c\x0a\x00\x10\x03\x02\x76\x78\x10\x06\x02\x76\x00"));
+	code = cfi_compile(&m);
+	w = start(in(0), STACK);
+	set(&w, 10, STACK + 0x100);
+	set(&w, RBP, STACK + 0x80);
+	stack[0x80 / 8] = 1;
+	stack[0x78 / 8] = 2;
+	stack[0xf8 / 8] = in(0);
+	ok(full_walk_frame(&w) && w.regs.v[RBP] == 1 && w.regs.v[RBX] == 2, "inside of the frame");
+	w = start(in(0), STACK);
+	set(&w, 10, STACK + 0x100);
+	set(&w, RBP, STACK + 0x180);
+	stack[0xf8 / 8] = in(0);
+	ok(full_walk_frame(&w) && w.regs.v[RBP] == STACK + 0x180 && w.regs.v[RBX] == 0x1000 + RBX,
+	   "outside of it they have been restored");
+}
+
+static void test_kinds(void)
+{
+	struct full_walk w;
+
+	begin_x86();
+	/* rbx = cfa - 16; rdx in rcx; rsi = 5; rsp at cfa - 24. */
+	function(0, BYTES("\x14\x03\x02\x09\x01\x02\x16\x04\x01\x35\x87\x03\x0e\x40"));
+	code = cfi_compile(&m);
+	w = start(in(0), STACK);
+	stack[7] = in(0);
+	stack[5] = STACK + 0x300;
+	ok(full_walk_frame(&w) && w.regs.v[RBX] == STACK + 48 && w.regs.v[1] == 0x1002 &&
+		   w.regs.v[4] == 5 && w.regs.v[RSP] == STACK + 0x300,
+	   "val_offset, register, val_expression, and a stack pointer that is not the CFA");
+	ok(w.regs.v[16] == in(0), "the pc's column is the caller's");
+}
+
+static void test_expression_cfa(void)
+{
+	struct full_walk w;
+
+	begin_x86();
+	function(0, BYTES("\x0f\x0a\x77\x08\x06\x38\x1e\x77\x00\x22\x23\x08"));
+	code = cfi_compile(&m);
+	w = start(in(0), STACK);
+	stack[1] = 4; /* words between */
+	stack[4] = in(0);
+	ok(rule_at(&code, in(0)) == PA_RULE_WORD_USER && full_walk_frame(&w) &&
+		   is_at(&w, in(0), STACK + 40),
+	   "a multiplication, which no row holds");
+}
+
+static void test_signal(void)
+{
+	static const struct unwind_arch *const arches[] = { &unwind_arch_x86, &unwind_arch_arm64 };
+
+	word = PA_CFA_SIGNAL | PA_RULE_SIGNAL;
+	for (size_t k = 0; k < 2; k++) {
+		const struct unwind_arch *arch = arches[k];
+		unsigned int nr_wrong = 0;
+		struct full_walk w;
+
+		m.arch = arch;
+		w = start(in(0), STACK);
+		for (unsigned int i = 0; i < arch->nr_regs; i++)
+			stack[arch->signal_offsets[i] / 8] = 0x5000 + i;
+		must(full_walk_frame(&w));
+		for (unsigned int i = 0; i < arch->nr_regs; i++)
+			nr_wrong += w.regs.v[i] != 0x5000 + i || !(w.regs.known >> i & 1);
+		ok(nr_wrong == 0 && w.pc == 0x5000u + arch->pc && w.is_exact && w.is_interrupted,
+		   "machine %u: a signal frame has them all", arch->machine);
+	}
+	word = 0;
+}
+
+static void test_frame_pointers(void)
+{
+	struct full_walk w;
+
+	begin_x86();
+	function(0, BYTES("\x0c\x03\x10"));
+	code = cfi_compile(&m);
+	w = start(NO_RULE_PC, STACK);
+	set(&w, RBP, STACK + 64);
+	stack[8] = STACK + 128;
+	stack[9] = in(0);
+	ok(full_walk_frame(&w) && is_at(&w, in(0), STACK + 80) && w.regs.v[RBP] == STACK + 128,
+	   "by frame pointer where there is no rule");
+	ok(!full_walk_frame(&w) && w.stop == PA_STOP_HARD_RULE, "other registers are lost there");
+	w = start(NO_RULE_PC, STACK + 128);
+	set(&w, RBP, STACK + 64);
+	ok(!full_walk_frame(&w) && w.stop == PA_STOP_FP_END, "not by one below sp");
+}
+
+static void test_link_register(void)
+{
+	struct full_walk w;
+
+	compiled_done(&code);
+	cfi_begin(&m);
+	cfi_cie_arm64(&m);
+	function(0, BYTES(""));
+	function(1, BYTES("\x0e\x20\x9e\x01\x2d")); /* cfa=sp+32, lr at cfa-8, signed */
+	code = cfi_compile(&m);
+	w = start(in(0), STACK);
+	set(&w, 30, in(1));
+	stack[3] = in(0) | 0x7bull << 56;
+	ok(full_walk_frame(&w) && is_at(&w, in(1), STACK), "a leaf returns by lr, without a frame");
+	ok(full_walk_frame(&w) && is_at(&w, in(0), STACK + 32), "and the signature is taken off");
+	ok(!full_walk_frame(&w) && w.stop == PA_STOP_HARD_RULE, "a caller's lr is overwritten");
+}
+
+static void test_bad_frames(void)
+{
+	struct full_walk w;
+
+	begin_x86();
+	function(0, BYTES("\x0e\x00"));
+	function(1, BYTES("\x0e\x80\x80\x04"));
+	function(2, BYTES("\x08\x10"));
+	function(3, BYTES("\x0f\x01\x9c"));
+	code = cfi_compile(&m);
+	w = start(in(0), STACK + 8);
+	stack[0] = in(0);
+	ok(!full_walk_frame(&w) && w.stop == PA_STOP_BAD_FRAME, "a frame must be above the last");
+	w = start(in(1), STACK);
+	ok(!full_walk_frame(&w) && w.stop == PA_STOP_STACK_FAULT, "and be readable");
+	w = start(in(2), STACK);
+	ok(!full_walk_frame(&w) && w.stop == PA_STOP_HARD_RULE, "the return address is somewhere");
+	w = start(in(3), STACK);
+	ok(!full_walk_frame(&w) && w.stop == PA_STOP_HARD_RULE, "a CFA that makes no sense");
+	w = start(0x2000, STACK);
+	ok(!full_walk_frame(&w) && w.stop == PA_STOP_NO_MAPPING, "code that nobody knows");
+}
+
+static void test_depth(void)
+{
+	struct full_walk w;
+
+	begin_x86();
+	function(0, BYTES("\x87\x02")); /* a stack pointer that stays: a circle */
+	code = cfi_compile(&m);
+	w = start(in(0), STACK + 8);
+	stack[1] = in(0);
+	stack[0] = STACK + 8;
+	while (full_walk_frame(&w))
+		;
+	ok(w.stop == PA_STOP_TOO_DEEP && w.nr == PA_MAX_USER_FRAMES, "a circle ends at the limit");
+}
+
+int main(void)
+{
+	cfi_begin(&m);
+	test_saved_register();
+	test_scratch_register();
+	test_unknown_register();
+	test_red_zone();
+	test_restored_by_expression();
+	test_kinds();
+	test_expression_cfa();
+	test_signal();
+	test_frame_pointers();
+	test_link_register();
+	test_bad_frames();
+	test_depth();
+	compiled_done(&code);
+	return tap_done();
+}
