@@ -106,6 +106,8 @@ _Static_assert(sizeof(struct pa_stack_regs) == 280, "changed: bump PA_ABI_VERSIO
 #define PA_STACK_PAGE_BYTES 4096u
 #define PA_STACK_MAX_BYTES (PA_STACK_MAX_PAGES * PA_STACK_PAGE_BYTES)
 
+#define PA_RED_ZONE_BYTES 128 /* below sp, in use by leaf functions: x86-64 ABI, 3.2.2 */
+
 struct pa_stack_page {
 	struct pa_record head; /* time_ns is the sample's */
 	__u64 addr;

@@ -231,7 +231,8 @@ __attribute__((noinline)) int pa_send_next_page(u32 unused)
 	return 1;
 }
 
-/* Page by page from sp up: pages that cannot be read are left out, the next may be readable. */
+/* Page by page from the red zone below sp up: pages that cannot be read are left out, the next may be
+ * readable. */
 static __always_inline void pa_send_stack(struct pa_scratch *s, struct task_struct *task)
 {
 	u32 zero = 0;
@@ -243,6 +244,7 @@ static __always_inline void pa_send_stack(struct pa_scratch *s, struct task_stru
 	p->page.head.type = PA_RECORD_STACK;
 	p->page.cpu = s->sample.cpu;
 	begin_stack(p, task, s->walk.regs[PA_SP_AT]);
+	p->at -= PA_RED_ZONE_BYTES;
 	for (u32 i = 0; i < PA_STACK_MAX_PAGES; i++)
 		if (!pa_send_next_page(i))
 			return;

@@ -2,17 +2,8 @@
 /* The kernel's walker once more, in user space: on a copy of the stack, with every table there is. */
 #include <errno.h>
 
-#include "agent/unwinder_internal.h"
+#include "agent/finish_internal.h"
 #include "bpf/walk.h"
-
-struct finish {
-	struct unwinder *u;
-	const struct process *process;
-	uint64_t time_ns;
-	const struct stack_copy *stack;
-	bool waits; /* for the table of `missing` */
-	uint32_t missing;
-};
 
 static const struct pa_stack_page *page_of(const struct stack_copy *s, uint64_t addr)
 {
@@ -22,19 +13,17 @@ static const struct pa_stack_page *page_of(const struct stack_copy *s, uint64_t 
 	return NULL;
 }
 
-/* A read may reach over the end of a page into the next. */
-static inline int pa_walk_read(struct pa_walk *w, void *to, __u32 size, __u64 addr)
+int finish_read(const struct finish *f, uint64_t addr, void *to, size_t size)
 {
-	const struct finish *f = w->env;
 	char *at = to;
 
 	while (size) {
 		const struct pa_stack_page *p = page_of(f->stack, addr);
 		uint64_t offset = p ? addr - p->addr : 0;
-		uint32_t n = p ? (uint32_t)(p->size - offset) : 0;
+		size_t n = p ? p->size - offset : 0;
 
 		if (!p)
-			return -1;
+			return -EFAULT;
 		if (n > size)
 			n = size;
 		memcpy(at, p->bytes + offset, n);
@@ -45,9 +34,8 @@ static inline int pa_walk_read(struct pa_walk *w, void *to, __u32 size, __u64 ad
 	return 0;
 }
 
-static inline __u32 pa_walk_rule(struct pa_walk *w, __u64 pc, pa_rule *rule)
+uint32_t finish_find(struct finish *f, uint64_t pc, struct finish_code *ret_code)
 {
-	struct finish *f = w->env;
 	struct unwind_files *files = &f->u->files;
 	const struct mapping *m = process_mapping(f->process, pc, f->time_ns);
 	const struct unwind_file *file;
@@ -55,16 +43,33 @@ static inline __u32 pa_walk_rule(struct pa_walk *w, __u64 pc, pa_rule *rule)
 
 	if (!m)
 		return PA_STOP_NO_MAPPING;
-	*rule = PA_RULE_WORD_NONE;
+	*ret_code = (struct finish_code){ .mapping = m, .word = PA_RULE_WORD_NONE };
 	if (!unwind_files_ask(files, m)) {
 		f->waits = true;
 		f->missing = unwind_files_number(m);
 		return PA_STOP_NO_TABLE;
 	}
 	file = unwind_files_get(files, m);
-	if (file && file->state == UNWIND_READY && unwind_file_bias(file, m, &bias) == 0)
-		*rule = unwind_file_rule(files, file, pc - bias);
+	if (file && file->state == UNWIND_READY && unwind_file_bias(file, m, &bias) == 0) {
+		ret_code->addr = pc - bias;
+		ret_code->word = unwind_file_rule(files, file, pc - bias);
+	}
 	return 0;
+}
+
+static inline int pa_walk_read(struct pa_walk *w, void *to, __u32 size, __u64 addr)
+{
+	return finish_read(w->env, addr, to, size);
+}
+
+static inline __u32 pa_walk_rule(struct pa_walk *w, __u64 pc, pa_rule *rule)
+{
+	struct finish_code code;
+	uint32_t stop = finish_find(w->env, pc, &code);
+
+	if (!stop)
+		*rule = code.word;
+	return stop;
 }
 
 static void begin(struct pa_walk *w, struct finish *f)
@@ -84,13 +89,11 @@ static void begin(struct pa_walk *w, struct finish *f)
 	memcpy(w->regs, r->regs, sizeof(w->regs));
 }
 
-int unwinder_finish(struct unwinder *u, const struct process *p, uint64_t time_ns,
-		    const struct stack_copy *stack, struct finished_walk *ret_walk)
+static void finish_light(struct finish *f, struct finished_walk *ret_walk)
 {
-	struct finish f = { .u = u, .process = p, .time_ns = time_ns, .stack = stack };
 	struct pa_walk w;
 
-	begin(&w, &f);
+	begin(&w, f);
 	ret_walk->pcs[0] = w.pc | PA_PC_EXACT;
 	while (pa_walk_frame(&w)) {
 		ret_walk->pcs[w.nr - 1] = w.pc | (w.is_exact ? PA_PC_EXACT : 0);
@@ -99,6 +102,17 @@ int unwinder_finish(struct unwinder *u, const struct process *p, uint64_t time_n
 	}
 	ret_walk->nr = w.nr;
 	ret_walk->stop = (uint8_t)w.stop;
+}
+
+/* Registers that a walk has let go of cannot be had later: with all of them it begins anew. */
+int unwinder_finish(struct unwinder *u, const struct process *p, uint64_t time_ns,
+		    const struct stack_copy *stack, struct finished_walk *ret_walk)
+{
+	struct finish f = { .u = u, .process = p, .time_ns = time_ns, .stack = stack };
+
+	finish_light(&f, ret_walk);
+	if (ret_walk->stop == PA_STOP_HARD_RULE)
+		finish_full(&f, ret_walk);
 	ret_walk->missing = f.missing;
 	if (f.waits && !stack->must_end)
 		return -EAGAIN;

@@ -21,6 +21,7 @@ struct unwinder *unwinder_free(struct unwinder *u)
 	if (!u)
 		return NULL;
 	unwind_files_done(&u->files);
+	full_files_free(u->full);
 	free(u->flags);
 	free(u->dirty.pids);
 	free(u->waiting.pids);
@@ -42,6 +43,8 @@ int unwinder_new(const struct tracker *tracker, const struct unwind_files_config
 	u->tracker = tracker;
 	u->tables = files->tables;
 	r = unwind_files_init(&u->files, files);
+	if (r == 0)
+		r = full_files_new(files->store, &u->full);
 	if (r < 0)
 		return r;
 	u->flags = calloc(MAX_PIDS, 1); /* touched where PIDs are */

@@ -2,6 +2,7 @@
 #ifndef AGENT_UNWINDER_INTERNAL_H
 #define AGENT_UNWINDER_INTERNAL_H
 
+#include "agent/full_files.h"
 #include "agent/unwinder.h"
 
 struct pid_list {
@@ -13,6 +14,7 @@ struct unwinder {
 	const struct tracker *tracker; /* borrowed */
 	struct tables *tables;         /* borrowed; NULL: nothing is published */
 	struct unwind_files files;
+	struct full_files *full; /* owned; for walks with all registers */
 	uint64_t nr_news_told; /* of the files', as of the last publish */
 	uint8_t *flags;        /* owned; by PID */
 	struct pid_list dirty, waiting, published;

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A copied stack, walked with all registers: what the walker of the kernel has no room for. */
+#include <elf.h>
+
+#include "agent/finish_internal.h"
+#include "agent/full_files.h"
+#include "unwind/full_row.h"
+#include "unwind/full_walk.h"
+
+#if defined(__x86_64__)
+#define MACHINE EM_X86_64
+#elif defined(__aarch64__)
+#define MACHINE EM_AARCH64
+#else
+#error "no such architecture"
+#endif
+
+static int read_stack(void *ctx, uint64_t addr, void *to, size_t size)
+{
+	return finish_read(ctx, addr, to, size);
+}
+
+static uint32_t find_rule(void *ctx, uint64_t pc, pa_rule *ret_word, struct cfi_full_row *ret_row)
+{
+	struct finish *f = ctx;
+	struct finish_code code;
+	uint32_t stop = finish_find(f, pc, &code);
+	uint32_t kind;
+
+	if (stop)
+		return stop;
+	*ret_word = code.word;
+	kind = PA_RULE_CFA_KIND(code.word);
+	if (kind == PA_CFA_NONE || kind == PA_CFA_END || kind == PA_CFA_SIGNAL)
+		return 0;
+	if (full_files_rules_at(f->u->full, code.mapping, code.addr, ret_row) < 0)
+		return PA_STOP_HARD_RULE; /* without memory, or the file is gone */
+	return 0;
+}
+
+void finish_full(struct finish *f, struct finished_walk *ret_walk)
+{
+	static const struct full_walk_source source = { read_stack, find_rule };
+	const struct pa_stack_regs *r = &f->stack->regs;
+	struct full_walk w;
+
+	full_walk_init(&w, unwind_arch_of(MACHINE), r->pc, (const uint64_t *)r->regs,
+		       sizeof(r->regs) / sizeof(r->regs[0]));
+	w.source = &source;
+	w.ctx = f;
+	ret_walk->pcs[0] = w.pc | PA_PC_EXACT;
+	while (full_walk_frame(&w)) {
+		ret_walk->pcs[w.nr - 1] = w.pc | (w.is_exact ? PA_PC_EXACT : 0);
+		if (w.is_interrupted)
+			ret_walk->pcs[w.nr - 2] |= PA_PC_EXACT;
+	}
+	ret_walk->nr = w.nr;
+	ret_walk->stop = (uint8_t)w.stop;
+}

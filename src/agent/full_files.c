@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/full_files.h"
+
+#include <errno.h>
+
+#include "agent/vdso.h"
+#include "elf/elf_image.h"
+#include "proc/tracker.h"
+#include "unwind/eh_frame.h"
+#include "unwind/full_row.h"
+
+#define MAX_FILES 32
+#define MAX_BYTES (64u << 20) /* of sections; the largest of known files has 6 MB */
+#define VDSO_FILE UINT32_MAX
+#define NR_SOURCES 2
+
+struct full_file {
+	uint32_t file;                   /* number in the store, or VDSO_FILE */
+	uint64_t used;                   /* by the clock of uses; 0: nothing is here */
+	struct cfi *sources[NR_SOURCES]; /* owned; as they are asked; NULL: there is none */
+	size_t bytes;
+};
+
+struct full_files {
+	const struct filestore *store; /* borrowed */
+	uint64_t clock;
+	size_t bytes; /* of all */
+	struct full_file files[MAX_FILES];
+};
+
+int full_files_new(const struct filestore *store, struct full_files **ret_files)
+{
+	struct full_files *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return -ENOMEM;
+	f->store = store;
+	*ret_files = f;
+	return 0;
+}
+
+static void forget(struct full_files *f, struct full_file *at)
+{
+	f->bytes -= at->bytes;
+	for (size_t i = 0; i < NR_SOURCES; i++)
+		cfi_free(at->sources[i]);
+	*at = (struct full_file){ 0 };
+}
+
+struct full_files *full_files_free(struct full_files *f)
+{
+	if (!f)
+		return NULL;
+	for (size_t i = 0; i < MAX_FILES; i++)
+		forget(f, &f->files[i]);
+	free(f);
+	return NULL;
+}
+
+/* The order of unwind_compile()'s sources: where .eh_frame is silent, .debug_frame may speak. */
+static int open_sources(struct full_file *at, const struct elf_image *img)
+{
+	int r;
+
+	r = cfi_open_eh_frame(img, &at->sources[0]);
+	if (r == -ENOMEM)
+		return r;
+	r = cfi_open_debug_frame(img, img, &at->sources[1]);
+	if (r == -ENOMEM)
+		return r;
+	for (size_t i = 0; i < NR_SOURCES; i++)
+		at->bytes += at->sources[i] ? cfi_size_bytes(at->sources[i]) : 0;
+	return 0;
+}
+
+/* A file that cannot be read is one without sources: it need not be tried again. */
+static int open_file(struct full_files *f, struct full_file *at)
+{
+	_cleanup_(elf_image_freep) struct elf_image *img = NULL;
+	const struct file *file = at->file == VDSO_FILE ? NULL : filestore_get(f->store, at->file);
+	int r;
+
+	if (file && file->fd < 0)
+		return 0;
+	r = file ? elf_image_open_fd(file->fd, &img) : vdso_open(&img);
+	if (r == 0)
+		r = open_sources(at, img);
+	f->bytes += at->bytes;
+	/* Asked when all is read, as for tables. */
+	if (file && r == 0 && !file_is_unchanged(file))
+		r = -ESTALE;
+	if (r < 0) {
+		uint32_t nr = at->file;
+
+		forget(f, at);
+		at->file = nr;
+	}
+	return r == -ENOMEM ? r : 0;
+}
+
+/* The one used longest ago, or one that is free. */
+static struct full_file *oldest(struct full_files *f)
+{
+	struct full_file *found = &f->files[0];
+
+	for (size_t i = 1; i < MAX_FILES; i++)
+		if (f->files[i].used < found->used)
+			found = &f->files[i];
+	return found;
+}
+
+static struct full_file *biggest(struct full_files *f, const struct full_file *keep)
+{
+	struct full_file *found = NULL;
+
+	for (size_t i = 0; i < MAX_FILES; i++)
+		if (&f->files[i] != keep && (!found || f->files[i].bytes > found->bytes))
+			found = &f->files[i];
+	return found;
+}
+
+static int get_file(struct full_files *f, uint32_t nr, struct full_file **ret_file)
+{
+	struct full_file *at;
+	int r;
+
+	for (size_t i = 0; i < MAX_FILES; i++)
+		if (f->files[i].used && f->files[i].file == nr) {
+			f->files[i].used = ++f->clock;
+			*ret_file = &f->files[i];
+			return 0;
+		}
+	at = oldest(f);
+	forget(f, at);
+	at->file = nr;
+	r = open_file(f, at);
+	if (r < 0)
+		return r;
+	at->used = ++f->clock;
+	while (f->bytes > MAX_BYTES && f->bytes > at->bytes)
+		forget(f, biggest(f, at));
+	*ret_file = at;
+	return 0;
+}
+
+int full_files_rules_at(struct full_files *f, const struct mapping *m, uint64_t addr,
+			struct cfi_full_row *ret_row)
+{
+	struct full_file *at;
+	int r;
+
+	if (m->kind != MAPPING_FILE && m->kind != MAPPING_VDSO)
+		return -ENOENT;
+	r = get_file(f, m->kind == MAPPING_VDSO ? VDSO_FILE : m->file, &at);
+	if (r < 0)
+		return r;
+	r = -ENOENT;
+	for (size_t i = 0; i < NR_SOURCES && r == -ENOENT; i++)
+		if (at->sources[i])
+			r = cfi_rules_at(at->sources[i], addr, ret_row);
+	return r;
+}
