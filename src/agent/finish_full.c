@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A copied stack, walked with all registers: what the walker of the kernel has no room for. */
 #include <elf.h>
+#include <errno.h>
 
 #include "agent/finish_internal.h"
 #include "agent/full_files.h"
@@ -26,6 +27,7 @@ static uint32_t find_rule(void *ctx, uint64_t pc, pa_rule *ret_word, struct cfi_
 	struct finish_code code;
 	uint32_t stop = finish_find(f, pc, &code);
 	uint32_t kind;
+	int r;
 
 	if (stop)
 		return stop;
@@ -33,9 +35,10 @@ static uint32_t find_rule(void *ctx, uint64_t pc, pa_rule *ret_word, struct cfi_
 	kind = PA_RULE_CFA_KIND(code.word);
 	if (kind == PA_CFA_NONE || kind == PA_CFA_END || kind == PA_CFA_SIGNAL)
 		return 0;
-	if (full_files_rules_at(f->u->full, code.mapping, code.addr, ret_row) < 0)
-		return PA_STOP_HARD_RULE; /* without memory, or the file is gone */
-	return 0;
+	r = full_files_rules_at(f->u->full, code.mapping, code.addr, ret_row);
+	if (r == -ENOENT)
+		ret_row->nr_regs = 0; /* the word is known by other means, or the file is gone */
+	return r < 0 && r != -ENOENT ? PA_STOP_HARD_RULE : 0;
 }
 
 void finish_full(struct finish *f, struct finished_walk *ret_walk)

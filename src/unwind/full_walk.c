@@ -5,6 +5,7 @@
 
 #include "unwind/cfi_expr.h"
 #include "unwind/full_eval.h"
+#include "unwind/rule.h"
 
 /* A user address that can be code: as in bpf/walk.h. */
 #define USER_MIN 4096ull
@@ -54,7 +55,7 @@ static bool enter(struct full_walk *w, uint64_t pc, const struct frame_regs *reg
 	w->pc = pc;
 	w->regs = *regs;
 	w->is_exact = is_exact;
-	w->is_interrupted = is_exact;
+	w->is_interrupted = false;
 	w->nr++;
 	set_reg(&w->regs, w->arch->pc, pc);
 	return true;
@@ -100,7 +101,10 @@ static bool by_signal(struct full_walk *w)
 			return end(w, PA_STOP_STACK_FAULT);
 		set_reg(&regs, i, v);
 	}
-	return enter(w, regs.v[arch->pc], &regs, true);
+	if (!enter(w, regs.v[arch->pc], &regs, true))
+		return false;
+	w->is_interrupted = true;
+	return true;
 }
 
 /*
@@ -121,6 +125,13 @@ static bool is_restored(const struct full_walk *w, const struct cfi_rule *rule, 
 	       sym.kind == CFI_SYM_REG && sym.reg == w->arch->fp;
 }
 
+static uint64_t uncounted_bytes(const struct full_walk *w, const struct cfi_full_row *row)
+{
+	if (row->is_signal)
+		return 0;
+	return (uint64_t)cfi_uncounted_bytes(w->arch, &row->cfa, &row->regs[row->ra_reg]);
+}
+
 static int caller_reg(const struct full_walk *w, const struct cfi_full_row *row,
 		      const struct expr_frame *frame, unsigned int reg, uint64_t cfa,
 		      uint64_t *ret_value)
@@ -129,7 +140,7 @@ static int caller_reg(const struct full_walk *w, const struct cfi_full_row *row,
 	uint64_t at;
 
 	if (reg == w->arch->sp && rule->kind == CFI_UNSET) {
-		*ret_value = cfa;
+		*ret_value = cfa + uncounted_bytes(w, row);
 		return 0;
 	}
 	if (!row->is_signal && reg != row->ra_reg && cfi_eval_slot(rule, frame, cfa, &at) == 0 &&
@@ -142,13 +153,13 @@ static int caller_reg(const struct full_walk *w, const struct cfi_full_row *row,
 
 /* Where sp follows from the CFA alone, frames lie one above the other; the first one may have its
  * return address in a register and no memory at all. */
-static bool is_above(const struct full_walk *w, const struct cfi_full_row *row, uint64_t cfa)
+static bool is_above(const struct full_walk *w, const struct cfi_full_row *row, uint64_t next)
 {
 	uint64_t sp = w->regs.v[w->arch->sp];
 
 	if (row->is_signal || row->regs[w->arch->sp].kind != CFI_UNSET)
 		return true;
-	return cfa > sp || (cfa == sp && w->arch->lr != UNWIND_NO_REG && w->is_exact);
+	return next > sp || (next == sp && w->arch->lr != UNWIND_NO_REG && w->is_exact);
 }
 
 static uint32_t evaluate(const struct full_walk *w, const struct cfi_full_row *row,
@@ -168,7 +179,7 @@ static uint32_t evaluate(const struct full_walk *w, const struct cfi_full_row *r
 	r = caller_reg(w, row, &frame, w->arch->sp, cfa, &v);
 	if (r < 0)
 		return stop_of(r);
-	if (!is_above(w, row, cfa))
+	if (!is_above(w, row, v))
 		return PA_STOP_BAD_FRAME;
 	for (unsigned int i = 0; i < row->nr_regs; i++)
 		if (caller_reg(w, row, &frame, i, cfa, &v) == 0)
@@ -196,9 +207,62 @@ static bool by_row(struct full_walk *w, const struct cfi_full_row *row)
 	return enter(w, row->ra_signed ? pc & w->arch->code_mask : pc, &regs, row->is_signal);
 }
 
+/* What a word says of the return address and of the frame pointer, as rules of a file. */
+static bool rules_of_word(const struct unwind_arch *arch, pa_rule word, struct cfi_rule *ra,
+			  struct cfi_rule *fp)
+{
+	uint32_t fp_kind = PA_RULE_FP_KIND(word);
+	int64_t slot = PA_RULE_SLOT(word);
+
+	*ra = (struct cfi_rule){ .kind = CFI_OFFSET, .off = -8 };
+	*fp = (struct cfi_rule){ .kind = fp_kind == PA_FP_LOST ? CFI_UNDEFINED : CFI_SAME };
+	switch (PA_RULE_RA_KIND(word)) {
+	case PA_RA_AFTER_FP:
+		ra->off = slot + 8;
+		break;
+	case PA_RA_AT_CFA:
+		ra->off = slot;
+		break;
+	case PA_RA_BOTH:
+		ra->off = PA_RULE_BOTH_RA(word);
+		slot = PA_RULE_BOTH_FP(word);
+		break;
+	case PA_RA_LR:
+		*ra = (struct cfi_rule){ .kind = CFI_REGISTER, .reg = arch->lr };
+		break;
+	case PA_RA_CFA_MINUS_8:
+		break;
+	default:
+		return false;
+	}
+	if (fp_kind == PA_FP_AT_CFA)
+		*fp = (struct cfi_rule){ .kind = CFI_OFFSET, .off = slot };
+	return fp_kind != PA_FP_AT_FP;
+}
+
+/* Code that is known without a row has plain rules. */
+static bool by_word(struct full_walk *w, pa_rule word)
+{
+	const struct unwind_arch *arch = w->arch;
+	struct cfi_full_row row = {
+		.cfa = { .kind = CFI_CFA,
+			 .reg = (uint16_t)PA_RULE_CFA_REG(word),
+			 .off = PA_RULE_CFA_OFF(word) },
+		.nr_regs = arch->nr_regs,
+		.ra_reg = arch->lr != UNWIND_NO_REG ? arch->lr : arch->pc,
+		.is_signal = word & PA_RULE_SIGNAL,
+		.ra_signed = word & PA_RULE_SIGNED,
+	};
+
+	if (PA_RULE_CFA_KIND(word) != PA_CFA_REG ||
+	    !rules_of_word(arch, word, &row.regs[row.ra_reg], &row.regs[arch->fp]))
+		return end(w, PA_STOP_HARD_RULE);
+	return by_row(w, &row);
+}
+
 bool full_walk_frame(struct full_walk *w)
 {
-	struct cfi_full_row row;
+	struct cfi_full_row row = { .nr_regs = 0 };
 	pa_rule word;
 	uint32_t stop;
 
@@ -215,6 +279,6 @@ bool full_walk_frame(struct full_walk *w)
 	case PA_CFA_SIGNAL:
 		return by_signal(w);
 	default:
-		return by_row(w, &row);
+		return row.nr_regs ? by_row(w, &row) : by_word(w, word);
 	}
 }

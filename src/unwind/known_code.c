@@ -54,6 +54,8 @@ int known_code_find(const struct elf_image *img, struct known_code *ret_known)
 
 	if (r == 0)
 		r = go_code_find(img, &k);
+	if (r == 0)
+		r = plt_code_find(img, &k);
 	if (r < 0) {
 		known_code_done(&k);
 		return r;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Code that is known by other means than call frame information, which is not there or wrong: the few
- * instructions by which a signal handler returns to what it interrupted, and Go's functions.
+ * instructions by which a signal handler returns to what it interrupted, Go's functions, and the
+ * stubs of calls between files on AArch64.
  */
 #ifndef UNWIND_KNOWN_CODE_H
 #define UNWIND_KNOWN_CODE_H

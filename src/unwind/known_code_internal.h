@@ -11,6 +11,7 @@
 int known_code_add(struct known_code *k, uint64_t start, uint64_t end, pa_rule rule);
 
 int signal_code_find(const struct elf_image *img, struct known_code *k);
+int plt_code_find(const struct elf_image *img, struct known_code *k);
 
 /* k has what signal_code_find() found, and nothing else. */
 int go_code_find(const struct elf_image *img, struct known_code *k);

@@ -192,6 +192,25 @@ static pa_rule pack_plain_rest(const struct cfi_state *state)
 	return rest;
 }
 
+int64_t cfi_uncounted_bytes(const struct unwind_arch *arch, const struct cfi_rule *cfa,
+			    const struct cfi_rule *ra)
+{
+	bool is_above = arch->lr != UNWIND_NO_REG && cfa->kind == CFI_CFA && cfa->reg == arch->sp &&
+			ra->kind == CFI_OFFSET && ra->off >= 0 && ra->off <= INT16_MAX;
+
+	return is_above ? ra->off + 8 : 0;
+}
+
+static void count_bytes(struct cfi_state *state, int64_t bytes)
+{
+	struct cfi_rule *fp = &state->slots[CFI_SLOT_FP];
+
+	state->cfa.off = (int64_t)((uint64_t)state->cfa.off + (uint64_t)bytes);
+	state->slots[CFI_SLOT_RA].off -= bytes;
+	if (fp->kind == CFI_OFFSET)
+		fp->off = (int64_t)((uint64_t)fp->off - (uint64_t)bytes);
+}
+
 static bool is_kernel_signal(const struct rule_packer *p, const struct cfi_state *state)
 {
 	return p->cie->is_signal && p->arch->is_kernel_signal_frame(state, p->img, p->fde_start);
@@ -216,11 +235,23 @@ static pa_rule pack_any(const struct rule_packer *by, const struct cfi_state *st
 	       (by->cie->is_signal ? PA_RULE_SIGNAL : 0);
 }
 
+static pa_rule pack_counted(const struct rule_packer *p, const struct cfi_state *state)
+{
+	int64_t bytes = cfi_uncounted_bytes(p->arch, &state->cfa, &state->slots[CFI_SLOT_RA]);
+	struct cfi_state counted;
+
+	if (bytes == 0)
+		return pack_any(p, state);
+	cfi_state_copy(&counted, state, CFI_NR_ROW_SLOTS);
+	count_bytes(&counted, bytes);
+	return pack_any(p, &counted);
+}
+
 pa_rule rule_pack(struct rule_packer *p, const struct cfi_state *state)
 {
 	p->rest = 0;
 	if (!is_plain(p->cie, state))
-		return pack_any(p, state);
+		return pack_counted(p, state);
 	p->rest = pack_plain_rest(state);
 	return p->rest | field(state->cfa.off, PA_RULE_CFA_SHIFT, PA_RULE_CFA_BITS);
 }

@@ -9,6 +9,15 @@
 struct cfi_cie;
 struct elf_image;
 
+/*
+ * Bytes between the CFA and the caller's sp; 0 nearly always. The stub of a lazily bound call pushes
+ * 16 bytes on AArch64, the return address the upper ones; the loader's code behind it (glibc's
+ * _dl_runtime_resolve) says where that is, but does not count the bytes. A return address above the
+ * CFA gives it away.
+ */
+int64_t cfi_uncounted_bytes(const struct unwind_arch *arch, const struct cfi_rule *cfa,
+			    const struct cfi_rule *ra);
+
 /* For the rows of one FDE. */
 struct rule_packer {
 	const struct unwind_arch *arch; /* borrowed while it is used, as the next two */

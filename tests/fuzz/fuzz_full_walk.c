@@ -49,7 +49,7 @@ static uint32_t find_rule(void *ctx, uint64_t pc, pa_rule *ret_word, struct cfi_
 
 	*ret_word = unwind_table_find(in->table, in->dict, pc);
 	if (*ret_word != PA_RULE_WORD_NONE && cfi_rules_at(in->cfi, pc, ret_row) < 0)
-		return PA_STOP_HARD_RULE;
+		ret_row->nr_regs = 0; /* filling behind a function: the word alone */
 	return 0;
 }
 

@@ -297,6 +297,14 @@ static void test_arm64(void)
 	ok(arm64(BYTES("\x0e\x10\x9d\x02")) ==
 		   (rule_reg(31, 16) | rule_fp_at_cfa(-16) | rule_ra(PA_RA_LR)),
 	   "the frame pointer alone is saved");
+	/* offset_extended_sf of -1 times -8: the return address 8 bytes above the CFA. */
+	ok(arm64(BYTES("\x0e\x20\x11\x1e\x7f")) == rule_reg(31, 48),
+	   "what a stub has pushed is counted, where the file forgets it");
+	ok(arm64(BYTES("\x0e\x20\x11\x1e\x7f\x9d\x02")) == (rule_reg(31, 48) | rule_fp_at_cfa(-32)),
+	   "other slots stay where they are");
+	ok(arm64(BYTES("\x0c\x00\x00\x11\x1e\x7f")) ==
+		   (rule_reg(0, 0) | rule_ra(PA_RA_AT_CFA) | rule_slot(8)),
+	   "a buffer that another register points to is none");
 	ok(arm64(BYTES("\x2d")) == (entry | PA_RULE_SIGNED), "negate_ra_state: signed");
 	ok(arm64(BYTES("\x2c")) == (entry | PA_RULE_SIGNED), "negate_ra_state_with_pc likewise");
 	ok(arm64(BYTES("\x2d\x2d")) == entry, "twice: not signed");

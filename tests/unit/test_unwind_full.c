@@ -272,6 +272,48 @@ static void test_link_register(void)
 	ok(!full_walk_frame(&w) && w.stop == PA_STOP_HARD_RULE, "a caller's lr is overwritten");
 }
 
+/* Behind a stub that has pushed 16 bytes, which the loader's rules do not count. */
+static void test_uncounted(void)
+{
+	struct full_walk w;
+
+	compiled_done(&code);
+	cfi_begin(&m);
+	cfi_cie_arm64(&m);
+	function(0, BYTES("\x0e\x20\x11\x1e\x7f"));
+	code = cfi_compile(&m);
+	w = start(in(0), STACK);
+	stack[5] = in(0);
+	ok(full_walk_frame(&w) && is_at(&w, in(0), STACK + 48), "sp is above the return address");
+}
+
+/* Known code has a word, but no row. */
+static void test_word_alone(void)
+{
+	struct full_walk w;
+
+	begin_x86();
+	function(0, BYTES(""));
+	code = cfi_compile(&m);
+	word = rule_reg(RSP, 32) | rule_fp_at_cfa(-16);
+	w = start(CODE + 0x800, STACK);
+	stack[2] = 42;
+	stack[3] = in(0);
+	ok(full_walk_frame(&w) && is_at(&w, in(0), STACK + 32) && w.regs.v[RBP] == 42 &&
+		   w.regs.v[RBX] == 0x1000 + RBX,
+	   "a word is carried out alone, other registers are unchanged");
+	word = PA_CFA_DEREF | RSP << PA_RULE_REG_SHIFT;
+	w = start(CODE + 0x800, STACK);
+	ok(!full_walk_frame(&w) && w.stop == PA_STOP_HARD_RULE, "if it is a plain one");
+	m.arch = &unwind_arch_arm64;
+	word = rule_reg(31, 16) | rule_ra(PA_RA_LR);
+	w = start(CODE + 0x800, STACK);
+	set(&w, 30, CODE + 0x900);
+	ok(full_walk_frame(&w) && is_at(&w, CODE + 0x900, STACK + 16), "by the link register");
+	ok(!full_walk_frame(&w) && w.stop == PA_STOP_HARD_RULE, "once");
+	word = 0;
+}
+
 static void test_bad_frames(void)
 {
 	struct full_walk w;
@@ -323,6 +365,8 @@ int main(void)
 	test_signal();
 	test_frame_pointers();
 	test_link_register();
+	test_uncounted();
+	test_word_alone();
 	test_bad_frames();
 	test_depth();
 	compiled_done(&code);

@@ -111,6 +111,15 @@ static bool is_ra_in_column(const struct oracle_row *row, pa_rule rule)
 	       PA_RULE_RA_REG(rule) == (unsigned int)libdw_ra_reg(row);
 }
 
+/* The return address is said to be above the CFA, which then is not the caller's sp; see
+ * cfi_uncounted_bytes(). */
+static bool is_uncounted(const struct world *w, const struct unwind_arch *arch, struct value cfa,
+			 struct value ra, const struct outcome *ours)
+{
+	return arch->lr != UNWIND_NO_REG && ra.v == world_read(w, cfa.v + 8) &&
+	       ours->cfa.v == cfa.v + 16 && same(ra, ours->ra);
+}
+
 static enum agreement agree_in(const struct world *w, const struct unwind_arch *arch,
 			       const struct oracle_row *row, pa_rule rule)
 {
@@ -119,6 +128,8 @@ static enum agreement agree_in(const struct world *w, const struct unwind_arch *
 	struct value ra = libdw_reg(w, row, (unsigned int)libdw_ra_reg(row), cfa.v);
 	struct outcome ours = world_rule(w, arch, rule);
 
+	if (same(fp, ours.fp) && is_uncounted(w, arch, cfa, ra, &ours))
+		return AGREE_UNCOUNTED;
 	if (!same(cfa, ours.cfa) || !!(rule & PA_RULE_SIGNAL) != row->is_signal)
 		return AGREE_DIFFER;
 	if (!same(ra, ours.ra))

@@ -16,6 +16,7 @@
 	X(USER, "rows are left to user space")                                                     \
 	X(SIGNAL, "rows know the kernel's signal frame by its code")                               \
 	X(COLUMN, "rows keep the return address in its column, which libdw gives up")              \
+	X(UNCOUNTED, "rows count what a stub has pushed, which the loader's own do not")           \
 	X(NO_CFA, "rows keep half of a CFA across an expression, which libdw does not")            \
 	X(DIFFER, "disagreements")
 

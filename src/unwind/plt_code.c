@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The stubs through which AArch64 code calls other files (Procedure Call Standard and ELF for the Arm
+ * 64-bit Architecture; what GNU ld and lld write). Linkers make no call frame information for them
+ * there, as they do for x86-64. A stub leaves sp and the link register alone; the head of the table,
+ * to which a call goes that is not bound yet, pushes two registers first.
+ */
+#include <elf.h>
+#include <string.h>
+
+#include "elf/elf_image.h"
+#include "unwind/known_code_internal.h"
+
+#define HEAD_BYTES 32u
+#define PUSHED_BYTES 16u
+
+#define INSN_BTI_C 0xd503245fu
+#define INSN_PUSH 0xa9bf7bf0u /* stp x16, x30, [sp, #-16]! */
+#define INSN_ADRP_X16 0x90000010u
+#define INSN_ADRP_MASK 0x9f00001fu
+
+/* The return address in the link register, the frame pointer unchanged. */
+static pa_rule stub_rule(uint64_t pushed_bytes)
+{
+	return PA_CFA_REG | (pa_rule)PA_REG_ARM64_SP << PA_RULE_REG_SHIFT |
+	       pushed_bytes << PA_RULE_CFA_SHIFT | (pa_rule)PA_RA_LR << PA_RULE_RA_SHIFT;
+}
+
+static int add_table(struct known_code *k, const struct elf_image *img, const struct elf_section *s)
+{
+	uint64_t end = s->addr + s->size, pushed;
+	uint32_t insns[2];
+	int r;
+
+	if (s->type != SHT_PROGBITS || s->size < HEAD_BYTES / 2 || end < s->addr ||
+	    elf_image_read(img, s->offset, insns, sizeof(insns)) < 0)
+		return 0;
+	pushed = s->addr + (insns[0] == INSN_BTI_C ? 8 : 4);
+	if (insns[0] == INSN_BTI_C)
+		insns[0] = insns[1];
+	if ((insns[0] & INSN_ADRP_MASK) == INSN_ADRP_X16)
+		return known_code_add(k, s->addr, end, stub_rule(0)); /* no head */
+	if (insns[0] != INSN_PUSH || s->size < HEAD_BYTES)
+		return 0;
+	r = known_code_add(k, s->addr, pushed, stub_rule(0));
+	if (r == 0)
+		r = known_code_add(k, pushed, s->addr + HEAD_BYTES, stub_rule(PUSHED_BYTES));
+	if (r == 0)
+		r = known_code_add(k, s->addr + HEAD_BYTES, end, stub_rule(0));
+	return r;
+}
+
+int plt_code_find(const struct elf_image *img, struct known_code *k)
+{
+	static const char *const names[] = { ".plt", ".iplt" };
+	int r = 0;
+
+	if (elf_image_machine(img) != EM_AARCH64)
+		return 0;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && r == 0; i++) {
+		const struct elf_section *s = elf_image_section(img, names[i]);
+
+		if (s)
+			r = add_table(k, img, s);
+	}
+	return r;
+}
