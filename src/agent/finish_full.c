@@ -33,7 +33,8 @@ static uint32_t find_rule(void *ctx, uint64_t pc, pa_rule *ret_word, struct cfi_
 		return stop;
 	*ret_word = code.word;
 	kind = PA_RULE_CFA_KIND(code.word);
-	if (kind == PA_CFA_NONE || kind == PA_CFA_END || kind == PA_CFA_SIGNAL)
+	if (kind == PA_CFA_NONE || kind == PA_CFA_END || kind == PA_CFA_SIGNAL ||
+	    kind == PA_CFA_SWITCH)
 		return 0;
 	r = full_files_rules_at(f->u->full, code.mapping, code.addr, ret_row);
 	if (r == -ENOENT)

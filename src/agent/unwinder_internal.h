@@ -15,8 +15,8 @@ struct unwinder {
 	struct tables *tables;         /* borrowed; NULL: nothing is published */
 	struct unwind_files files;
 	struct full_files *full; /* owned; for walks with all registers */
-	uint64_t nr_news_told; /* of the files', as of the last publish */
-	uint8_t *flags;        /* owned; by PID */
+	uint64_t nr_news_told;   /* of the files', as of the last publish */
+	uint8_t *flags;          /* owned; by PID */
 	struct pid_list dirty, waiting, published;
 	uint64_t *images; /* owned; by generation: the image that was published */
 	uint32_t nr_images, cap_images;

@@ -71,14 +71,13 @@ void full_walk_init(struct full_walk *w, const struct unwind_arch *arch, uint64_
 }
 
 /* Code without a rule may have left anything in the other registers. */
-static bool by_fp(struct full_walk *w)
+static bool by_fp(struct full_walk *w, uint64_t lowest)
 {
 	const struct unwind_arch *arch = w->arch;
 	struct frame_regs regs = { 0 };
 	uint64_t at = w->regs.v[arch->fp], fp, pc;
 
-	if (!is_known(&w->regs, arch->fp) || at < w->regs.v[arch->sp] || (at & 7) ||
-	    !is_user_addr(at))
+	if (!is_known(&w->regs, arch->fp) || at < lowest || (at & 7) || !is_user_addr(at))
 		return end(w, PA_STOP_FP_END);
 	if (!read_word(w, at, &fp) || !read_word(w, at + 8, &pc))
 		return end(w, PA_STOP_STACK_FAULT);
@@ -273,7 +272,9 @@ bool full_walk_frame(struct full_walk *w)
 		return end(w, stop);
 	switch (PA_RULE_CFA_KIND(word)) {
 	case PA_CFA_NONE:
-		return by_fp(w);
+		return by_fp(w, w->regs.v[w->arch->sp]);
+	case PA_CFA_SWITCH:
+		return by_fp(w, 0);
 	case PA_CFA_END:
 		return end(w, PA_STOP_END);
 	case PA_CFA_SIGNAL:

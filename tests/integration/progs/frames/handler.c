@@ -10,7 +10,9 @@
 #include <sys/time.h>
 
 #define PERIOD_US 3000
+#ifndef STEPS_IN_HANDLER
 #define STEPS_IN_HANDLER 1000000
+#endif
 #define ALT_BYTES (64 * 1024)
 
 static volatile uint64_t handled;
