@@ -2,7 +2,8 @@
 /*
  * jit map|memfd|dump|none [SECONDS]: makes two functions at run time and runs them until SECONDS have
  * passed (0: for ever) or SIGTERM comes, three quarters of the time in the first. `map` writes
- * /tmp/perf-<pid>.map, so does `memfd`, whose code is in a memory file, `dump` writes ./jit-<pid>.dump with lines and maps it executable.
+ * /tmp/perf-<pid>.map, so does `memfd`, whose code is in a memory file; `dump` writes
+ * ./jit-<pid>.dump with lines and maps it executable.
  * Truth: every sample is main → run → hot or cold, the names as JS (map) or with a line (dump).
  */
 #include <fcntl.h>
