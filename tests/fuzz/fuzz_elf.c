@@ -2,8 +2,10 @@
 /* An ELF file, read and named in every way there is. */
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
+#include "elf/elf_debuglink.h"
 #include "elf/elf_fde.h"
 #include "elf/elf_image.h"
 #include "symbolize/symbolizer.h"
@@ -23,6 +25,19 @@ static void read_sections(const struct elf_image *img)
 	}
 	buf_done(&b);
 	(void)elf_image_section(img, ".text");
+}
+
+static void read_links(const struct elf_image *img)
+{
+	struct elf_debuglink link;
+	struct elf_altlink alt;
+
+	if (elf_debuglink_read(img, &link) == 0 && strchr(link.name, '/'))
+		abort(); /* a name that leads to another folder */
+	if (elf_altlink_read(img, &alt) == 0 && (!alt.path[0] || !alt.build_id.len))
+		abort(); /* a link to nothing, or to anything */
+	(void)elf_image_has_dwarf(img);
+	(void)elf_image_has_symtab(img);
 }
 
 typedef int (*open_fdes_fn)(const struct elf_image *img, struct elf_fdes **ret_fdes);
@@ -64,6 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	(void)elf_image_vaddr_of(img, elf_image_entry(img), &base);
 	read_sections(img);
+	read_links(img);
 	find_fdes(img, elf_image_entry(img), elf_fdes_open);
 	find_fdes(img, elf_image_entry(img), elf_fdes_scan);
 	resolve(img, elf_image_entry(img));

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "elf/elf_debuglink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include "elf_maker.h"
+
+/* An image with one section of the name and the bytes given; NULL: without one. */
+static struct elf_image *image_of(struct elf_maker *m, const char *name, const void *bytes,
+				  size_t n)
+{
+	maker_init(m);
+	if (name)
+		maker_section(m, name, SHT_PROGBITS, 0, bytes, n);
+	maker_end(m);
+	return maker_open(m);
+}
+
+static int read_debuglink(const void *bytes, size_t n, struct elf_debuglink *link)
+{
+	struct elf_maker m;
+	struct elf_image *img = image_of(&m, bytes ? ".gnu_debuglink" : NULL, bytes, n);
+	int r = elf_debuglink_read(img, link);
+
+	elf_image_free(img);
+	maker_done(&m);
+	return r;
+}
+
+static int read_altlink(const void *bytes, size_t n, struct elf_altlink *link)
+{
+	struct elf_maker m;
+	struct elf_image *img = image_of(&m, bytes ? ".gnu_debugaltlink" : NULL, bytes, n);
+	int r = elf_altlink_read(img, link);
+
+	elf_image_free(img);
+	maker_done(&m);
+	return r;
+}
+
+static void test_debuglink(void)
+{
+	static const char seven[] = "a.debug\0\x04\x03\x02\x01";
+	static const char six[] = "b.debu\0\0\x04\x03\x02\x01";
+	struct elf_debuglink link = { .crc = 7 };
+	char longest[ELF_MAX_DEBUGLINK_NAME + 1 + 4 + 4] = "";
+
+	ok(read_debuglink(seven, 12, &link) == 0 && !strcmp(link.name, "a.debug") &&
+		   link.crc == 0x01020304,
+	   "a name that fills its words is followed by the checksum");
+	ok(read_debuglink(six, 12, &link) == 0 && !strcmp(link.name, "b.debu") &&
+		   link.crc == 0x01020304,
+	   "and a shorter one by zeros first");
+	memset(longest, 'x', ELF_MAX_DEBUGLINK_NAME);
+	ok(read_debuglink(longest, ELF_MAX_DEBUGLINK_NAME + 1 + 4, &link) == 0,
+	   "a name of 255 bytes is one");
+	memset(longest, 'x', ELF_MAX_DEBUGLINK_NAME + 1);
+	ok(read_debuglink(longest, sizeof(longest), &link) == -EBADMSG, "one of 256 is not");
+	ok(read_debuglink(NULL, 0, &link) == -ENOENT, "no section is no link");
+}
+
+static void test_bad_debuglink(void)
+{
+	struct elf_debuglink link = { .crc = 7 };
+
+	ok(read_debuglink("a.debug\0\x04\x03\x02", 11, &link) == -EBADMSG,
+	   "half a checksum is damage");
+	ok(read_debuglink("a.debug", 7, &link) == -EBADMSG, "so is a name without an end");
+	ok(read_debuglink("../a\0\0\0\0\x04\x03\x02\x01", 12, &link) == -EBADMSG,
+	   "a name with a folder leads nowhere");
+	ok(read_debuglink("..\0\0\x04\x03\x02\x01", 8, &link) == -EBADMSG, "nor does ..");
+	ok(read_debuglink("\0\0\0\0\x04\x03\x02\x01", 8, &link) == -EBADMSG, "nor an empty one");
+	ok(link.crc == 7, "a bad link leaves what was there");
+}
+
+static void test_altlink(void)
+{
+	char bytes[64] = "../.dwz/x.debug";
+	struct elf_altlink link;
+
+	memset(bytes + 16, 0xab, 20);
+	ok(read_altlink(bytes, 36, &link) == 0 && !strcmp(link.path, "../.dwz/x.debug") &&
+		   link.build_id.len == 20 && link.build_id.bytes[19] == 0xab,
+	   "an alternate link is a path and a build-id");
+	ok(read_altlink(bytes, 60, &link) == 0 && link.build_id.len == BUILD_ID_MAX_BYTES,
+	   "a longer build-id is cut");
+	ok(read_altlink(bytes, 16, &link) == -EBADMSG, "without a build-id it is damage");
+	ok(read_altlink(bytes, 15, &link) == -EBADMSG, "without an end too");
+	ok(read_altlink(NULL, 0, &link) == -ENOENT, "no section is no link");
+}
+
+static void test_crc(void)
+{
+	_cleanup_(closep) int fd = memfd_create("crc", MFD_CLOEXEC);
+	uint32_t crc = 0;
+
+	must(fd >= 0 && write(fd, "123456789", 9) == 9);
+	/* The check value of CRC-32 in every catalogue of CRCs. */
+	ok(elf_file_crc(fd, 9, &crc) == 0 && crc == 0xcbf43926, "the checksum is CRC-32");
+	ok(elf_file_crc(fd, 8, &crc) == -ECANCELED, "a longer file than allowed is left");
+}
+
+static bool has(const char *section, uint32_t type, size_t n,
+		bool (*question)(const struct elf_image *img))
+{
+	struct elf_maker m;
+	struct elf_image *img;
+	bool answer;
+
+	maker_init(&m);
+	maker_section(&m, section, type, 0, "12345678", n);
+	maker_end(&m);
+	img = maker_open(&m);
+	answer = question(img);
+	elf_image_free(img);
+	maker_done(&m);
+	return answer;
+}
+
+static void test_worth(void)
+{
+	ok(has(".debug_info", SHT_PROGBITS, 8, elf_image_has_dwarf), "DWARF is seen");
+	ok(has(".zdebug_info", SHT_PROGBITS, 8, elf_image_has_dwarf), "old compressed DWARF too");
+	ok(!has(".debug_info", SHT_NOBITS, 8, elf_image_has_dwarf), "its mere name is none");
+	ok(!has(".debug_info", SHT_PROGBITS, 0, elf_image_has_dwarf), "an empty one is none");
+	ok(!has(".debug_line", SHT_PROGBITS, 8, elf_image_has_dwarf), "lines alone are none");
+	ok(has(".symtab", SHT_SYMTAB, 8, elf_image_has_symtab) &&
+		   !has(".dynsym", SHT_DYNSYM, 8, elf_image_has_symtab),
+	   "a full symbol table is told from that of the exported symbols");
+}
+
+int main(void)
+{
+	test_debuglink();
+	test_bad_debuglink();
+	test_altlink();
+	test_crc();
+	test_worth();
+	return tap_done();
+}
