@@ -16,6 +16,7 @@
 #include "base/idtable.h"
 #include "base/strtab.h"
 #include "proc/file_open.h"
+#include "proc/roots.h"
 
 #define FILESTORE_MAX_ALIASES (4 * FILESTORE_MAX_FILES)
 #define NO_FILE UINT32_MAX
@@ -55,6 +56,7 @@ struct filestore {
 	uint32_t nr_inodes, cap_inodes;
 	struct idtable by_inode;
 	struct strtab paths;
+	struct roots roots;
 };
 
 static const struct build_id no_build_id;
@@ -91,6 +93,7 @@ struct filestore *filestore_free(struct filestore *s)
 	idtable_done(&s->by_alias);
 	idtable_done(&s->by_inode);
 	strtab_done(&s->paths);
+	roots_done(&s->roots);
 	free(s);
 	return NULL;
 }
@@ -365,6 +368,7 @@ static int new_entry(struct filestore *s, const struct file_request *rq, struct 
 	e->file.is_deleted = rq->path[path_len_bare(rq->path)] != '\0';
 	e->key = *rq->key;
 	e->raw_path = rq->path_id;
+	e->file.root = roots_of(&s->roots, s->opener.procfs, rq->hint->pid, rq->hint->ppid);
 	r = set_path(s, e, rq->path, true);
 	if (r < 0)
 		return r;
@@ -515,6 +519,11 @@ int filestore_tell_build_id(struct filestore *s, uint32_t id, const struct build
 const struct file *filestore_get(const struct filestore *s, uint32_t id)
 {
 	return id < s->nr_entries ? &s->entries[id]->file : NULL;
+}
+
+int filestore_root(const struct filestore *s, uint32_t root)
+{
+	return roots_fd(&s->roots, root);
 }
 
 uint32_t filestore_nr(const struct filestore *s)

@@ -38,6 +38,7 @@ struct file {
 	int open_error; /* errno of the attempt; 0: open; EMFILE: closed over the limit */
 	uint64_t dev, ino, mtime_ns, size; /* of fstat(); 0 when never opened */
 	struct build_id build_id;          /* as the kernel told; len 0: not told */
+	uint32_t root; /* of the process that was first seen with it, for filestore_root() */
 };
 
 struct filestore_stats {
@@ -78,6 +79,10 @@ int filestore_tell_build_id(struct filestore *s, uint32_t id, const struct build
 
 /* NULL: no such number. The file stays where it is until filestore_free(). */
 const struct file *filestore_get(const struct filestore *s, uint32_t id);
+
+/* Where a file's path leads somewhere: an O_PATH descriptor of the root of whoever had it mapped
+ * first, or of our own (ROOT_OWN). Borrowed until filestore_free(); -1: there is none. */
+int filestore_root(const struct filestore *s, uint32_t root);
 
 /* Whether an open file still is what was opened: a target may write to it in place, and then what
  * is read now says nothing of the code that ran. */

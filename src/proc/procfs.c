@@ -329,7 +329,7 @@ static int open_beneath(int root_fd, const char *path, uint64_t flags)
 	return -EAGAIN;
 }
 
-static int open_root(const struct procfs *p, pid_t pid)
+int procfs_open_root(const struct procfs *p, pid_t pid)
 {
 	int fd;
 
@@ -345,8 +345,18 @@ static int open_path(const struct procfs *p, pid_t pid, const char *path, uint64
 
 	if (path[0] != '/')
 		return -ENOENT;
-	root_fd = open_root(p, pid);
+	root_fd = procfs_open_root(p, pid);
 	return root_fd < 0 ? root_fd : open_beneath(root_fd, path, flags);
+}
+
+int procfs_open_beneath(int root_fd, const char *path)
+{
+	_cleanup_(closep) int path_fd = -1;
+
+	if (path[0] != '/')
+		return -ENOENT;
+	path_fd = open_beneath(root_fd, path, 0);
+	return path_fd < 0 ? path_fd : reopen_regular(path_fd);
 }
 
 int procfs_open_in_root(const struct procfs *p, pid_t pid, const char *path)

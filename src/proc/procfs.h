@@ -95,4 +95,10 @@ int procfs_open_in_root(const struct procfs *p, pid_t pid, const char *path);
  * wherever it leads (-ELOOP). */
 int procfs_open_no_link(const struct procfs *p, pid_t pid, const char *path);
 
+/* procfs_open_in_root() in two steps, so that a root can be kept: an O_PATH descriptor of it (the caller's), … */
+int procfs_open_root(const struct procfs *p, pid_t pid);
+
+/* … and a path inside of it. */
+int procfs_open_beneath(int root_fd, const char *path);
+
 #endif

@@ -381,6 +381,64 @@ static int find_own_code(void *ctx, const struct maps_entry *e)
 	return 1;
 }
 
+/* A path inside the root that a file was seen in. */
+static bool root_shows(const struct filestore *s, const struct file *file, const char *path)
+{
+	_cleanup_(closep) int fd = procfs_open_beneath(filestore_root(s, file->root), path);
+
+	return fd >= 0;
+}
+
+static void test_roots_are_kept(struct fake *f)
+{
+	struct filestore *s = new_store(f, 8);
+	const struct file_hint of_child = { .pid = GONE, .ppid = 40, .start = 1, .end = 2 };
+	const struct file_hint of_41 = { .pid = 41, .start = 0x1000, .end = 0x2000 };
+	const struct file *in_40, *ours, *of_parent;
+	char path[PATH_MAX];
+
+	fake_write(f, "box/usr/lib/debug/x", "x");
+	fake_write(f, "40/comm", "boxed\n");
+	fake_link(f, "40/root", fake_path(f, "box", path));
+	fake_link(f, "41/root", "/");
+	in_40 = add(s, foreign_key(201), "/bin/a", &(struct file_hint){ .pid = 40, .end = 1 });
+	ours = add(s, foreign_key(202), "/bin/b", &of_41);
+	of_parent = add(s, foreign_key(203), "/bin/c", &of_child);
+	ok(ours->root == 0 && root_shows(s, ours, "/proc/self/stat"),
+	   "a process in our root is known by that");
+	ok(in_40->root != 0 && of_parent->root == in_40->root,
+	   "a dead process has its parent's root, which is held once");
+	fake_unlink(f, "40/root");
+	ok(root_shows(s, in_40, "/usr/lib/debug/x") && !root_shows(s, ours, "/usr/lib/debug/x"),
+	   "a root can be searched when its process is gone");
+	ok(add(s, foreign_key(204), "/bin/d", &hint_gone)->root == 0,
+	   "without a process and a parent it is our own");
+	filestore_free(s);
+}
+
+static void test_many_roots(struct fake *f)
+{
+	struct filestore *s = new_store(f, 8);
+	char name[64], path[PATH_MAX];
+	uint32_t highest = 0;
+
+	for (int pid = 100; pid < 200; pid++) {
+		const struct file *file;
+
+		snprintf(name, sizeof(name), "boxes/%d/x", pid);
+		fake_write(f, name, "x");
+		*strrchr(name, '/') = '\0';
+		fake_path(f, name, path);
+		snprintf(name, sizeof(name), "%d/root", pid);
+		fake_link(f, name, path);
+		file = add(s, foreign_key((uint64_t)pid + 1000), "/bin/e",
+			   &(struct file_hint){ .pid = pid, .end = 1 });
+		highest = file->root > highest ? file->root : highest;
+	}
+	ok(highest == 63, "at most 64 roots are held (%u)", highest);
+	filestore_free(s);
+}
+
 static void test_ourselves(void)
 {
 	struct own_code own;
@@ -435,6 +493,11 @@ int main(void)
 	run_by_path(&f);
 	test_unopened_identity(&f);
 	test_fd_limit(&f);
+	if (fake_can_open_in_root(&f))
+		test_roots_are_kept(&f);
+	else
+		tap_skip("looking into a root needs openat2(), which is not to be had");
+	test_many_roots(&f);
 	test_ourselves();
 	fake_done(&f);
 	return tap_done();
