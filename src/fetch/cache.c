@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fetch/cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "fetch/cache_internal.h"
+
+#define TMP_TRIES 16
+
+/* Every folder of path that is missing; those that are there are left as they are. */
+static int make_folders(const char *path)
+{
+	_cleanup_(freep) char *at = strdup(path);
+
+	if (!at)
+		return -ENOMEM;
+	for (char *s = at + 1; (s = strchr(s, '/')); *s++ = '/') {
+		*s = '\0';
+		if (mkdir(at, 0700) < 0 && errno != EEXIST)
+			return -errno;
+	}
+	return mkdir(at, 0700) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+static int check_privacy(int fd, const char *path, struct pa_error *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_uid != geteuid())
+		return error_set(err, EPERM,
+				 "'%s' belongs to another user (UID %u): give a folder of your own "
+				 "by --symbol-cache-dir",
+				 path, st.st_uid);
+	if (st.st_mode & (S_IWGRP | S_IWOTH))
+		return error_set(err, EPERM,
+				 "'%s' may be written to by others: make it private (chmod 700)",
+				 path);
+	return 0;
+}
+
+static int make_inside(struct cache *c, const char *name)
+{
+	return mkdirat(c->dir_fd, name, 0700) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+static int open_inside(struct cache *c)
+{
+	int r = make_inside(c, CACHE_ENTRIES);
+
+	if (r == 0)
+		r = make_inside(c, CACHE_TMP);
+	if (r < 0)
+		return r;
+	c->lock_fd = openat(c->dir_fd, ".lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return c->lock_fd < 0 ? -errno : 0;
+}
+
+int cache_open(struct cache *c, const char *path, uint64_t max_bytes, uint64_t salt,
+	       struct pa_error *err)
+{
+	int r = make_folders(path);
+
+	*c = (struct cache){ .dir_fd = -1, .lock_fd = -1, .max_bytes = max_bytes, .salt = salt };
+	if (r == 0) {
+		c->dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		r = c->dir_fd < 0 ? -errno : check_privacy(c->dir_fd, path, err);
+	}
+	if (r == 0)
+		r = open_inside(c);
+	if (r < 0) {
+		cache_close(c);
+		return error_set(err, -r, "'%s' cannot be used: %s", path, strerror(-r));
+	}
+	return 0;
+}
+
+void cache_close(struct cache *c)
+{
+	if (c->lock_fd >= 0)
+		close(c->lock_fd);
+	if (c->dir_fd >= 0)
+		close(c->dir_fd);
+	c->lock_fd = c->dir_fd = -1;
+}
+
+/* ".build-id/NN/REST<suffix>"; with make, the folder for it is there afterwards. */
+static int entry_path(struct cache *c, const struct build_id *id, const char *suffix, bool make,
+		      char path[CACHE_PATH_SIZE])
+{
+	char hex[BUILD_ID_HEX_SIZE];
+
+	if (id->len < 2)
+		return -EINVAL;
+	build_id_hex(id, hex);
+	if (make) {
+		(void)snprintf(path, CACHE_PATH_SIZE, CACHE_ENTRIES "/%.2s", hex);
+		if (mkdirat(c->dir_fd, path, 0700) < 0 && errno != EEXIST)
+			return -errno;
+	}
+	(void)snprintf(path, CACHE_PATH_SIZE, CACHE_ENTRIES "/%.2s/%s%s", hex, hex + 2, suffix);
+	return 0;
+}
+
+int cache_get(struct cache *c, const struct build_id *id)
+{
+	_cleanup_(closep) int fd = -1;
+	char path[CACHE_PATH_SIZE];
+	struct stat st;
+	int r = entry_path(c, id, CACHE_SUFFIX, false, path);
+
+	if (r < 0)
+		return r;
+	fd = openat(c->dir_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return -ENOENT;
+	(void)futimens(fd, NULL); /* else it counts as used when it came */
+	return TAKE_FD(fd);
+}
+
+int cache_put(struct cache *c, const struct build_id *id, int dir_fd, const char *name)
+{
+	char path[CACHE_PATH_SIZE];
+	int r = entry_path(c, id, CACHE_SUFFIX, true, path);
+
+	if (r < 0)
+		return r;
+	(void)utimensat(dir_fd, name, NULL, AT_SYMLINK_NOFOLLOW); /* used now */
+	if (renameat(dir_fd, name, c->dir_fd, path) < 0)
+		return -errno;
+	return cache_trim(c);
+}
+
+void cache_drop(struct cache *c, const struct build_id *id)
+{
+	char path[CACHE_PATH_SIZE];
+
+	if (entry_path(c, id, CACHE_SUFFIX, false, path) == 0)
+		(void)unlinkat(c->dir_fd, path, 0); /* gone already is as good */
+}
+
+/* What is not there on these servers may be on others, hence the salt. */
+static int note_path(struct cache *c, const struct build_id *id, enum cache_note note, bool make,
+		     char path[CACHE_PATH_SIZE])
+{
+	char suffix[32];
+
+	(void)snprintf(suffix, sizeof(suffix), "%s%08x",
+		       note == CACHE_MISSING ? CACHE_MISSING_MARK : CACHE_BROKEN_MARK,
+		       (unsigned int)c->salt);
+	return entry_path(c, id, suffix, make, path);
+}
+
+void cache_remember(struct cache *c, const struct build_id *id, enum cache_note note)
+{
+	char path[CACHE_PATH_SIZE];
+	int fd;
+
+	if (note_path(c, id, note, true, path) < 0)
+		return;
+	/* Where it cannot be noted, it is asked for again: no harm. */
+	fd = openat(c->dir_fd, path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return;
+	(void)futimens(fd, NULL);
+	close(fd);
+}
+
+static bool is_noted(struct cache *c, const struct build_id *id, enum cache_note note)
+{
+	char path[CACHE_PATH_SIZE];
+	struct stat st;
+
+	return note_path(c, id, note, false, path) == 0 &&
+	       fstatat(c->dir_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       cache_note_is_young(&st, note);
+}
+
+bool cache_is_hopeless(struct cache *c, const struct build_id *id)
+{
+	return is_noted(c, id, CACHE_MISSING) || is_noted(c, id, CACHE_BROKEN);
+}
+
+/* Byte 0 is for trimming. */
+static struct flock range_of(const struct build_id *id, short type)
+{
+	uint64_t at = hash_bytes(id->bytes, id->len) >> 2;
+
+	return (struct flock){
+		.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)(at ? at : 1), .l_len = 1
+	};
+}
+
+int cache_lock(struct cache *c, const struct build_id *id)
+{
+	struct flock lock = range_of(id, F_WRLCK);
+
+	if (fcntl(c->lock_fd, F_OFD_SETLK, &lock) == 0)
+		return 0;
+	return errno == EACCES ? -EAGAIN : -errno;
+}
+
+void cache_unlock(struct cache *c, const struct build_id *id)
+{
+	struct flock lock = range_of(id, F_UNLCK);
+
+	(void)fcntl(c->lock_fd, F_OFD_SETLK, &lock); /* of one's own lock: cannot fail */
+}
+
+int cache_tmp(struct cache *c, char name[CACHE_TMP_NAME_SIZE], int *ret_fd)
+{
+	for (int i = 0; i < TMP_TRIES; i++) {
+		char path[CACHE_PATH_SIZE];
+		uint64_t number = 0;
+		int fd;
+
+		(void)!getrandom(&number, sizeof(number), GRND_NONBLOCK); /* 0 is a name too */
+		(void)snprintf(name, CACHE_TMP_NAME_SIZE, "%016llx",
+			       (unsigned long long)number + (uint64_t)i);
+		(void)snprintf(path, sizeof(path), CACHE_TMP "/%s", name);
+		if (mkdirat(c->dir_fd, path, 0700) < 0 && errno == EEXIST)
+			continue;
+		fd = openat(c->dir_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0)
+			return -errno;
+		/* Between the two somebody may have swept it away: then the next name. */
+		if (flock(fd, LOCK_SH | LOCK_NB) == 0 && faccessat(c->dir_fd, path, F_OK, 0) == 0) {
+			*ret_fd = fd;
+			return 0;
+		}
+		close(fd);
+	}
+	return -EEXIST;
+}

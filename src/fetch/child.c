@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fetch/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "fetch/exit_status.h"
+
+#define ENV_MAX_BYTES (256u << 10)
+#define ENV_MAX_VARIABLES 32
+
+/* What libcurl and its TLS library listen to, and what finds libdebuginfod. */
+static const char *const passed_on[] = {
+	"http_proxy",   "https_proxy",    "all_proxy",    "no_proxy",
+	"HTTPS_PROXY",  "ALL_PROXY",      "NO_PROXY",     "SSL_CERT_FILE",
+	"SSL_CERT_DIR", "CURL_CA_BUNDLE", "HOME",         "LD_LIBRARY_PATH",
+	"LANG",         "ASAN_OPTIONS",   "LSAN_OPTIONS", "DEBUGINFOD_HEADERS_FILE",
+};
+
+static int add_variable(struct buf *b, size_t *offsets, size_t *nr, const char *name,
+			const char *value)
+{
+	offsets[(*nr)++] = b->len;
+	return buf_printf(b, "%s=%s%c", name, value, '\0');
+}
+
+/* The pointers, then the strings: one block. */
+static int join(const struct buf *b, const size_t *offsets, size_t nr, char ***ret_env)
+{
+	size_t pointers = (nr + 1) * sizeof(char *);
+	char **env = malloc(pointers + b->len);
+
+	if (!env)
+		return -ENOMEM;
+	memcpy((char *)env + pointers, b->data, b->len);
+	for (size_t i = 0; i < nr; i++)
+		env[i] = (char *)env + pointers + offsets[i];
+	env[nr] = NULL;
+	*ret_env = env;
+	return 0;
+}
+
+int child_environment(const struct fetcher_config *cfg, char ***ret_env)
+{
+	_cleanup_(buf_done) struct buf b = BUF_INIT(ENV_MAX_BYTES);
+	size_t offsets[ENV_MAX_VARIABLES], nr = 0;
+	char seconds[24];
+	int r;
+
+	(void)snprintf(seconds, sizeof(seconds), "%llu",
+		       (unsigned long long)((cfg->timeout_ns + NS_PER_S - 1) / NS_PER_S));
+	r = add_variable(&b, offsets, &nr, "DEBUGINFOD_URLS", cfg->urls);
+	if (r == 0) /* in the folder of this one fetch: our cap rules, and it is gone afterwards */
+		r = add_variable(&b, offsets, &nr, "DEBUGINFOD_CACHE_PATH", "cache");
+	if (r == 0)
+		r = add_variable(&b, offsets, &nr, "DEBUGINFOD_TIMEOUT", seconds);
+	if (r == 0)
+		r = add_variable(&b, offsets, &nr, "DEBUGINFOD_MAXTIME", seconds);
+	for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]) && r == 0; i++) {
+		const char *value = getenv(passed_on[i]);
+
+		if (value)
+			r = add_variable(&b, offsets, &nr, passed_on[i], value);
+	}
+	return r < 0 ? r : join(&b, offsets, nr, ret_env);
+}
+
+/* No capability survives an exec under no_new_privs but those held before it: none. */
+static void drop_privileges(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2] = { 0 };
+
+	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	(void)syscall(SYS_capset, &header, none);
+}
+
+static void limit_child(uint64_t max_bytes)
+{
+	const struct rlimit file = { max_bytes, max_bytes }, core = { 0, 0 };
+
+	(void)setrlimit(RLIMIT_FSIZE, &file);
+	(void)setrlimit(RLIMIT_CORE, &core);
+}
+
+/* Between fork and exec: calls that are safe there, and nothing else. */
+static _Noreturn void become(const char *program, char *const argv[], char *const env[], int dir_fd,
+			     int null_fd, uint64_t max_bytes)
+{
+	struct sigaction standard = { .sa_handler = SIG_DFL };
+	sigset_t none;
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	(void)setsid(); /* an interrupt from the terminal is the agent's to handle */
+	(void)sigaction(SIGXFSZ, &standard, NULL);
+	(void)sigaction(SIGPIPE, &standard, NULL);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		(void)dup2(null_fd, fd);
+	if (fchdir(dir_fd) == 0) {
+		(void)syscall(SYS_close_range, 3, ~0u, 4 /* CLOSE_RANGE_CLOEXEC */);
+		limit_child(max_bytes);
+		drop_privileges();
+		execve(program, argv, env);
+	}
+	_exit(EXIT_NO_PROGRAM);
+}
+
+int child_start(const char *program, char *const env[], const struct build_id *id, int dir_fd,
+		uint64_t max_bytes, struct child *ret_child)
+{
+	_cleanup_(closep) int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	char name[] = "perf-agent", command[] = FETCH_COMMAND, hex[BUILD_ID_HEX_SIZE];
+	char *const argv[] = { name, command, hex, NULL };
+	pid_t pid;
+
+	if (null_fd < 0)
+		return -errno;
+	build_id_hex(id, hex);
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (pid == 0)
+		become(program, argv, env, dir_fd, null_fd, max_bytes);
+	*ret_child = (struct child){ .pid = pid, .pidfd = (int)syscall(SYS_pidfd_open, pid, 0) };
+	if (ret_child->pidfd >= 0)
+		return 0;
+	(void)child_finish(ret_child, true);
+	return -EMFILE;
+}
+
+static enum fetch_result result_of(int status)
+{
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ)
+		return FETCH_TOO_LARGE;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_NO_PROGRAM)
+		return FETCH_UNAVAILABLE;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return FETCH_FETCHED;
+	if (WIFEXITED(status) && WEXITSTATUS(status) > EXIT_RESULT_BASE &&
+	    WEXITSTATUS(status) < EXIT_RESULT_BASE + NR_FETCH_RESULTS)
+		return (enum fetch_result)(WEXITSTATUS(status) - EXIT_RESULT_BASE);
+	return FETCH_SERVER_FAILED;
+}
+
+enum fetch_result child_finish(struct child *c, bool do_kill)
+{
+	int status = 0;
+	pid_t got;
+
+	if (do_kill && c->pidfd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
+	else if (do_kill)
+		(void)kill(c->pid, SIGKILL); /* nobody has waited for it so far */
+	do {
+		got = waitpid(c->pid, &status, 0);
+	} while (got < 0 && errno == EINTR);
+	if (c->pidfd >= 0)
+		close(c->pidfd);
+	c->pidfd = -1;
+	if (do_kill)
+		return FETCH_TIMEOUT;
+	/* Someone else in this process waited for it: the file alone can tell. */
+	return got == c->pid ? result_of(status) : FETCH_FETCHED;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One fetch is one process. libdebuginfod takes its servers, cache and times from the environment
+ * alone, and whatever it, libcurl and a TLS library do with a hostile answer they do without our
+ * privileges, with a limit on what they write, and until a timer ends them.
+ */
+#ifndef FETCH_CHILD_H
+#define FETCH_CHILD_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/build_id.h"
+#include "fetch/fetcher.h"
+
+#define CHILD_RESULT "result" /* the file's name in the folder, when it is there */
+
+struct child {
+	pid_t pid;
+	int pidfd; /* owned; readable when it has ended; -1: none */
+};
+
+/* Runs program in the folder dir_fd. env is what it gets as its environment. It writes no file
+ * larger than max_bytes. */
+int child_start(const char *program, char *const env[], const struct build_id *id, int dir_fd,
+		uint64_t max_bytes, struct child *ret_child);
+
+/* The environment for child_start(): NULL-terminated, one allocation, the caller's to free. */
+int child_environment(const struct fetcher_config *cfg, char ***ret_env);
+
+/* Waits for it, having killed it before if `kill`, and says how it went. */
+enum fetch_result child_finish(struct child *c, bool kill);
+
+#endif

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The process of one fetch. libdebuginfod is loaded here and nowhere else, so that the agent itself
+ * needs neither it nor libcurl.
+ */
+#include <ctype.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "fetch/child.h"
+#include "fetch/exit_status.h"
+
+#define LIBRARY "libdebuginfod.so.1"
+#define LOG "log" /* of libdebuginfod, in the current folder */
+#define FULL_BYTES (1u << 20)
+#define LINE_MAX_BYTES 1024
+
+/* What is used of its interface, which has been stable since elfutils 0.178. */
+struct client;
+struct library {
+	struct client *(*begin)(void);
+	int (*find_debuginfo)(struct client *c, const unsigned char *id, int id_bytes, char **path);
+	void (*set_verbose_fd)(struct client *c, int fd); /* since 0.186 */
+};
+
+static void *symbol(void *handle, const char *name)
+{
+	return dlsym(handle, name);
+}
+
+static bool load(struct library *l)
+{
+	void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+
+	if (!handle)
+		return false;
+	*(void **)&l->begin = symbol(handle, "debuginfod_begin");
+	*(void **)&l->find_debuginfo = symbol(handle, "debuginfod_find_debuginfo");
+	*(void **)&l->set_verbose_fd = symbol(handle, "debuginfod_set_verbose_fd");
+	return l->begin && l->find_debuginfo;
+}
+
+/* "header HTTP/1.1 500 …": whether a server said something else than that it has no such file. */
+static bool is_failure(const char *line)
+{
+	static const char head[] = "header HTTP/";
+	const char *code = strncmp(line, head, strlen(head)) == 0 ? strchr(line + strlen(head), ' ')
+								  : NULL;
+
+	return code && strncmp(code, " 404", 4) != 0 && strncmp(code, " 3", 2) != 0;
+}
+
+/* libdebuginfod calls every failure of a server, and half an answer, "not found". */
+static bool has_failed_server(void)
+{
+	_cleanup_(fclosep) FILE *log = fopen(LOG, "re");
+	char line[LINE_MAX_BYTES];
+
+	while (log && fgets(line, sizeof(line), log))
+		if (is_failure(line))
+			return true;
+	return false;
+}
+
+static bool is_disk_full(void)
+{
+	struct statvfs fs;
+
+	return statvfs(".", &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < FULL_BYTES;
+}
+
+static enum fetch_result result_of(int r)
+{
+	if (is_disk_full())
+		return FETCH_NO_SPACE;
+	switch (r) {
+	case -ENOENT:
+		return has_failed_server() ? FETCH_SERVER_FAILED : FETCH_NOT_FOUND;
+	case -ETIME:
+	case -ETIMEDOUT:
+		return FETCH_TIMEOUT;
+	case -EFBIG:
+		return FETCH_TOO_LARGE;
+	case -ENOSPC:
+		return FETCH_NO_SPACE;
+	default:
+		return FETCH_SERVER_FAILED;
+	}
+}
+
+static bool is_hex(const char *text)
+{
+	size_t n = strspn(text, "0123456789abcdef");
+
+	return n >= 4 && n < BUILD_ID_HEX_SIZE && !text[n];
+}
+
+int fetch_main(int argc, char *const argv[])
+{
+	struct library l = { 0 };
+	struct client *c;
+	char *path = NULL;
+	int fd, log_fd;
+
+	if (argc != 3 || !is_hex(argv[2]) || !load(&l))
+		return EXIT_NO_PROGRAM;
+	c = l.begin();
+	log_fd = open(LOG, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (c && l.set_verbose_fd && log_fd >= 0)
+		l.set_verbose_fd(c, log_fd);
+	/* Length 0: the id is given in hex. */
+	fd = c ? l.find_debuginfo(c, (const unsigned char *)argv[2], 0, &path) : -ENOMEM;
+	if (fd >= 0 && path && rename(path, CHILD_RESULT) == 0)
+		return 0;
+	return EXIT_RESULT_BASE + (int)result_of(fd < 0 ? fd : -EIO);
+}

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fetch/fetcher.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "fetch/cache.h"
+#include "fetch/child.h"
+
+#define POLL_MS 50 /* how soon a cancel, or a lock that another agent gave up, is seen */
+
+struct fetcher {
+	struct fetcher_config cfg; /* its strings are owned */
+	char **env;                /* owned, one block */
+	struct cache cache;
+	struct fetch_stats stats;
+	unsigned int nr_held;
+	unsigned int nr_timeouts; /* without an answer in between */
+};
+
+enum job_state {
+	JOB_QUEUED,
+	JOB_WAITING, /* another agent fetches it now */
+	JOB_RUNNING,
+	JOB_DONE,
+};
+
+/* A request on its way. */
+struct job {
+	struct fetch_request *rq; /* borrowed during the call */
+	enum job_state state;
+	uint64_t deadline_ns;
+	uint64_t begin_ns;
+	struct child child;
+	char tmp[CACHE_TMP_NAME_SIZE];
+	int tmp_fd; /* owned; -1: none */
+};
+
+/* One fetcher_get(). */
+struct round {
+	struct fetcher *f;
+	struct job *jobs; /* owned */
+	size_t nr, nr_done, nr_running;
+	const atomic_bool *cancel;
+};
+
+const char *fetch_result_text(enum fetch_result r)
+{
+	static const char *const texts[] = {
+#define X(result, machine, people) people,
+#include "fetch/fetch_results.def"
+#undef X
+	};
+
+	return texts[r];
+}
+
+const char *fetch_result_name(enum fetch_result r)
+{
+	static const char *const names[] = {
+#define X(result, machine, people) machine,
+#include "fetch/fetch_results.def"
+#undef X
+	};
+
+	return names[r];
+}
+
+bool fetch_is_success(enum fetch_result r)
+{
+	return r == FETCH_FETCHED || r == FETCH_CACHED;
+}
+
+static int copy_config(struct fetcher *f, const struct fetcher_config *cfg)
+{
+	f->cfg = *cfg;
+	f->cfg.urls = strdup(cfg->urls);
+	f->cfg.program = strdup(cfg->program);
+	f->cfg.cache_dir = NULL; /* held open */
+	if (!f->cfg.urls || !f->cfg.program)
+		return -ENOMEM;
+	return child_environment(&f->cfg, &f->env);
+}
+
+int fetcher_new(const struct fetcher_config *cfg, struct fetcher **ret_fetcher,
+		struct pa_error *err)
+{
+	_cleanup_(fetcher_freep) struct fetcher *f = calloc(1, sizeof(*f));
+	int r;
+
+	if (!f)
+		return -ENOMEM;
+	f->cache.dir_fd = f->cache.lock_fd = -1;
+	r = copy_config(f, cfg);
+	if (r == 0)
+		r = cache_open(&f->cache, cfg->cache_dir, cfg->cache_max_bytes,
+			       hash_bytes(cfg->urls, strlen(cfg->urls)), err);
+	if (r < 0)
+		return r;
+	cache_sweep(&f->cache);
+	*ret_fetcher = TAKE(f);
+	return 0;
+}
+
+struct fetcher *fetcher_free(struct fetcher *f)
+{
+	if (!f)
+		return NULL;
+	cache_close(&f->cache);
+	free((char *)(uintptr_t)f->cfg.urls);
+	free((char *)(uintptr_t)f->cfg.program);
+	free(f->env);
+	free(f);
+	return NULL;
+}
+
+static void tell_progress(const struct round *r)
+{
+	const struct fetch_progress p = { .nr_wanted = r->nr,
+					  .nr_done = r->nr_done,
+					  .bytes = r->f->stats.bytes };
+
+	if (r->f->cfg.progress)
+		r->f->cfg.progress(r->f->cfg.ctx, &p);
+}
+
+/* Whether a file is what was asked for. */
+static bool is_it(struct fetcher *f, int fd, const struct build_id *id)
+{
+	struct build_id found;
+
+	return f->cfg.build_id_of(f->cfg.ctx, fd, &found) == 0 && found.len &&
+	       build_id_eq(&found, id);
+}
+
+/* Hands an open file over, or closes it when enough are out. */
+static void give(struct fetcher *f, struct fetch_request *rq, int fd)
+{
+	if (f->nr_held == FETCH_MAX_HELD) {
+		close(fd);
+		return;
+	}
+	f->nr_held++;
+	rq->fd = fd;
+}
+
+/* From the cache, if it is there and good. */
+static bool take_cached(struct fetcher *f, struct fetch_request *rq)
+{
+	int fd = cache_get(&f->cache, &rq->id);
+
+	if (fd < 0)
+		return false;
+	if (is_it(f, fd, &rq->id)) {
+		give(f, rq, fd);
+		return true;
+	}
+	close(fd);
+	cache_drop(&f->cache, &rq->id); /* cut by a full disk or a power failure: once more */
+	return false;
+}
+
+static void log_end(const struct round *r, const struct job *j)
+{
+	char hex[BUILD_ID_HEX_SIZE];
+	double s = (double)(clock_mono_ns() - j->begin_ns) / NS_PER_S;
+
+	build_id_hex(&j->rq->id, hex);
+	if (j->rq->result == FETCH_FETCHED)
+		log_info(r->f->cfg.log, "debuginfod: '%s': fetched in %.1f s (build-id %s)",
+			 j->rq->label, s, hex);
+	else
+		log_info(r->f->cfg.log, "debuginfod: '%s': %s (build-id %s)", j->rq->label,
+			 fetch_result_text(j->rq->result), hex);
+}
+
+static void end_job(struct round *r, struct job *j, enum fetch_result result)
+{
+	j->rq->result = result;
+	j->state = JOB_DONE;
+	r->nr_done++;
+	r->f->stats.results[result]++;
+	log_end(r, j);
+	tell_progress(r);
+}
+
+static void remember(struct fetcher *f, const struct build_id *id, enum fetch_result result)
+{
+	if (result == FETCH_NOT_FOUND)
+		cache_remember(&f->cache, id, CACHE_MISSING);
+	else if (result == FETCH_WRONG_FILE || result == FETCH_TOO_LARGE)
+		cache_remember(&f->cache, id, CACHE_BROKEN);
+}
+
+/* What the process left: looked at before it is given its name. */
+static enum fetch_result take_result(struct fetcher *f, struct job *j)
+{
+	_cleanup_(closep) int fd =
+		openat(j->tmp_fd, CHILD_RESULT, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+	int r;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return FETCH_SERVER_FAILED;
+	f->stats.bytes += (uint64_t)st.st_size;
+	if ((uint64_t)st.st_size > f->cfg.cache_max_bytes)
+		return FETCH_TOO_LARGE;
+	if (!is_it(f, fd, &j->rq->id))
+		return FETCH_WRONG_FILE;
+	give(f, j->rq, TAKE_FD(fd));
+	/* Without a place in the cache it is used this once. */
+	r = cache_put(&f->cache, &j->rq->id, j->tmp_fd, CHILD_RESULT);
+	if (r < 0)
+		log_warn(f->cfg.log, "debuginfod: '%s': not kept in the cache: %s", j->rq->label,
+			 strerror(-r));
+	return FETCH_FETCHED;
+}
+
+static void count_timeouts(struct fetcher *f, enum fetch_result result)
+{
+	f->nr_timeouts = result == FETCH_TIMEOUT ? f->nr_timeouts + 1 : 0;
+}
+
+static void finish_job(struct round *r, struct job *j, bool kill)
+{
+	enum fetch_result result = child_finish(&j->child, kill);
+
+	r->nr_running--;
+	if (result == FETCH_FETCHED)
+		result = take_result(r->f, j);
+	count_timeouts(r->f, result);
+	remember(r->f, &j->rq->id, result);
+	close(j->tmp_fd);
+	j->tmp_fd = -1;
+	cache_remove_tmp(&r->f->cache, j->tmp);
+	cache_unlock(&r->f->cache, &j->rq->id);
+	end_job(r, j, result);
+}
+
+/* Its build-id is locked. */
+static void run_job(struct round *r, struct job *j)
+{
+	struct fetcher *f = r->f;
+	int res = cache_tmp(&f->cache, j->tmp, &j->tmp_fd);
+
+	if (res == 0) {
+		res = child_start(f->cfg.program, f->env, &j->rq->id, j->tmp_fd,
+				  f->cfg.cache_max_bytes, &j->child);
+		if (res < 0) {
+			close(j->tmp_fd);
+			j->tmp_fd = -1;
+			cache_remove_tmp(&f->cache, j->tmp);
+		}
+	}
+	if (res < 0) {
+		cache_unlock(&f->cache, &j->rq->id);
+		end_job(r, j,
+			res == -ENOSPC || res == -EDQUOT ? FETCH_NO_SPACE : FETCH_UNAVAILABLE);
+		return;
+	}
+	log_info(f->cfg.log, "debuginfod: '%s': asking for its debug information", j->rq->label);
+	j->state = JOB_RUNNING;
+	r->nr_running++;
+}
+
+static void start_job(struct round *r, struct job *j)
+{
+	struct fetcher *f = r->f;
+	int res = cache_lock(&f->cache, &j->rq->id);
+
+	if (j->state == JOB_QUEUED) {
+		j->begin_ns = clock_mono_ns();
+		j->deadline_ns = j->begin_ns + f->cfg.timeout_ns;
+	}
+	if (res == -EAGAIN) {
+		j->state = JOB_WAITING;
+		return;
+	}
+	/* Another agent may have done it just now; and without locks both just ask. */
+	if (take_cached(f, j->rq)) {
+		cache_unlock(&f->cache, &j->rq->id);
+		end_job(r, j, FETCH_CACHED);
+		return;
+	}
+	j->deadline_ns = clock_mono_ns() + f->cfg.timeout_ns;
+	run_job(r, j);
+}
+
+/* What needs no server is answered at once. */
+static void answer_locally(struct round *r, struct job *j)
+{
+	if (j->rq->id.len < 2)
+		end_job(r, j, FETCH_NOT_FOUND);
+	else if (take_cached(r->f, j->rq))
+		end_job(r, j, FETCH_CACHED);
+	else if (cache_is_hopeless(&r->f->cache, &j->rq->id))
+		end_job(r, j, FETCH_REMEMBERED);
+}
+
+static void start_jobs(struct round *r)
+{
+	for (size_t i = 0; i < r->nr && r->nr_running < FETCH_MAX_PARALLEL; i++) {
+		struct job *j = &r->jobs[i];
+
+		if (j->state != JOB_QUEUED && j->state != JOB_WAITING)
+			continue;
+		if (r->f->nr_timeouts >= FETCH_MAX_TIMEOUTS)
+			end_job(r, j, FETCH_SKIPPED);
+		else if (j->state == JOB_WAITING && clock_mono_ns() >= j->deadline_ns)
+			end_job(r, j, FETCH_TIMEOUT);
+		else
+			start_job(r, j);
+	}
+}
+
+/* Milliseconds until the next of them is late, or until it is time to look again. */
+static int wait_for_jobs(struct round *r)
+{
+	struct pollfd fds[FETCH_MAX_PARALLEL];
+	uint64_t now = clock_mono_ns(), wait_ms = POLL_MS;
+	nfds_t nr = 0;
+
+	for (size_t i = 0; i < r->nr && nr < FETCH_MAX_PARALLEL; i++) {
+		const struct job *j = &r->jobs[i];
+		uint64_t left_ms = j->deadline_ns > now ? (j->deadline_ns - now) / NS_PER_MS + 1
+							: 0;
+
+		if (j->state != JOB_RUNNING)
+			continue;
+		fds[nr++] = (struct pollfd){ .fd = j->child.pidfd, .events = POLLIN };
+		if (left_ms < wait_ms)
+			wait_ms = left_ms;
+	}
+	return poll(fds, nr, (int)wait_ms) < 0 && errno != EINTR ? -errno : 0;
+}
+
+static void reap_jobs(struct round *r)
+{
+	for (size_t i = 0; i < r->nr; i++) {
+		struct job *j = &r->jobs[i];
+		struct pollfd fd = { .fd = j->child.pidfd, .events = POLLIN };
+
+		if (j->state != JOB_RUNNING)
+			continue;
+		if (poll(&fd, 1, 0) > 0)
+			finish_job(r, j, false);
+		else if (clock_mono_ns() >= j->deadline_ns)
+			finish_job(r, j, true);
+	}
+}
+
+/* What runs is killed, the rest not asked for. */
+static void stop_jobs(struct round *r)
+{
+	for (size_t i = 0; i < r->nr; i++) {
+		struct job *j = &r->jobs[i];
+
+		if (j->state == JOB_RUNNING)
+			finish_job(r, j, true);
+		else if (j->state != JOB_DONE)
+			end_job(r, j, FETCH_SKIPPED);
+	}
+}
+
+static int run(struct round *r)
+{
+	tell_progress(r);
+	for (size_t i = 0; i < r->nr; i++)
+		answer_locally(r, &r->jobs[i]);
+	while (r->nr_done < r->nr) {
+		int res = r->cancel && atomic_load_explicit(r->cancel, memory_order_relaxed)
+				  ? -ECANCELED
+				  : 0;
+
+		if (res == 0) {
+			start_jobs(r);
+			res = r->nr_done < r->nr ? wait_for_jobs(r) : 0;
+		}
+		if (res < 0) {
+			stop_jobs(r);
+			return res;
+		}
+		reap_jobs(r);
+	}
+	return 0;
+}
+
+int fetcher_get(struct fetcher *f, struct fetch_request *requests, size_t nr,
+		const atomic_bool *cancel)
+{
+	struct round r = { .f = f, .nr = nr, .cancel = cancel };
+	int res;
+
+	if (nr > FETCH_MAX_REQUESTS)
+		return -E2BIG;
+	r.jobs = calloc(nr + 1, sizeof(*r.jobs));
+	if (!r.jobs)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++) {
+		requests[i].fd = -1;
+		r.jobs[i] = (struct job){ .rq = &requests[i],
+					  .begin_ns = clock_mono_ns(),
+					  .tmp_fd = -1,
+					  .child.pidfd = -1 };
+	}
+	res = run(&r);
+	free(r.jobs);
+	return res;
+}
+
+int fetcher_open(struct fetcher *f, const struct build_id *id)
+{
+	return cache_get(&f->cache, id);
+}
+
+struct fetch_stats fetcher_stats(const struct fetcher *f)
+{
+	struct fetch_stats s = f->stats;
+
+	s.nr_evicted = f->cache.nr_evicted;
+	return s;
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fetching, with a program that behaves as its "servers" say: this one, started again. */
+#include "fetch/fetcher.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "fetch/child.h"
+#include "fetch/exit_status.h"
+#include "tap.h"
+
+#define MANY 40
+
+static char dir[PATH_MAX];
+
+/* ---- the program ---- */
+
+static void write_result(const char *text)
+{
+	int fd = open(CHILD_RESULT, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		_exit(1);
+	close(fd);
+}
+
+/* Writes until something stops it. */
+static int write_endlessly(void)
+{
+	static const char block[65536];
+	int fd = open("cache", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	while (write(fd, block, sizeof(block)) > 0)
+		;
+	return 1;
+}
+
+static bool has_capabilities(void)
+{
+	_cleanup_(fclosep) FILE *status = fopen("/proc/self/status", "re");
+	char line[256];
+
+	while (status && fgets(line, sizeof(line), status))
+		if (!strncmp(line, "CapPrm:", 7) && strtoull(line + 7, NULL, 16) == 0)
+			return false;
+	return true;
+}
+
+static bool is_confined(void)
+{
+	const char *path = getenv("DEBUGINFOD_CACHE_PATH"), *s = getenv("DEBUGINFOD_TIMEOUT");
+	struct rlimit lim;
+
+	return path && path[0] != '/' && s && !strcmp(s, "5") && !getenv("SECRET") &&
+	       getenv("http_proxy") && getrlimit(RLIMIT_FSIZE, &lim) == 0 &&
+	       lim.rlim_cur == 1000000 && getsid(0) == getpid() && !has_capabilities();
+}
+
+static int behave(const char *how, const char *hex)
+{
+	if (!strcmp(how, "good"))
+		write_result(hex);
+	else if (!strcmp(how, "wrong"))
+		write_result("ffff");
+	else if (!strcmp(how, "confined") && is_confined())
+		write_result(hex);
+	else if (!strcmp(how, "hang"))
+		pause();
+	else if (!strcmp(how, "endless"))
+		return write_endlessly();
+	else if (!strcmp(how, "missing"))
+		return EXIT_RESULT_BASE + FETCH_NOT_FOUND;
+	else if (!strcmp(how, "crash"))
+		abort();
+	else if (!strcmp(how, "nothing"))
+		return 0;
+	return 0;
+}
+
+/* ---- the tests ---- */
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	return remove(path);
+}
+
+static void new_dir(void)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	snprintf(dir, sizeof(dir), "%s/test_fetch_XXXXXX", tmp ? tmp : "/tmp");
+	must(mkdtemp(dir));
+}
+
+static void remove_dir(void)
+{
+	(void)nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+/* A file's content is its build-id in hex. */
+static int read_id(void *ctx, int fd, struct build_id *ret_id)
+{
+	char hex[BUILD_ID_HEX_SIZE] = "";
+	struct build_id id = { 0 };
+	unsigned int byte;
+
+	if (pread(fd, hex, sizeof(hex) - 1, 0) < 2)
+		return -ENOEXEC;
+	while (sscanf(hex + 2 * id.len, "%2x", &byte) == 1)
+		id.bytes[id.len++] = (uint8_t)byte;
+	*ret_id = id;
+	return 0;
+}
+
+static struct fetcher *new_fetcher(const char *how, uint64_t timeout_ns)
+{
+	struct fetcher_config cfg = { .urls = how,
+				      .cache_dir = dir,
+				      .cache_max_bytes = 1000000,
+				      .timeout_ns = timeout_ns,
+				      .program = "/proc/self/exe",
+				      .build_id_of = read_id };
+	struct fetcher *f = NULL;
+
+	must(fetcher_new(&cfg, &f, NULL) == 0);
+	return f;
+}
+
+static struct fetch_request request(uint8_t n)
+{
+	return (struct fetch_request){ .id = { .bytes = { 0x10, n }, .len = 2 }, .label = "file" };
+}
+
+/* One request; its result, or -1 when what was handed over does not fit it. */
+static int get(struct fetcher *f, uint8_t n)
+{
+	struct fetch_request rq = request(n);
+
+	must(fetcher_get(f, &rq, 1, NULL) == 0);
+	if ((rq.fd >= 0) != fetch_is_success(rq.result))
+		return -1;
+	if (rq.fd >= 0)
+		close(rq.fd);
+	return (int)rq.result;
+}
+
+static int get_new(const char *how, uint64_t timeout_ns, uint8_t n)
+{
+	struct fetcher *f = new_fetcher(how, timeout_ns);
+	int result = get(f, n);
+
+	fetcher_free(f);
+	return result;
+}
+
+static bool is_clean(void)
+{
+	char path[2 * PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/.tmp", dir);
+	return rmdir(path) == 0 && mkdir(path, 0700) == 0;
+}
+
+static void test_results(void)
+{
+	ok(get_new("good", 5 * NS_PER_S, 1) == FETCH_FETCHED, "a file is fetched");
+	ok(get_new("missing", 5 * NS_PER_S, 1) == FETCH_CACHED, "then it is in the cache");
+	ok(get_new("missing", 5 * NS_PER_S, 2) == FETCH_NOT_FOUND, "one that is not there is not");
+	ok(get_new("missing", 5 * NS_PER_S, 2) == FETCH_REMEMBERED, "which is remembered");
+	ok(get_new("good", 5 * NS_PER_S, 2) == FETCH_FETCHED, "not for other servers");
+	ok(get_new("wrong", 5 * NS_PER_S, 3) == FETCH_WRONG_FILE, "another file is refused");
+	ok(get_new("wrong", 5 * NS_PER_S, 3) == FETCH_REMEMBERED, "which is remembered too");
+	ok(get_new("hang", NS_PER_S / 5, 4) == FETCH_TIMEOUT, "one that takes too long is ended");
+	ok(get_new("hang", NS_PER_S / 5, 4) == FETCH_TIMEOUT,
+	   "which is no reason not to ask again");
+	ok(get_new("endless", 60 * NS_PER_S, 5) == FETCH_TOO_LARGE, "so is one that never ends");
+	ok(get_new("crash", 5 * NS_PER_S, 6) == FETCH_SERVER_FAILED, "a crash is a failure");
+	ok(get_new("nothing", 5 * NS_PER_S, 7) == FETCH_SERVER_FAILED, "and so is no file");
+	ok(is_clean(), "nothing is left on the way");
+}
+
+static void test_confined(void)
+{
+	must(setenv("SECRET", "1", 1) == 0 && setenv("http_proxy", "http://127.0.0.1:1", 1) == 0);
+	ok(get_new("confined", 5 * NS_PER_S, 1) == FETCH_FETCHED,
+	   "the process has its own environment, size limit and session, and no capabilities");
+}
+
+static void test_no_program(void)
+{
+	struct fetcher_config cfg = { .urls = "good",
+				      .cache_dir = dir,
+				      .cache_max_bytes = 1000,
+				      .timeout_ns = NS_PER_S,
+				      .program = "/nonexistent/perf-agent",
+				      .build_id_of = read_id };
+	struct fetcher *f = NULL;
+
+	must(fetcher_new(&cfg, &f, NULL) == 0);
+	ok(get(f, 1) == FETCH_UNAVAILABLE, "a program that is not there is told from a failure");
+	fetcher_free(f);
+}
+
+static void test_damaged_entry(void)
+{
+	char path[2 * PATH_MAX];
+
+	must(get_new("good", 5 * NS_PER_S, 1) == FETCH_FETCHED);
+	snprintf(path, sizeof(path), "%s/.build-id/10/01.debug", dir);
+	must(truncate(path, 0) == 0);
+	ok(get_new("good", 5 * NS_PER_S, 1) == FETCH_FETCHED,
+	   "a file that was cut in the cache is fetched again");
+}
+
+static void test_many(void)
+{
+	struct fetcher *f = new_fetcher("good", 20 * NS_PER_S);
+	struct fetch_request rqs[MANY];
+	struct fetch_stats st;
+	int nr = 0;
+
+	for (unsigned int i = 0; i < MANY; i++)
+		rqs[i] = request((uint8_t)i);
+	must(fetcher_get(f, rqs, MANY, NULL) == 0);
+	for (unsigned int i = 0; i < MANY; i++) {
+		struct build_id id = { 0 };
+
+		nr += rqs[i].result == FETCH_FETCHED && read_id(NULL, rqs[i].fd, &id) == 0 &&
+		      build_id_eq(&id, &rqs[i].id);
+		close(rqs[i].fd);
+	}
+	ok(nr == MANY, "each request gets its own file (%d of %d)", nr, MANY);
+	st = fetcher_stats(f);
+	ok(st.results[FETCH_FETCHED] == MANY && st.bytes == 4 * MANY, "all are counted");
+	fetcher_free(f);
+}
+
+/* Each waits for its own time and for no other's. */
+static void test_hanging_servers(void)
+{
+	struct fetcher *f = new_fetcher("hang", NS_PER_S / 5);
+	uint64_t begin = clock_mono_ns();
+	struct fetch_request rqs[MANY];
+	struct fetch_stats st;
+
+	for (unsigned int i = 0; i < MANY; i++)
+		rqs[i] = request((uint8_t)i);
+	must(fetcher_get(f, rqs, MANY, NULL) == 0);
+	st = fetcher_stats(f);
+	ok(st.results[FETCH_TIMEOUT] == FETCH_MAX_TIMEOUTS &&
+		   st.results[FETCH_SKIPPED] == MANY - FETCH_MAX_TIMEOUTS,
+	   "servers that never answer are given up (%d ms)",
+	   (int)((clock_mono_ns() - begin) / NS_PER_MS));
+	ok(is_clean(), "and nothing is left of it");
+	fetcher_free(f);
+}
+
+static void *cancel_soon(void *flag)
+{
+	const struct timespec soon = { .tv_nsec = 200000000 };
+
+	nanosleep(&soon, NULL);
+	atomic_store((atomic_bool *)flag, true);
+	return NULL;
+}
+
+static void test_cancel(void)
+{
+	struct fetcher *f = new_fetcher("hang", 600 * NS_PER_S);
+	struct fetch_request rqs[2] = { request(1), request(2) };
+	atomic_bool cancel = false;
+	pthread_t t;
+
+	must(pthread_create(&t, NULL, cancel_soon, &cancel) == 0);
+	ok(fetcher_get(f, rqs, 2, &cancel) == -ECANCELED, "a cancel does not wait for servers");
+	pthread_join(t, NULL);
+	ok(is_clean(), "and ends what was on its way");
+	fetcher_free(f);
+}
+
+/* Two fetchers, as of two agents, want the same file. */
+static void *get_thread(void *result)
+{
+	*(int *)result = get_new("good", 20 * NS_PER_S, 1);
+	return NULL;
+}
+
+static void test_two_at_once(void)
+{
+	int results[2] = { -1, -1 };
+	pthread_t t[2];
+
+	for (int i = 0; i < 2; i++)
+		must(pthread_create(&t[i], NULL, get_thread, &results[i]) == 0);
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	ok((results[0] == FETCH_FETCHED && results[1] == FETCH_CACHED) ||
+		   (results[0] == FETCH_CACHED && results[1] == FETCH_FETCHED),
+	   "of two that want one file one fetches it (%d, %d)", results[0], results[1]);
+}
+
+static void in_new_dir(void (*test)(void))
+{
+	new_dir();
+	test();
+	remove_dir();
+}
+
+int main(int argc, char *argv[])
+{
+	if (argc == 3 && !strcmp(argv[1], FETCH_COMMAND))
+		return behave(getenv("DEBUGINFOD_URLS"), argv[2]);
+	in_new_dir(test_results);
+	in_new_dir(test_confined);
+	in_new_dir(test_no_program);
+	in_new_dir(test_damaged_entry);
+	in_new_dir(test_many);
+	in_new_dir(test_hanging_servers);
+	in_new_dir(test_cancel);
+	in_new_dir(test_two_at_once);
+	return tap_done();
+}
