@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "agent/debug_files.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "elf/elf_image.h"
@@ -22,6 +23,7 @@ struct capture *capture_free(struct capture *c)
 {
 	if (!c)
 		return NULL;
+	debug_files_free(c->debug);
 	profile_free(c->profile);
 	parking_done(&c->parking);
 	unwinder_free(c->unwinder);
@@ -92,11 +94,13 @@ int capture_new(const struct capture_config *cfg, const struct log *log,
 		struct capture **ret_capture)
 {
 	_cleanup_(capture_freep) struct capture *c = calloc(1, sizeof(*c));
+	const struct debug_config nothing_fetched = { 0 };
 	int r;
 
 	if (!c)
 		return -ENOMEM;
 	c->cfg = *cfg;
+	c->cfg.debug = NULL;
 	c->log = log;
 	c->queue = BUF_INIT(QUEUE_MAX_BYTES);
 	parking_init(&c->parking);
@@ -109,6 +113,9 @@ int capture_new(const struct capture_config *cfg, const struct log *log,
 		r = jit_files_new(&c->procfs, c->files, cfg->max_fds / JIT_FDS_SHARE, &c->jit);
 	if (r == 0)
 		r = tracker_new(&c->procfs, c->files, &c->tracker);
+	if (r == 0)
+		r = debug_files_new(cfg->debug ? cfg->debug : &nothing_fetched, c->files, log,
+				    &c->debug);
 	if (r == 0)
 		r = profile_new(&c->profile);
 	if (r == 0)

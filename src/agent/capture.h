@@ -24,6 +24,9 @@
 
 #define CAPTURE_NR_STOPS 16 /* more than stop_reasons.def has */
 
+struct debug_files;  /* agent/debug_files.h */
+struct debug_config; /* the same */
+
 struct capture_config {
 	const char *proc_root; /* "/proc" */
 	const char *kallsyms_path;
@@ -36,6 +39,7 @@ struct capture_config {
 	bool compile_first;   /* tables of targets before the first sample */
 	bool compile_inline;  /* without a thread of their own, for tests */
 	size_t table_bytes;   /* at most, of unwind tables */
+	const struct debug_config *debug; /* NULL: nothing is fetched; during capture_new() only */
 };
 
 /* What became of the samples that came out of the ring. */
@@ -87,6 +91,7 @@ struct capture {
 	uint64_t *seen_processes;   /* owned */
 	uint32_t nr_seen_processes, cap_seen_processes;
 
+	struct debug_files *debug; /* owned */
 	struct naming_note *notes; /* owned; after capture_name(): by mapping number */
 	struct jit_counts jit_counts;
 	const char *kernel_source; /* static; NULL: no kernel address was seen */

@@ -159,7 +159,7 @@ static int by_source(const void *a, const void *b, void *ctx)
 static int name_groups(struct capture *c, const struct grouping *g, const uint32_t *order,
 		       const atomic_bool *cancel)
 {
-	struct source s = { 0 };
+	struct source s = SOURCE_NONE;
 	const struct profile_mapping *last = NULL;
 	uint32_t nr = c->profile->nr_mappings;
 	int r = 0;
@@ -182,6 +182,28 @@ static int name_groups(struct capture *c, const struct grouping *g, const uint32
 	return r;
 }
 
+/* Debug files of the mappings that have samples, each file once. */
+static int fetch_debug_files(struct capture *c, const struct grouping *g, const uint32_t *order,
+			     const atomic_bool *cancel)
+{
+	const struct profile *p = c->profile;
+	_cleanup_(freep) uint32_t *files = calloc((size_t)p->nr_mappings + 1, sizeof(*files));
+	uint32_t nr = 0;
+
+	if (!files)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->nr_mappings; i++) {
+		const struct profile_mapping *m = &p->mappings[order[i]];
+
+		if (m->kind != PROFILE_MAPPING_FILE ||
+		    g->first[order[i]] == g->first[order[i] + 1] ||
+		    (nr && files[nr - 1] == (uint32_t)m->owner))
+			continue;
+		files[nr++] = (uint32_t)m->owner;
+	}
+	return debug_files_fetch(c->debug, files, nr, cancel);
+}
+
 int capture_name(struct capture *c, const atomic_bool *cancel)
 {
 	_cleanup_(grouping_done) struct grouping g = { 0 };
@@ -198,5 +220,8 @@ int capture_name(struct capture *c, const atomic_bool *cancel)
 	for (uint32_t i = 0; i < p->nr_mappings; i++)
 		order[i] = i;
 	qsort_r(order, p->nr_mappings, sizeof(*order), by_source, p->mappings);
+	r = fetch_debug_files(c, &g, order, cancel);
+	if (r < 0 && r != -ENOMEM) /* without memory for that, names are made of what is here */
+		return r;
 	return name_groups(c, &g, order, cancel);
 }

@@ -4,6 +4,7 @@
 #define AGENT_SOURCE_H
 
 #include "agent/capture.h"
+#include "agent/debug_files.h"
 #include "symbolize/symbolizer.h"
 
 #define SOURCE_NO_MEMORY "out of memory for its symbols"
@@ -14,7 +15,10 @@ struct elf_image;
 struct source {
 	struct symbolizer *symbolizer; /* owned; NULL: no memory even for raw names */
 	struct elf_image *image;       /* owned; NULL: addresses are as they are */
+	struct debug_set debug;        /* owned; of a file */
 };
+
+#define SOURCE_NONE ((struct source){ .debug.debug.fd = -1, .debug.alt.fd = -1 })
 
 void source_done(struct source *s);
 

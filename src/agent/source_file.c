@@ -15,9 +15,42 @@ static const char *base_name(const char *path)
 
 static int open_elf(struct source *s, const char *label)
 {
-	struct elf_sources src = { .image = s->image, .label = label };
+	struct elf_sources src = { .image = s->image,
+				   .debug = s->debug.debug.image,
+				   .alt = s->debug.alt.image,
+				   .label = label };
 
 	return symbolizer_new_elf(&src, &s->symbolizer);
+}
+
+/* Whoever has no symbols says so; that there is more to be had elsewhere is known here. */
+static void tell_cure(struct source *s)
+{
+	if (!s->symbolizer->missing_cure)
+		return;
+	s->symbolizer->missing_cure = "install its debug package, or name a debuginfod server "
+				      "(--debuginfod-url)";
+	if (!s->debug.why)
+		return;
+	s->symbolizer->missing_why = s->debug.why;
+	s->symbolizer->missing_cure = s->debug.cure;
+}
+
+/* The file and what tells of it elsewhere; what was to be fetched and was not may leave it raw. */
+static int open_with_debug(struct capture *c, const struct file *f, struct source *s)
+{
+	struct debug_set set = DEBUG_SET_NONE;
+	int r = c->debug ? debug_files_open(c->debug, f, s->image, &set) : 0;
+
+	if (r < 0)
+		return r;
+	s->debug = set;
+	if (set.is_refused)
+		return source_open_raw(s, set.why, set.cure);
+	r = open_elf(s, base_name(f->path));
+	if (r == 0)
+		tell_cure(s);
+	return r;
 }
 
 static int open_closed(const struct file *f, struct source *s)
@@ -51,7 +84,7 @@ int source_open_file(struct capture *c, const struct profile_mapping *m, struct 
 		return open_closed(f, s);
 	r = elf_image_open_fd(f->fd, &s->image);
 	if (r == 0)
-		r = open_elf(s, base_name(f->path));
+		r = open_with_debug(c, f, s);
 	if (source_is_about_size(r))
 		return r;
 	/* Asked when all is read: half old and half new is as wrong as new. */

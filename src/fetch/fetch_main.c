@@ -107,8 +107,10 @@ int fetch_main(int argc, char *const argv[])
 	char *path = NULL;
 	int fd, log_fd;
 
-	if (argc != 3 || !is_hex(argv[2]) || !load(&l))
+	if (argc != 3 || !is_hex(argv[2]))
 		return EXIT_NO_PROGRAM;
+	if (!load(&l))
+		return EXIT_RESULT_BASE + FETCH_NO_CLIENT;
 	c = l.begin();
 	log_fd = open(LOG, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (c && l.set_verbose_fd && log_fd >= 0)

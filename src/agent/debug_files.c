@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/debug_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+
+#include "base/array.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "elf/elf_image.h"
+#include "proc/filestore.h"
+#include "proc/roots.h"
+
+#define URLS_MAX_BYTES (64u << 10)
+
+/* What became of a build-id that servers were asked for. */
+struct fetched {
+	struct build_id id;
+	enum fetch_result result;
+	int fd; /* owned; -1: none is held */
+};
+
+struct debug_files {
+	const struct filestore *files; /* borrowed */
+	const struct log *log;         /* borrowed */
+	struct fetcher *fetcher;       /* owned; NULL: nothing can be fetched */
+	bool is_configured, fail_closed;
+	struct pa_error problem;
+	/* Written by debug_files_fetch() only; sorted by id. */
+	struct fetched *fetched; /* owned */
+	uint32_t nr_fetched, cap_fetched;
+
+	pthread_mutex_t lock; /* of stats */
+	struct debug_stats stats;
+};
+
+/* Why a file has no lines, by what the servers said. */
+static const struct {
+	const char *why, *cure;
+} misses[NR_FETCH_RESULTS] = {
+	[FETCH_NOT_FOUND] = { "it is stripped, and the debuginfod servers do not know it",
+			      "install its debug package, or name another server by "
+			      "--debuginfod-url" },
+	[FETCH_REMEMBERED] = { "it is stripped, and the debuginfod servers lately did not have it",
+			       "install its debug package, or name another server by "
+			       "--debuginfod-url" },
+	[FETCH_TIMEOUT] = { "it is stripped, and the debuginfod servers did not answer in time",
+			    "try again, or with a longer --symbol-fetch-timeout" },
+	[FETCH_TOO_LARGE] = { "it is stripped, and its debug file is larger than the cache may be",
+			      "raise --symbol-cache-max" },
+	[FETCH_WRONG_FILE] = { "it is stripped, and the debuginfod server sent another file",
+			       "name another server by --debuginfod-url" },
+	[FETCH_NO_SPACE] = { "it is stripped, and its debug file does not fit on the disk",
+			     "make room, or give another --symbol-cache-dir" },
+	[FETCH_SERVER_FAILED] = { "it is stripped, and no debuginfod server could be asked",
+				  "check --debuginfod-url and the network" },
+	[FETCH_SKIPPED] = { "it is stripped, and the debuginfod servers did not answer before",
+			    "try again, or with a longer --symbol-fetch-timeout" },
+	[FETCH_UNAVAILABLE] = { "it is stripped, and its debug information could not be asked for",
+				"see the line about debuginfod" },
+	[FETCH_NO_CLIENT] = { "it is stripped, and libdebuginfod, which fetches, is not there",
+			      "install it (apt install libdebuginfod1)" },
+};
+
+void debug_set_done(struct debug_set *s)
+{
+	debug_file_done(&s->debug);
+	debug_file_done(&s->alt);
+}
+
+static int read_build_id(void *ctx, int fd, struct build_id *ret_id)
+{
+	_cleanup_(elf_image_freep) struct elf_image *img = NULL;
+	int r = elf_image_open_fd(fd, &img);
+
+	if (r == 0)
+		*ret_id = *elf_image_build_id(img);
+	return r;
+}
+
+static int join_urls(const struct debug_config *cfg, struct buf *to)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < cfg->nr_urls && r == 0; i++)
+		r = buf_printf(to, "%s%s", i ? " " : "", cfg->urls[i]);
+	return r == 0 ? buf_append(to, "", 1) : r;
+}
+
+/* Never fails but for want of memory. */
+static int open_fetcher(struct debug_files *d, const struct debug_config *cfg)
+{
+	_cleanup_(buf_done) struct buf urls = BUF_INIT(URLS_MAX_BYTES);
+	struct fetcher_config fc = { .cache_dir = cfg->cache_dir,
+				     .cache_max_bytes = cfg->cache_max_bytes,
+				     .timeout_ns = cfg->timeout_ns,
+				     .program = cfg->program,
+				     .build_id_of = read_build_id,
+				     .progress = cfg->progress,
+				     .ctx = cfg->progress_ctx,
+				     .log = d->log };
+	int r = join_urls(cfg, &urls);
+
+	if (r == 0) {
+		fc.urls = urls.data;
+		r = fetcher_new(&fc, &d->fetcher, &d->problem);
+	}
+	if (r == 0 || r == -ENOMEM)
+		return r;
+	error_set(&d->problem, -r, "debuginfod: %s", strerror(-r));
+	log_warn(d->log, "debuginfod: nothing is fetched: %s", d->problem.text);
+	return 0;
+}
+
+int debug_files_new(const struct debug_config *cfg, const struct filestore *files,
+		    const struct log *log, struct debug_files **ret_files)
+{
+	_cleanup_(debug_files_freep) struct debug_files *d = calloc(1, sizeof(*d));
+	int r = 0;
+
+	if (!d)
+		return -ENOMEM;
+	pthread_mutex_init(&d->lock, NULL);
+	d->files = files;
+	d->log = log;
+	d->is_configured = cfg->nr_urls > 0;
+	d->fail_closed = cfg->fail_closed;
+	if (d->is_configured)
+		r = open_fetcher(d, cfg);
+	if (r < 0)
+		return r;
+	*ret_files = TAKE(d);
+	return 0;
+}
+
+struct debug_files *debug_files_free(struct debug_files *d)
+{
+	if (!d)
+		return NULL;
+	for (uint32_t i = 0; i < d->nr_fetched; i++)
+		if (d->fetched[i].fd >= 0)
+			close(d->fetched[i].fd);
+	free(d->fetched);
+	fetcher_free(d->fetcher);
+	pthread_mutex_destroy(&d->lock);
+	free(d);
+	return NULL;
+}
+
+static int compare_ids(const struct build_id *a, const struct build_id *b)
+{
+	if (a->len != b->len)
+		return a->len < b->len ? -1 : 1;
+	return memcmp(a->bytes, b->bytes, a->len);
+}
+
+static int by_id(const void *a, const void *b)
+{
+	return compare_ids(&((const struct fetched *)a)->id, &((const struct fetched *)b)->id);
+}
+
+static const struct fetched *find_fetched(const struct debug_files *d, const struct build_id *id)
+{
+	struct fetched key = { .id = *id };
+
+	if (!d->nr_fetched)
+		return NULL;
+	return bsearch(&key, d->fetched, d->nr_fetched, sizeof(key), by_id);
+}
+
+static struct debug_query query_of(const struct debug_files *d, const struct file *f,
+				   const struct elf_image *img)
+{
+	struct debug_query q = { .image = img, .fd = f->fd, .path = f->path };
+
+	q.roots[q.nr_roots++] = filestore_root(d->files, f->root);
+	if (f->root != ROOT_OWN)
+		q.roots[q.nr_roots++] = filestore_root(d->files, ROOT_OWN);
+	return q;
+}
+
+/* A fetched file, in a descriptor of its own. */
+static int open_fetched(struct debug_files *d, const struct build_id *id,
+			struct debug_file *ret_file)
+{
+	const struct fetched *known = find_fetched(d, id);
+	_cleanup_(closep) int fd = -1;
+	int r;
+
+	if (!known || !fetch_is_success(known->result))
+		return -ENOENT;
+	fd = known->fd >= 0 ? fcntl(known->fd, F_DUPFD_CLOEXEC, 3) : fetcher_open(d->fetcher, id);
+	if (fd < 0)
+		return -ENOENT;
+	r = debug_file_open(fd, id, ret_file);
+	if (r == 0)
+		(void)TAKE_FD(fd); /* the file's now */
+	return r == -ENOMEM ? r : r < 0 ? -ENOENT : 0;
+}
+
+/* The separate debug file; a fetched one where none here has lines. */
+static int open_debug(struct debug_files *d, const struct debug_query *q,
+		      struct debug_search_stats *stats, struct debug_file *ret_file)
+{
+	struct debug_file local = DEBUG_FILE_NONE, fetched = DEBUG_FILE_NONE;
+	const struct build_id *id = elf_image_build_id(q->image);
+	int r = debug_search(q, stats, &local);
+
+	if (r == -ENOMEM || (r == 0 && elf_image_has_dwarf(local.image))) {
+		*ret_file = local;
+		return r;
+	}
+	if (id->len && open_fetched(d, id, &fetched) == 0) {
+		debug_file_done(&local);
+		local = fetched;
+		r = 0;
+	}
+	*ret_file = local;
+	return r;
+}
+
+static int open_alt(struct debug_files *d, const struct debug_query *q,
+		    struct debug_search_stats *stats, struct debug_set *s)
+{
+	const struct elf_image *from = s->debug.image ? s->debug.image : q->image;
+	const char *from_path = s->debug.image ? s->debug.path : q->path;
+	struct elf_altlink link;
+	int r = elf_altlink_read(from, &link);
+
+	if (r == 0)
+		r = debug_search_alt(q, &link, from_path, stats, &s->alt);
+	if (r == -ENOENT && link.build_id.len)
+		r = open_fetched(d, &link.build_id, &s->alt);
+	return r == -ENOMEM ? r : 0;
+}
+
+/* Why the servers did not help, where they are to be asked. */
+static void explain(struct debug_files *d, const struct build_id *id, struct debug_set *s)
+{
+	const struct fetched *known = find_fetched(d, id);
+	enum fetch_result result = known ? known->result : FETCH_UNAVAILABLE;
+
+	if (s->has_lines || !d->is_configured)
+		return;
+	s->is_refused = d->fail_closed;
+	if (!id->len) {
+		s->why = "it is stripped, and has no build-id by which to ask for its debug file";
+		s->cure = "link it with --build-id, or use a build that is not stripped";
+	} else if (!fetch_is_success(result)) {
+		s->why = misses[result].why;
+		s->cure = misses[result].cure;
+	} else {
+		s->why = "the debug file that was fetched for it has no debug information";
+		s->cure = "use a build of it that is not stripped";
+	}
+}
+
+static void count(struct debug_files *d, const struct debug_search_stats *st,
+		  const struct debug_set *s)
+{
+	pthread_mutex_lock(&d->lock);
+	d->stats.search.nr_other_build_id += st->nr_other_build_id;
+	d->stats.search.nr_bad_crc += st->nr_bad_crc;
+	d->stats.nr_separate += s->debug.image && elf_image_has_dwarf(s->debug.image);
+	d->stats.nr_refused += s->is_refused;
+	pthread_mutex_unlock(&d->lock);
+}
+
+/* Own sections, else a separate file; then what either leads to. */
+static int open_set(struct debug_files *d, const struct debug_query *q,
+		    struct debug_search_stats *st, struct debug_set *s)
+{
+	int r = 0;
+
+	if (!elf_image_has_dwarf(q->image))
+		r = open_debug(d, q, st, &s->debug);
+	if (r == -ENOMEM)
+		return r;
+	s->has_lines = elf_image_has_dwarf(s->debug.image ? s->debug.image : q->image);
+	return s->has_lines ? open_alt(d, q, st, s) : 0;
+}
+
+int debug_files_open(struct debug_files *d, const struct file *f, const struct elf_image *img,
+		     struct debug_set *ret_set)
+{
+	struct debug_query q = query_of(d, f, img);
+	struct debug_search_stats st = { 0 };
+	struct debug_set s = DEBUG_SET_NONE;
+	int r = open_set(d, &q, &st, &s);
+
+	if (r < 0) {
+		debug_set_done(&s);
+		return r;
+	}
+	explain(d, elf_image_build_id(img), &s);
+	count(d, &st, &s);
+	*ret_set = s;
+	return 0;
+}
+
+/* ---- fetching ---- */
+
+/* What is to be asked for; in the order of the files, then without those asked for twice. */
+struct wish_list {
+	struct fetch_request *items; /* owned */
+	uint32_t nr, cap;
+};
+
+static void wish_list_done(struct wish_list *w)
+{
+	free(w->items);
+}
+
+static int wish(struct debug_files *d, struct wish_list *w, const struct build_id *id,
+		const char *label)
+{
+	int r;
+
+	if (!id->len || find_fetched(d, id))
+		return 0;
+	r = ARRAY_RESERVE(w->items, w->cap, (size_t)w->nr + 1, FETCH_MAX_REQUESTS);
+	if (r < 0)
+		return r == -E2BIG ? 0
+				   : r; /* the rest stays without; it is told as not asked for */
+	w->items[w->nr++] = (struct fetch_request){ .id = *id, .label = label, .fd = -1 };
+	return 0;
+}
+
+/* What one binary lacks now. */
+static int wish_for_file(struct debug_files *d, struct wish_list *w, const struct file *f)
+{
+	_cleanup_(elf_image_freep) struct elf_image *img = NULL;
+	_cleanup_(debug_set_done) struct debug_set s = DEBUG_SET_NONE;
+	struct debug_search_stats st = { 0 };
+	const struct elf_image *from;
+	struct elf_altlink link;
+	struct debug_query q;
+	int r = f->fd < 0 ? -ENOENT : elf_image_open_fd(f->fd, &img);
+
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	q = query_of(d, f, img);
+	r = open_set(d, &q, &st, &s);
+	if (r < 0)
+		return r;
+	if (!s.has_lines)
+		return wish(d, w, elf_image_build_id(img), path_name(f->path));
+	from = s.debug.image ? s.debug.image : img;
+	if (s.alt.image || elf_altlink_read(from, &link) < 0)
+		return 0;
+	return wish(d, w, &link.build_id, path_name(f->path));
+}
+
+static int by_request_id(const void *a, const void *b)
+{
+	return compare_ids(&((const struct fetch_request *)a)->id,
+			   &((const struct fetch_request *)b)->id);
+}
+
+static void remove_doubles(struct wish_list *w)
+{
+	uint32_t nr = 0;
+
+	qsort(w->items, w->nr, sizeof(*w->items), by_request_id);
+	for (uint32_t i = 0; i < w->nr; i++)
+		if (nr == 0 || compare_ids(&w->items[nr - 1].id, &w->items[i].id) != 0)
+			w->items[nr++] = w->items[i];
+	w->nr = nr;
+}
+
+static void keep_fetched(struct debug_files *d, const struct wish_list *w)
+{
+	for (uint32_t i = 0; i < w->nr; i++)
+		d->fetched[d->nr_fetched++] = (struct fetched){ .id = w->items[i].id,
+								.result = w->items[i].result,
+								.fd = w->items[i].fd };
+	if (d->nr_fetched)
+		qsort(d->fetched, d->nr_fetched, sizeof(*d->fetched), by_id);
+}
+
+/* One round: what all files lack, fetched. *ret_nr: how many were asked for. */
+static int fetch_round(struct debug_files *d, const uint32_t *files, uint32_t nr,
+		       const atomic_bool *cancel, uint32_t *ret_nr)
+{
+	_cleanup_(wish_list_done) struct wish_list w = { 0 };
+	int r = 0;
+
+	for (uint32_t i = 0; i < nr && r == 0; i++)
+		r = wish_for_file(d, &w, filestore_get(d->files, files[i]));
+	if (r < 0 || !w.nr) {
+		*ret_nr = 0;
+		return r;
+	}
+	remove_doubles(&w);
+	r = ARRAY_RESERVE(d->fetched, d->cap_fetched, (size_t)d->nr_fetched + w.nr,
+			  2 * FETCH_MAX_REQUESTS);
+	if (r < 0)
+		return r;
+	r = fetcher_get(d->fetcher, w.items, w.nr, cancel);
+	keep_fetched(d, &w); /* also those of a round that was cancelled */
+	*ret_nr = w.nr;
+	return r;
+}
+
+/* A debug file may lead to another that is not there either: a second round. */
+int debug_files_fetch(struct debug_files *d, const uint32_t *files, uint32_t nr,
+		      const atomic_bool *cancel)
+{
+	uint32_t asked = 0;
+	int r;
+
+	if (!d->fetcher)
+		return 0;
+	r = fetch_round(d, files, nr, cancel, &asked);
+	if (r == 0 && asked)
+		r = fetch_round(d, files, nr, cancel, &asked);
+	return r;
+}
+
+struct debug_stats debug_files_stats(struct debug_files *d)
+{
+	struct debug_stats s;
+
+	pthread_mutex_lock(&d->lock);
+	s = d->stats;
+	pthread_mutex_unlock(&d->lock);
+	s.is_configured = d->is_configured;
+	s.problem = d->problem.code ? d->problem.text : NULL;
+	if (d->fetcher)
+		s.fetch = fetcher_stats(d->fetcher);
+	return s;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/debug_search.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/path.h"
+#include "elf/elf_image.h"
+#include "proc/procfs.h"
+
+#define DEBUG_DIR "/usr/lib/debug"
+#define CRC_MAX_BYTES (2ull << 30) /* a target can make its debug file look endless */
+
+void debug_file_done(struct debug_file *f)
+{
+	f->image = elf_image_free(f->image);
+	if (f->fd >= 0)
+		close(f->fd);
+	f->fd = -1;
+	free(f->path);
+	f->path = NULL;
+}
+
+/* A search on its way. */
+struct search {
+	const struct debug_query *q;
+	struct debug_search_stats *stats;
+	const struct build_id *id; /* that it must have; len 0: crc counts */
+	uint32_t crc;
+	bool wants_dwarf_only; /* a symbol table is of no use */
+	struct debug_file best;
+};
+
+static int is_itself(const struct debug_query *q, int fd, bool *ret_is)
+{
+	struct stat a, b;
+
+	if (q->fd < 0) {
+		*ret_is = false;
+		return 0;
+	}
+	if (fstat(q->fd, &a) < 0 || fstat(fd, &b) < 0)
+		return -errno;
+	*ret_is = a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+	return 0;
+}
+
+/* 0: it belongs to the binary; -ESTALE: it does not. */
+static int believe(struct search *s, const struct elf_image *img, int fd)
+{
+	uint32_t crc;
+	int r;
+
+	if (elf_image_machine(img) != elf_image_machine(s->q->image))
+		return -ESTALE;
+	if (s->id->len) {
+		if (build_id_eq(elf_image_build_id(img), s->id))
+			return 0;
+		s->stats->nr_other_build_id++;
+		return -ESTALE;
+	}
+	r = elf_file_crc(fd, CRC_MAX_BYTES, &crc);
+	if (r == 0 && crc != s->crc) {
+		s->stats->nr_bad_crc++;
+		r = -ESTALE;
+	}
+	return r;
+}
+
+/* Keeps it if it is better than what was found before. 1: nothing can be better. */
+static int keep(struct search *s, struct debug_file *f)
+{
+	bool has_dwarf = elf_image_has_dwarf(f->image);
+
+	if (!has_dwarf && (s->wants_dwarf_only || s->best.image || !elf_image_has_symtab(f->image)))
+		return 0;
+	debug_file_done(&s->best);
+	s->best = *f;
+	*f = DEBUG_FILE_NONE;
+	return has_dwarf;
+}
+
+/* 1: found; 0: go on; -ENOMEM. */
+static int try_in_root(struct search *s, int root, const char *path)
+{
+	_cleanup_(debug_file_done) struct debug_file f = DEBUG_FILE_NONE;
+	bool is_same;
+	int r;
+
+	f.fd = procfs_open_beneath(root, path);
+	if (f.fd < 0)
+		return f.fd == -ENOMEM ? f.fd : 0;
+	r = is_itself(s->q, f.fd, &is_same);
+	if (r < 0 || is_same)
+		return 0;
+	r = elf_image_open_fd(f.fd, &f.image);
+	if (r == 0)
+		r = believe(s, f.image, f.fd);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	f.path = strdup(path);
+	return f.path ? keep(s, &f) : -ENOMEM;
+}
+
+static int try_path(struct search *s, const char *path)
+{
+	int r = 0;
+
+	for (unsigned int i = 0; i < s->q->nr_roots && r == 0; i++)
+		if (s->q->roots[i] >= 0)
+			r = try_in_root(s, s->q->roots[i], path);
+	return r;
+}
+
+__attribute__((format(printf, 2, 3))) static int try_printf(struct search *s, const char *fmt, ...)
+{
+	char path[DEBUG_PATH_SIZE];
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(path, sizeof(path), fmt, ap);
+	va_end(ap);
+	return n > 0 && (size_t)n < sizeof(path) ? try_path(s, path) : 0;
+}
+
+static int try_build_id(struct search *s)
+{
+	char hex[BUILD_ID_HEX_SIZE];
+
+	if (s->id->len < 2)
+		return 0;
+	build_id_hex(s->id, hex);
+	return try_printf(s, DEBUG_DIR "/.build-id/%.2s/%s.debug", hex, hex + 2);
+}
+
+/* Beside the binary, in .debug/ beside it, and in the same folder below /usr/lib/debug. */
+static int try_debuglink(struct search *s)
+{
+	_cleanup_(freep) char *dir = NULL;
+	struct elf_debuglink link;
+	int r = elf_debuglink_read(s->q->image, &link);
+
+	if (r < 0 || s->q->path[0] != '/')
+		return r == -ENOMEM ? r : 0;
+	dir = path_dir(s->q->path);
+	if (!dir)
+		return -ENOMEM;
+	s->crc = link.crc;
+	r = try_printf(s, "%s/%s", dir, link.name);
+	if (r == 0)
+		r = try_printf(s, "%s/.debug/%s", dir, link.name);
+	if (r == 0)
+		r = try_printf(s, DEBUG_DIR "%s/%s", dir, link.name);
+	return r;
+}
+
+static int conclude(struct search *s, int r, struct debug_file *ret_file)
+{
+	if (r >= 0 && s->best.image) {
+		*ret_file = s->best;
+		return 0;
+	}
+	debug_file_done(&s->best);
+	return r < 0 ? r : -ENOENT;
+}
+
+int debug_search(const struct debug_query *q, struct debug_search_stats *stats,
+		 struct debug_file *ret_file)
+{
+	struct search s = {
+		.q = q, .stats = stats, .id = elf_image_build_id(q->image), .best = DEBUG_FILE_NONE
+	};
+	int r = try_build_id(&s);
+
+	if (r == 0)
+		r = try_debuglink(&s);
+	return conclude(&s, r, ret_file);
+}
+
+static int try_alt_path(struct search *s, const char *path, const char *from_path)
+{
+	_cleanup_(freep) char *dir = NULL;
+
+	if (path[0] == '/')
+		return try_path(s, path);
+	if (!from_path)
+		return 0;
+	dir = path_dir(from_path);
+	return dir ? try_printf(s, "%s/%s", dir, path) : -ENOMEM;
+}
+
+int debug_search_alt(const struct debug_query *q, const struct elf_altlink *link,
+		     const char *from_path, struct debug_search_stats *stats,
+		     struct debug_file *ret_file)
+{
+	struct search s = { .q = q,
+			    .stats = stats,
+			    .id = &link->build_id,
+			    .wants_dwarf_only = true,
+			    .best = DEBUG_FILE_NONE };
+	int r = try_alt_path(&s, link->path, from_path);
+
+	if (r == 0)
+		r = try_build_id(&s);
+	if (r == 0)
+		r = try_printf(&s, DEBUG_DIR "/.dwz/%s", path_name(link->path));
+	return conclude(&s, r, ret_file);
+}
+
+int debug_file_open(int fd, const struct build_id *id, struct debug_file *ret_file)
+{
+	struct elf_image *img;
+	int r = elf_image_open_fd(fd, &img);
+
+	if (r < 0)
+		return r;
+	if (!build_id_eq(elf_image_build_id(img), id)) {
+		elf_image_free(img);
+		return -ESTALE;
+	}
+	*ret_file = (struct debug_file){ .image = img, .fd = fd };
+	return 0;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finding the separate debug file of a binary on this machine: by build-id, then by debuglink, in
+ * the root of the process that runs it, then in our own. A file is believed if its build-id is the
+ * binary's; where the binary has none, if its checksum is the one that the debuglink holds. A symbol
+ * table alone does not end the search, since it has no lines.
+ */
+#ifndef AGENT_DEBUG_SEARCH_H
+#define AGENT_DEBUG_SEARCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/build_id.h"
+#include "elf/elf_debuglink.h"
+
+#define DEBUG_MAX_ROOTS 2
+#define DEBUG_PATH_SIZE 4096
+
+struct elf_image;
+
+/* A file that is open and understood. */
+struct debug_file {
+	struct elf_image *image; /* owned; NULL: none */
+	int fd;                  /* owned; under the image */
+	char *path;              /* owned; in its root, for links from it; NULL: it has none */
+};
+
+#define DEBUG_FILE_NONE ((struct debug_file){ .fd = -1 })
+
+void debug_file_done(struct debug_file *f);
+
+/* Whose debug file is wanted; all borrowed. */
+struct debug_query {
+	const struct elf_image *image;
+	int fd;           /* of the binary, so that it is not found itself; -1: not open */
+	const char *path; /* of the binary, in the first root */
+	int roots[DEBUG_MAX_ROOTS];
+	unsigned int nr_roots;
+};
+
+struct debug_search_stats {
+	uint64_t nr_other_build_id; /* files that were there, but belong to another binary */
+	uint64_t nr_bad_crc;
+};
+
+/* The best there is: one with DWARF, else one with a symbol table. -ENOENT: none; -ENOMEM. */
+int debug_search(const struct debug_query *q, struct debug_search_stats *stats,
+		 struct debug_file *ret_file);
+
+/* The file that dwz moved common parts of `from` into (q->image, or its debug file): where its link
+ * leads, by build-id, in .dwz. from_path is from's own path, NULL: it has none. -ENOENT; -ENOMEM. */
+int debug_search_alt(const struct debug_query *q, const struct elf_altlink *link,
+		     const char *from_path, struct debug_search_stats *stats,
+		     struct debug_file *ret_file);
+
+/* An ELF file that must have this build-id; fd is the caller's unless it succeeds. */
+int debug_file_open(int fd, const struct build_id *id, struct debug_file *ret_file);
+
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where debug files are found, in what order, and which of them are believed. */
+#include "agent/debug_search.h"
+
+#include <errno.h>
+#include <zlib.h>
+
+#include "elf_maker.h"
+#include "fake_proc.h"
+
+#define BUILD_ID "\xab\xcd\xef"
+#define BY_ID "/usr/lib/debug/.build-id/ab/cdef.debug"
+
+enum content { NOTHING, SYMBOLS, DWARF };
+
+struct world {
+	struct fake target, own; /* two roots */
+	struct elf_maker binary;
+	struct elf_image *image;
+	struct debug_query q;
+	struct debug_search_stats stats;
+	struct debug_file found;
+};
+
+/* An ELF file with a mark in .comment, so that it can be told from others. */
+static void make_elf(struct elf_maker *m, const char *build_id, enum content content,
+		     const char *mark)
+{
+	char note[24] = { 4, 0, 0, 0, 3, 0, 0, 0, NT_GNU_BUILD_ID, 0, 0, 0, 'G', 'N', 'U' };
+
+	maker_init(m);
+	if (build_id) {
+		memcpy(note + 16, build_id, 3);
+		maker_section(m, ".note.gnu.build-id", SHT_NOTE, 0, note, 20);
+	}
+	maker_section(m, ".comment", SHT_PROGBITS, 0, mark, strlen(mark) + 1);
+	if (content == DWARF)
+		maker_section(m, ".debug_info", SHT_PROGBITS, 0, "dwarf", 5);
+	if (content == SYMBOLS)
+		maker_section(m, ".symtab", SHT_SYMTAB, 0, "symbols", 7);
+}
+
+static void put(struct fake *root, const char *path, const char *build_id, enum content content,
+		const char *mark)
+{
+	struct elf_maker m;
+
+	make_elf(&m, build_id, content, mark);
+	maker_end(&m);
+	fake_write_bytes(root, path + 1, m.bytes, m.len);
+	maker_done(&m);
+}
+
+/* The checksum of what put() writes. */
+static uint32_t crc_of(const char *build_id, enum content content, const char *mark)
+{
+	struct elf_maker m;
+	uint32_t crc;
+
+	make_elf(&m, build_id, content, mark);
+	maker_end(&m);
+	crc = (uint32_t)crc32_z(0, m.bytes, m.len);
+	maker_done(&m);
+	return crc;
+}
+
+/* The binary /opt/app/prog, with a debuglink to prog.debug. */
+static void begin(struct world *w, const char *build_id, uint32_t crc)
+{
+	char link[16] = "prog.debug";
+
+	*w = (struct world){ 0 };
+	fake_init(&w->target);
+	fake_init(&w->own);
+	make_elf(&w->binary, build_id, NOTHING, "binary");
+	memcpy(link + 12, &crc, 4);
+	maker_section(&w->binary, ".gnu_debuglink", SHT_PROGBITS, 0, link, sizeof(link));
+	maker_end(&w->binary);
+	w->image = maker_open(&w->binary);
+	w->q = (struct debug_query){ .image = w->image, .fd = -1, .path = "/opt/app/prog" };
+	w->q.roots[w->q.nr_roots++] = w->target.procfs.fd;
+	w->q.roots[w->q.nr_roots++] = w->own.procfs.fd;
+}
+
+static void end(struct world *w)
+{
+	elf_image_free(w->image);
+	maker_done(&w->binary);
+	fake_done(&w->target);
+	fake_done(&w->own);
+}
+
+/* The mark of the file that is found, or "" */
+static const char *search(struct world *w)
+{
+	static char mark[64];
+	struct buf b = BUF_INIT(sizeof(mark));
+
+	mark[0] = '\0';
+	if (debug_search(&w->q, &w->stats, &w->found) < 0)
+		return mark;
+	must(elf_image_read_section(w->found.image, elf_image_section(w->found.image, ".comment"),
+				    &b) == 0);
+	snprintf(mark, sizeof(mark), "%s", b.data);
+	buf_done(&b);
+	debug_file_done(&w->found);
+	return mark;
+}
+
+static bool finds(struct world *w, const char *mark)
+{
+	const char *found = search(w);
+
+	if (strcmp(found, mark) != 0)
+		printf("# found '%s', not '%s'\n", found, mark);
+	return strcmp(found, mark) == 0;
+}
+
+/* From the last place to the first: each that is added takes the place of the one before. */
+static void test_order(void)
+{
+	static const struct {
+		const char *path, *name;
+	} places[] = {
+		{ "/usr/lib/debug/opt/app/prog.debug", "below /usr/lib/debug" },
+		{ "/opt/app/.debug/prog.debug", "in .debug" },
+		{ "/opt/app/prog.debug", "beside the binary" },
+		{ BY_ID, "by build-id" },
+	};
+	struct world w;
+
+	begin(&w, BUILD_ID, 0);
+	ok(finds(&w, ""), "nowhere is nothing");
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		put(&w.own, places[i].path, BUILD_ID, DWARF, "own");
+		ok(finds(&w, "own"), "a file %s is found in our own root", places[i].name);
+		put(&w.target, places[i].path, BUILD_ID, DWARF, places[i].name);
+		ok(finds(&w, places[i].name), "and before that in the target's");
+	}
+	end(&w);
+}
+
+static void test_symbols_do_not_end_it(void)
+{
+	struct world w;
+
+	begin(&w, BUILD_ID, 0);
+	put(&w.target, BY_ID, BUILD_ID, SYMBOLS, "symbols");
+	ok(finds(&w, "symbols"), "a file with nothing but symbols is better than none");
+	put(&w.own, "/usr/lib/debug/opt/app/prog.debug", BUILD_ID, DWARF, "dwarf");
+	ok(finds(&w, "dwarf"), "but does not end the search for lines");
+	fake_unlink(&w.own, "usr/lib/debug/opt/app/prog.debug");
+	put(&w.own, BY_ID, BUILD_ID, NOTHING, "nothing");
+	ok(finds(&w, "symbols"), "a file with neither is no find");
+	end(&w);
+}
+
+static void test_belief(void)
+{
+	struct world w;
+
+	begin(&w, BUILD_ID, crc_of("\xab\xcd\xee", DWARF, "other"));
+	put(&w.target, BY_ID, "\xab\xcd\xee", DWARF, "other");
+	put(&w.target, "/opt/app/prog.debug", "\xab\xcd\xee", DWARF, "other");
+	ok(finds(&w, ""), "a file with another build-id is not believed, whatever its checksum");
+	ok(w.stats.nr_other_build_id == 2, "which is counted");
+	put(&w.target, "/opt/app/.debug/prog.debug", NULL, DWARF, "none");
+	ok(finds(&w, ""), "nor is one without a build-id, if the binary has one");
+	fake_write(&w.target, "opt/app/prog.debug", "no ELF file");
+	put(&w.own, BY_ID, BUILD_ID, DWARF, "good");
+	ok(finds(&w, "good"), "what is bad does not end the search");
+	end(&w);
+}
+
+static void test_checksum(void)
+{
+	struct world w;
+
+	begin(&w, NULL, crc_of(NULL, DWARF, "right"));
+	put(&w.target, "/opt/app/prog.debug", NULL, DWARF, "wrong");
+	ok(finds(&w, "") && w.stats.nr_bad_crc == 1,
+	   "without a build-id another checksum is not believed");
+	put(&w.own, "/opt/app/prog.debug", NULL, DWARF, "right");
+	ok(finds(&w, "right"), "and the right one is");
+	end(&w);
+}
+
+/* Links in the target's root stay inside of it. */
+static void test_links_stay_inside(void)
+{
+	char outside[PATH_MAX];
+	struct world w;
+
+	begin(&w, BUILD_ID, 0);
+	w.q.nr_roots = 1;
+	put(&w.own, "/secret", BUILD_ID, DWARF, "outside");
+	fake_link(&w.target, BY_ID + 1, fake_path(&w.own, "secret", outside));
+	ok(finds(&w, ""), "a link that leads out of the root is not followed");
+	put(&w.target, "/real", BUILD_ID, DWARF, "inside");
+	fake_link(&w.target, BY_ID + 1, "/real");
+	ok(finds(&w, "inside"), "one that stays inside is");
+	w.q.path = "memfd:x";
+	fake_unlink(&w.target, BY_ID + 1);
+	put(&w.target, "/prog.debug", BUILD_ID, DWARF, "nowhere");
+	ok(finds(&w, ""), "what has no folder has no debuglink");
+	end(&w);
+}
+
+static void test_not_itself(void)
+{
+	char path[PATH_MAX];
+	struct world w;
+
+	begin(&w, BUILD_ID, 0);
+	put(&w.target, "/opt/app/prog.debug", BUILD_ID, DWARF, "itself");
+	w.q.fd = open(fake_path(&w.target, "opt/app/prog.debug", path), O_RDONLY | O_CLOEXEC);
+	must(w.q.fd >= 0);
+	ok(finds(&w, ""), "a binary is not its own debug file");
+	close(w.q.fd);
+	end(&w);
+}
+
+static bool finds_alt(struct world *w, const char *path, const char *from)
+{
+	struct elf_altlink link = { .build_id = { { 1, 2, 3 }, 3 } };
+	bool is;
+
+	snprintf(link.path, sizeof(link.path), "%s", path);
+	is = debug_search_alt(&w->q, &link, from, &w->stats, &w->found) == 0;
+	if (is)
+		debug_file_done(&w->found);
+	return is;
+}
+
+static void test_alt(void)
+{
+	struct world w;
+
+	begin(&w, BUILD_ID, 0);
+	put(&w.target, "/usr/lib/debug/.dwz/x.debug", "\1\2\3", DWARF, "dwz");
+	ok(finds_alt(&w, "/usr/lib/debug/.dwz/x.debug", NULL), "dwz's file is where its link says");
+	ok(finds_alt(&w, "../../.dwz/x.debug", BY_ID), "also seen from the debug file");
+	ok(finds_alt(&w, "/elsewhere/x.debug", NULL), "or in .dwz by its name");
+	ok(!finds_alt(&w, "../.dwz/y.debug", NULL), "a path from nowhere leads nowhere");
+	put(&w.own, "/usr/lib/debug/.build-id/01/0203.debug", "\1\2\3", DWARF, "dwz");
+	ok(finds_alt(&w, "../.dwz/y.debug", NULL), "by build-id it is found all the same");
+	put(&w.target, "/z.debug", "\1\2\4", DWARF, "other");
+	fake_unlink(&w.own, "usr/lib/debug/.build-id/01/0203.debug");
+	ok(!finds_alt(&w, "/z.debug", NULL), "one with another build-id is not believed");
+	end(&w);
+}
+
+int main(void)
+{
+	struct fake f;
+	bool can;
+
+	fake_init(&f);
+	can = fake_can_open_in_root(&f);
+	fake_done(&f);
+	if (!can) {
+		tap_skip("looking into a root needs openat2(), which is not to be had");
+		return tap_done();
+	}
+	test_order();
+	test_symbols_do_not_end_it();
+	test_belief();
+	test_checksum();
+	test_links_stay_inside();
+	test_not_itself();
+	test_alt();
+	return tap_done();
+}
