@@ -98,6 +98,19 @@ struct pa_options {
 
 	enum pa_unwind unwind;
 	size_t table_bytes; /* at most, of unwind tables; 0 picks a fitting value */
+
+	/* Debug files of stripped binaries are asked for at these debuginfod servers (http://,
+	 * https:// or file://); none: there is no network traffic at all, whatever the environment
+	 * says. What was fetched is kept in a private folder. */
+	const char *const *debuginfod_urls;
+	size_t nr_debuginfod_urls;
+	const char *symbol_cache_dir;     /* NULL: one of the user's own */
+	uint64_t symbol_cache_max_bytes;  /* 0: 2 GiB */
+	uint64_t symbol_fetch_timeout_ns; /* of each file; 0: 30 s */
+	bool symbol_fail_closed;          /* what could not be fetched is left without names */
+	/* Each fetch is a process of this program, whose main() then is pa_fetch_main(); NULL: the
+	 * installed perf-agent. The caller must not wait for children that are not its own. */
+	const char *fetch_program;
 };
 
 struct pa_session;
@@ -143,7 +156,10 @@ struct pa_progress {
 	uint64_t nr_samples;  /* in the profile so far */
 	uint64_t nr_stacks;   /* different ones among them */
 	uint64_t nr_lost;
-	uint64_t agent_cpu_ns; /* the whole process, user and system */
+	uint64_t agent_cpu_ns;      /* the whole process, user and system */
+	uint64_t nr_fetches_wanted; /* debug files from servers, while naming */
+	uint64_t nr_fetches_done;
+	uint64_t fetched_bytes;
 };
 PA_API void pa_session_progress(const struct pa_session *s, struct pa_progress *ret_progress);
 
@@ -240,6 +256,16 @@ struct pa_summary {
 
 	const struct pa_count *jit; /* what was read about code made at run time, also zeroes */
 	size_t nr_jit;
+
+	/* Debug files; all 0 where no server is named, but for nr_debug_files. */
+	const struct pa_count *fetches; /* requests by how they ended; only those that occurred */
+	size_t nr_fetches;
+	uint64_t fetched_bytes;       /* that came from servers */
+	uint64_t nr_cache_evicted;    /* files removed from the cache to keep its size */
+	uint64_t nr_debug_files;      /* binaries whose lines came from another file */
+	uint64_t nr_debug_mismatches; /* debug files that were there, but of another build */
+	uint64_t nr_unnamed_by_rule;  /* binaries without names because of symbol_fail_closed */
+	const char *fetch_problem;    /* why nothing could be fetched; NULL: it could */
 };
 
 /* Borrowed until pa_session_free(). NULL before the end. */
@@ -265,6 +291,11 @@ PA_API int pa_doctor(const struct pa_options *opts, pa_check_fn fn, void *ctx);
 
 /* The highest --sample-rate the kernel accepts now, or a negative errno. */
 PA_API long pa_max_sample_rate(void);
+
+/* Whether a program was started for a fetch (see fetch_program): main() then returns what
+ * pa_fetch_main() does, before it does anything else. */
+PA_API bool pa_is_fetch(int argc, char *const argv[]);
+PA_API int pa_fetch_main(int argc, char *const argv[]);
 
 PA_API const char *pa_version(void);
 

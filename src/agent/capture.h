@@ -35,10 +35,10 @@ struct capture_config {
 	uint64_t period_ns; /* of cpu-clock */
 	const char *const *tags;
 	size_t nr_tags;
-	unsigned int max_fds; /* for files that are kept open */
-	bool compile_first;   /* tables of targets before the first sample */
-	bool compile_inline;  /* without a thread of their own, for tests */
-	size_t table_bytes;   /* at most, of unwind tables */
+	unsigned int max_fds;             /* for files that are kept open */
+	bool compile_first;               /* tables of targets before the first sample */
+	bool compile_inline;              /* without a thread of their own, for tests */
+	size_t table_bytes;               /* at most, of unwind tables */
 	const struct debug_config *debug; /* NULL: nothing is fetched; during capture_new() only */
 };
 

@@ -104,6 +104,9 @@ static int open_fetcher(struct debug_files *d, const struct debug_config *cfg)
 				     .log = d->log };
 	int r = join_urls(cfg, &urls);
 
+	if (r == 0 && !cfg->cache_dir)
+		r = error_set(&d->problem, ENOENT,
+			      "there is no home for a cache: give one by --symbol-cache-dir");
 	if (r == 0) {
 		fc.urls = urls.data;
 		r = fetcher_new(&fc, &d->fetcher, &d->problem);

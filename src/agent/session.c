@@ -2,16 +2,20 @@
 #include "agent/session.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <time.h>
 
+#include "agent/debug_files.h"
 #include "agent/summary.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "collect/cpus.h"
 #include "collect/features.h"
+#include "fetch/cache.h"
+#include "proc/roots.h"
 
 #define AUTO_NAME_MAX 256
 #define RING_MIN_BYTES (256u << 10)
@@ -115,9 +119,10 @@ static int open_outputs(struct pa_session *s, struct pa_error *err)
 
 /* What the limit leaves for files of targets: each CPU takes two events and their rings, the rest of
  * the agent some tens of descriptors. */
-static unsigned int max_kept_files(void)
+static unsigned int max_kept_files(const struct pa_options *o)
 {
-	uint64_t others = OTHER_FDS + (uint64_t)FDS_PER_CPU * cpus_possible();
+	uint64_t others = OTHER_FDS + ROOTS_MAX + (uint64_t)FDS_PER_CPU * cpus_possible() +
+			  (o->nr_debuginfod_urls ? FETCH_MAX_HELD : 0);
 	struct rlimit lim;
 
 	if (getrlimit(RLIMIT_NOFILE, &lim) < 0 || lim.rlim_cur < others + MIN_KEPT_FILES)
@@ -126,9 +131,33 @@ static unsigned int max_kept_files(void)
 						      : MAX_KEPT_FILES;
 }
 
+static void publish_fetches(void *session, const struct fetch_progress *p)
+{
+	struct pa_session *s = session;
+
+	pthread_mutex_lock(&s->lock);
+	s->progress.nr_fetches_wanted = p->nr_wanted;
+	s->progress.nr_fetches_done = p->nr_done;
+	s->progress.fetched_bytes = p->bytes;
+	pthread_mutex_unlock(&s->lock);
+}
+
 static int new_capture(struct pa_session *s)
 {
 	const struct pa_options *o = &s->settings.o;
+	char default_dir[PATH_MAX];
+	struct debug_config debug = {
+		.urls = o->debuginfod_urls,
+		.nr_urls = o->nr_debuginfod_urls,
+		.cache_dir = o->symbol_cache_dir ? o->symbol_cache_dir
+						 : cache_default_dir(default_dir),
+		.cache_max_bytes = o->symbol_cache_max_bytes,
+		.timeout_ns = o->symbol_fetch_timeout_ns,
+		.program = o->fetch_program ? o->fetch_program : PERFAGENT_PROGRAM,
+		.fail_closed = o->symbol_fail_closed,
+		.progress = publish_fetches,
+		.progress_ctx = s,
+	};
 	struct capture_config cfg = {
 		.proc_root = "/proc",
 		.kallsyms_path = "/proc/kallsyms",
@@ -137,9 +166,10 @@ static int new_capture(struct pa_session *s)
 		.period_ns = o->event == PA_EVENT_CPU_CLOCK ? NS_PER_S / o->sample_rate_hz : 0,
 		.tags = o->tags,
 		.nr_tags = o->nr_tags,
-		.max_fds = max_kept_files(),
+		.max_fds = max_kept_files(o),
 		.compile_first = o->unwind == PA_UNWIND_DWARF,
 		.table_bytes = o->table_bytes ? o->table_bytes : TABLE_MAX_BYTES,
+		.debug = &debug,
 	};
 
 	return capture_new(&cfg, &s->log, &s->capture);
@@ -381,6 +411,16 @@ const struct pa_summary *pa_session_summary(const struct pa_session *s)
 long pa_max_sample_rate(void)
 {
 	return features_max_sample_rate();
+}
+
+bool pa_is_fetch(int argc, char *const argv[])
+{
+	return argc > 1 && strcmp(argv[1], FETCH_COMMAND) == 0;
+}
+
+int pa_fetch_main(int argc, char *const argv[])
+{
+	return fetch_main(argc, argv);
 }
 
 const char *pa_version(void)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "collect/features.h"
 
@@ -15,6 +16,9 @@
 #define MAX_DRAIN_MS 60000
 #define MAX_PIDS 4096
 #define MAX_TAGS 1024
+#define MAX_URLS 64
+#define DEFAULT_CACHE_MAX_BYTES (2ull << 30)
+#define DEFAULT_FETCH_TIMEOUT_NS (30 * NS_PER_S)
 
 /* Fields that this library does not know must not be set. */
 static int copy_sized(struct pa_options *to, const struct pa_options *from, struct pa_error *err)
@@ -39,17 +43,24 @@ static int copy_string(const char **s)
 	return 0;
 }
 
-static int copy_tags(struct pa_options *o, const char *const *from)
+static int copy_list(const char *const *from, size_t nr, const char *const **ret_list)
 {
-	char **tags = calloc(o->nr_tags + 1, sizeof(*tags));
+	char **list = calloc(nr + 1, sizeof(*list));
 
-	o->tags = (const char *const *)tags;
-	for (size_t i = 0; tags && i < o->nr_tags; i++) {
-		tags[i] = strdup(from[i]);
-		if (!tags[i])
+	*ret_list = (const char *const *)list;
+	for (size_t i = 0; list && i < nr; i++) {
+		list[i] = strdup(from[i]);
+		if (!list[i])
 			return -ENOMEM;
 	}
-	return tags ? 0 : -ENOMEM;
+	return list ? 0 : -ENOMEM;
+}
+
+static void free_list(const char *const *list, size_t nr)
+{
+	for (size_t i = 0; list && i < nr; i++)
+		free((char *)(uintptr_t)list[i]);
+	free((void *)(uintptr_t)list);
 }
 
 static int copy_pids(struct pa_options *o, const pid_t *from)
@@ -67,12 +78,14 @@ static int copy_pids(struct pa_options *o, const pid_t *from)
 /* Every pointer becomes our own copy; what could not be copied is NULL and freed with the rest. */
 static int own(struct pa_options *o)
 {
-	const char **strings[] = { &o->pprof_path, &o->folded_path, &o->auto_name };
-	const char *const *tags = o->tags;
+	const char **strings[] = { &o->pprof_path, &o->folded_path, &o->auto_name,
+				   &o->symbol_cache_dir, &o->fetch_program };
+	const char *const *tags = o->tags, *const *urls = o->debuginfod_urls;
 	const pid_t *pids = o->pids;
 	int r = 0;
 
 	o->tags = NULL;
+	o->debuginfod_urls = NULL;
 	o->pids = NULL;
 	for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++) {
 		bool was_set = *strings[i] != NULL;
@@ -82,7 +95,9 @@ static int own(struct pa_options *o)
 			r = -ENOMEM;
 	}
 	if (r == 0)
-		r = copy_tags(o, tags);
+		r = copy_list(tags, o->nr_tags, &o->tags);
+	if (r == 0)
+		r = copy_list(urls, o->nr_debuginfod_urls, &o->debuginfod_urls);
 	if (r == 0)
 		r = copy_pids(o, pids);
 	return r;
@@ -95,9 +110,10 @@ void settings_done(struct settings *s)
 	free((char *)(uintptr_t)o->pprof_path);
 	free((char *)(uintptr_t)o->folded_path);
 	free((char *)(uintptr_t)o->auto_name);
-	for (size_t i = 0; o->tags && i < o->nr_tags; i++)
-		free((char *)(uintptr_t)o->tags[i]);
-	free((void *)(uintptr_t)o->tags);
+	free((char *)(uintptr_t)o->symbol_cache_dir);
+	free((char *)(uintptr_t)o->fetch_program);
+	free_list(o->tags, o->nr_tags);
+	free_list(o->debuginfod_urls, o->nr_debuginfod_urls);
 	free((void *)(uintptr_t)o->pids);
 	*o = (struct pa_options){ 0 };
 }
@@ -147,6 +163,28 @@ static int check_rate(const struct pa_options *o, struct pa_error *err)
 	return 0;
 }
 
+/* Servers are handed on as one line, separated by spaces. */
+static int check_urls(const struct pa_options *o, struct pa_error *err)
+{
+	static const char *const schemes[] = { "http://", "https://", "file://" };
+
+	if (o->nr_debuginfod_urls > MAX_URLS)
+		return error_set(err, E2BIG, "options: at most %d debuginfod servers", MAX_URLS);
+	for (size_t i = 0; i < o->nr_debuginfod_urls; i++) {
+		const char *url = o->debuginfod_urls[i];
+		bool is_known = false;
+
+		for (size_t k = 0; k < sizeof(schemes) / sizeof(schemes[0]); k++)
+			is_known |= strncmp(url, schemes[k], strlen(schemes[k])) == 0;
+		if (!is_known || strpbrk(url, " \t\r\n"))
+			return error_set(err, EINVAL,
+					 "--debuginfod-url '%s': give a URL that begins with "
+					 "http://, https:// or file://",
+					 url);
+	}
+	return 0;
+}
+
 static int check(const struct pa_options *o, struct pa_error *err)
 {
 	int r = check_target(o, err);
@@ -155,6 +193,8 @@ static int check(const struct pa_options *o, struct pa_error *err)
 		r = check_rate(o, err);
 	for (size_t i = 0; i < o->nr_pids && r == 0; i++)
 		r = check_pid(o->pids[i], err);
+	if (r == 0)
+		r = check_urls(o, err);
 	if (r == 0 && o->drain_interval_ms > MAX_DRAIN_MS)
 		r = error_set(err, EINVAL, "options: drain_interval_ms is at most %d",
 			      MAX_DRAIN_MS);
@@ -174,6 +214,10 @@ int settings_init(struct settings *s, const struct pa_options *opts, struct pa_e
 	}
 	if (!o->sample_rate_hz)
 		o->sample_rate_hz = DEFAULT_RATE_HZ;
+	if (!o->symbol_cache_max_bytes)
+		o->symbol_cache_max_bytes = DEFAULT_CACHE_MAX_BYTES;
+	if (!o->symbol_fetch_timeout_ns)
+		o->symbol_fetch_timeout_ns = DEFAULT_FETCH_TIMEOUT_NS;
 	if (!o->drain_interval_ms)
 		o->drain_interval_ms = DEFAULT_DRAIN_MS;
 	r = own(o);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sys/resource.h>
 
+#include "agent/debug_files.h"
 #include "agent/session.h"
 #include "base/clock.h"
 #include "profile/cuts.h"
@@ -44,6 +45,7 @@ struct summary {
 	struct pa_unnamed_stat unnamed[MAX_UNNAMED];
 	struct pa_count jit[SUMMARY_NR_JIT];
 	struct pa_output_stat outputs[SESSION_MAX_OUTPUTS];
+	struct pa_count fetches[NR_FETCH_RESULTS];
 };
 
 uint64_t summary_cpu_ns(void)
@@ -293,6 +295,26 @@ static void add_names(const struct capture *c, struct summary *to)
 	}
 }
 
+static void add_debug_files(const struct capture *c, struct summary *to)
+{
+	struct debug_stats s = debug_files_stats(c->debug);
+
+	for (unsigned int i = 0; i < NR_FETCH_RESULTS; i++)
+		if (s.fetch.results[i])
+			to->fetches[to->pub.nr_fetches++] = (struct pa_count){
+				.name = fetch_result_name(i),
+				.text = fetch_result_text(i),
+				.count = s.fetch.results[i],
+			};
+	to->pub.fetches = to->fetches;
+	to->pub.fetched_bytes = s.fetch.bytes;
+	to->pub.nr_cache_evicted = s.fetch.nr_evicted;
+	to->pub.nr_debug_files = s.nr_separate;
+	to->pub.nr_debug_mismatches = s.search.nr_other_build_id + s.search.nr_bad_crc;
+	to->pub.nr_unnamed_by_rule = s.nr_refused;
+	to->pub.fetch_problem = s.problem;
+}
+
 /* Only what is there: a failed output is told by the error. */
 static void add_outputs(const struct pa_session *s, struct summary *to)
 {
@@ -344,6 +366,7 @@ int summary_of_capture(const struct capture *c, struct summary **ret_summary)
 	to->pub.nr_processes = c->stats.nr_processes;
 	add_stops(&c->stats, to);
 	add_names(c, to);
+	add_debug_files(c, to);
 	r = add_functions(c->profile, to);
 	if (r == 0)
 		r = add_cuts(c, to);

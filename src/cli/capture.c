@@ -69,6 +69,13 @@ static int new_session(struct capture *c, struct pa_error *err)
 		.set_owner = c->owner.is_set,
 		.owner_uid = c->owner.uid,
 		.owner_gid = c->owner.gid,
+		.debuginfod_urls = o->urls,
+		.nr_debuginfod_urls = o->nr_urls,
+		.symbol_cache_dir = o->symbol_cache_dir,
+		.symbol_cache_max_bytes = o->symbol_cache_max_bytes,
+		.symbol_fetch_timeout_ns = o->symbol_fetch_timeout_ns,
+		.symbol_fail_closed = o->symbol_fail_closed,
+		.fetch_program = "/proc/self/exe", /* one file, also where it is not installed */
 		.log = console_log,
 		.log_ctx = &c->console,
 	};
@@ -283,6 +290,8 @@ static int conclude(struct capture *c)
 	if (r < 0 || json_r < 0)
 		return EXIT_STATUS_FAILED;
 	if (c->o->strict && summary && (summary->ticks_lost || summary->sideband_lost))
+		return EXIT_STATUS_LOST;
+	if (summary && summary->nr_unnamed_by_rule)
 		return EXIT_STATUS_LOST;
 	return EXIT_STATUS_OK;
 }

@@ -32,6 +32,8 @@ int main(int argc, char *argv[])
 {
 	struct options o;
 
+	if (pa_is_fetch(argc, argv)) /* a process of the library's own */
+		return pa_fetch_main(argc, argv);
 	if (!open_standard_fds())
 		return EXIT_STATUS_FAILED;
 	(void)setlocale(LC_CTYPE, ""); /* for the width of names only; the C locale will do */

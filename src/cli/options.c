@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/duration.h"
@@ -88,9 +89,9 @@ static int handle_pid(void *ctx, const struct option_def *def, const char *value
 
 static int handle_duration(void *ctx, const struct option_def *def, const char *value)
 {
-	struct options *o = ctx;
+	uint64_t *ns = (uint64_t *)(void *)((char *)ctx + def->field);
 
-	switch (duration_parse(value, &o->duration_ns)) {
+	switch (duration_parse(value, ns)) {
 	case 0:
 		return OPTPARSE_CONTINUE;
 	case -EDOM:
@@ -166,6 +167,49 @@ static int handle_tag(void *ctx, const struct option_def *def, const char *value
 	return OPTPARSE_CONTINUE;
 }
 
+static int add_url(struct options *o, const char *url)
+{
+	if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0 &&
+	    strncmp(url, "file://", 7) != 0)
+		return -EINVAL;
+	if (strpbrk(url, " \t\r\n"))
+		return -EINVAL;
+	if (o->nr_urls == OPTIONS_MAX_URLS)
+		return -E2BIG;
+	o->urls[o->nr_urls++] = url;
+	return 0;
+}
+
+#define URL_MISTAKE "'%s' is no URL of a server; write it like https://debuginfod.debian.net"
+
+static int handle_url(void *ctx, const struct option_def *def, const char *value)
+{
+	switch (add_url(ctx, value)) {
+	case 0:
+		return OPTPARSE_CONTINUE;
+	case -E2BIG:
+		return option_error(def, "more than %d servers; leave some out", OPTIONS_MAX_URLS);
+	default:
+		return option_error(def, URL_MISTAKE, value);
+	}
+}
+
+/* 512M, 2G, 1048576: a number of bytes, or of units of 1024 of them. */
+static int handle_size(void *ctx, const struct option_def *def, const char *value)
+{
+	static const char units[] = "KMGT";
+	size_t len = strlen(value);
+	const char *unit = len ? strchr(units, value[len - 1]) : NULL;
+	unsigned int shift = unit ? 10 * (unsigned int)(unit - units + 1) : 0;
+	uint64_t n;
+
+	if (parse_digits(value, unit ? len - 1 : len, INT64_MAX >> shift, &n) < 0 || n == 0)
+		return option_error(def, "'%s' is no size; write it like 512M, 2G or %s", value,
+				    "a number of bytes");
+	*(uint64_t *)(void *)((char *)ctx + def->field) = n << shift;
+	return OPTPARSE_CONTINUE;
+}
+
 static int handle_verbose(void *ctx, const struct option_def *def, const char *value)
 {
 	((struct options *)ctx)->verbosity++;
@@ -187,6 +231,7 @@ static int handle_version(void *ctx, const struct option_def *def, const char *v
 #define RECORD "What to record"
 #define TARGET "Of which processes"
 #define HOW "How"
+#define NAMES "Names"
 #define OUTPUT "Where it goes"
 #define OTHER "Other"
 
@@ -204,6 +249,7 @@ static const struct option_def capture_defs[] = {
 	  .field = FIELD(no_follow_children), .help = "leave out what the targets fork" },
 
 	{ "duration", 'd', .arg = "D", .group = HOW, .handle = handle_duration,
+	  .field = FIELD(duration_ns),
 	  .help = "10s, 250ms, 1m30s, 1h; a number is seconds\n"
 		  "(default 10s; with COMMAND until it ends)" },
 	{ "sample-rate", 'F', .arg = "HZ", .group = HOW, .handle = handle_rate,
@@ -217,6 +263,21 @@ static const struct option_def capture_defs[] = {
 		  "compiled first; auto: as needed (default)" },
 	{ "kernel-stacks", .group = HOW, .handle = handle_flag, .field = FIELD(kernel_stacks),
 	  .help = "kernel frames above the user frames" },
+
+	{ "debuginfod-url", .arg = "U", .is_repeatable = true, .group = NAMES, .handle = handle_url,
+	  .help = "ask this server for debug files; repeatable\n"
+		  "(default $DEBUGINFOD_URLS; unset: no network)" },
+	{ "symbol-cache-dir", .arg = "D", .group = NAMES, .handle = handle_path,
+	  .field = FIELD(symbol_cache_dir),
+	  .help = "keep them in this folder\n(default ~/.cache/perf-agent/debuginfo)" },
+	{ "symbol-cache-max", .arg = "BYTES", .group = NAMES, .handle = handle_size,
+	  .field = FIELD(symbol_cache_max_bytes),
+	  .help = "as long as they fit, the last used ones;\n512M, 10G (default 2G)" },
+	{ "symbol-fetch-timeout", .arg = "D", .group = NAMES, .handle = handle_duration,
+	  .field = FIELD(symbol_fetch_timeout_ns), .help = "wait so long for each (default 30s)" },
+	{ "symbol-fail-closed", .group = NAMES, .handle = handle_flag,
+	  .field = FIELD(symbol_fail_closed),
+	  .help = "no names at all, and exit 3, for what could\nnot be fetched" },
 
 	{ "profile-output", 'o', .arg = "P", .group = OUTPUT, .handle = handle_path,
 	  .field = FIELD(profile_output),
@@ -249,6 +310,26 @@ static const struct option_table doctor_table = { doctor_defs, ARRAY_SIZE(doctor
 
 _Static_assert(ARRAY_SIZE(capture_defs) <= OPTPARSE_MAX_OPTIONS, "raise OPTPARSE_MAX_OPTIONS");
 
+/* $DEBUGINFOD_URLS, unless servers are given. Words like ima:enforcing are about the client. */
+static int take_environment(struct options *o)
+{
+	const char *env = getenv("DEBUGINFOD_URLS");
+	char *rest = o->urls_text, *word;
+
+	if (o->nr_urls || !env)
+		return 0;
+	if (snprintf(o->urls_text, sizeof(o->urls_text), "%s", env) >= (int)sizeof(o->urls_text))
+		return usage_error("DEBUGINFOD_URLS", "is too long; unset it and give %s",
+				   "--debuginfod-url");
+	while ((word = strsep(&rest, " \t\n"))) {
+		if (!*word || !strncmp(word, "ima:", 4))
+			continue;
+		if (add_url(o, word) < 0)
+			return usage_error("DEBUGINFOD_URLS", URL_MISTAKE, word);
+	}
+	return 0;
+}
+
 int options_parse(int argc, char *argv[], struct options *o)
 {
 	bool has_dashes;
@@ -262,7 +343,9 @@ int options_parse(int argc, char *argv[], struct options *o)
 		return rules_stray_argument(argv[rest]);
 	if (has_dashes)
 		o->command = argv + rest;
-	r = rules_check(o);
+	r = take_environment(o);
+	if (r == 0)
+		r = rules_check(o);
 	if (r < 0)
 		return r;
 	rules_fill_defaults(o);
@@ -296,7 +379,7 @@ void options_help(FILE *out)
 	optparse_help(&capture_table, out);
 	(void)fputs(
 		"\nExit status: 0 complete, 1 could not set up or write, 2 usage, 3 --strict and\n"
-		"something was lost; otherwise that of COMMAND.\n",
+		"something was lost, or --symbol-fail-closed; otherwise that of COMMAND.\n",
 		out);
 }
 

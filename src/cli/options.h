@@ -8,6 +8,8 @@
 
 #define OPTIONS_MAX_PIDS 1024
 #define OPTIONS_MAX_TAGS 64
+#define OPTIONS_MAX_URLS 32
+#define OPTIONS_URLS_SIZE 4096
 #define OPTIONS_DEFAULT_DURATION_NS 10000000000ull
 #define OPTIONS_DEFAULT_RATE_HZ 99
 
@@ -41,6 +43,14 @@ struct options {
 	size_t nr_tags;
 	bool json;
 	const char *json_path; /* NULL: standard output */
+
+	const char *urls[OPTIONS_MAX_URLS]; /* of debuginfod servers; none: no network */
+	size_t nr_urls;
+	char urls_text[OPTIONS_URLS_SIZE]; /* what urls of the environment point into */
+	const char *symbol_cache_dir;      /* NULL: the library's choice */
+	uint64_t symbol_cache_max_bytes;   /* 0: likewise */
+	uint64_t symbol_fetch_timeout_ns;  /* 0: likewise */
+	bool symbol_fail_closed;
 
 	bool strict;
 	bool quiet;

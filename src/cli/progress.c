@@ -8,7 +8,7 @@
 #include "cli/duration.h"
 #include "cli/text.h"
 
-#define PART_SIZE 64
+#define PART_SIZE 96
 #define METER_NS NS_PER_S /* shorter times give a number that jumps */
 
 static void time_part(const struct pa_progress *p, bool is_ending, char part[PART_SIZE])
@@ -29,7 +29,12 @@ static void phase_part(const struct pa_progress *p, bool is_ending, char part[PA
 {
 	switch (p->phase) {
 	case PA_PHASE_NAMING:
-		(void)snprintf(part, PART_SIZE, "naming");
+		if (p->nr_fetches_done < p->nr_fetches_wanted)
+			(void)snprintf(part, PART_SIZE,
+				       "fetching debug files, %" PRIu64 " of %" PRIu64 " done",
+				       p->nr_fetches_done, p->nr_fetches_wanted);
+		else
+			(void)snprintf(part, PART_SIZE, "naming");
 		break;
 	case PA_PHASE_WRITING:
 	case PA_PHASE_DONE:

@@ -212,6 +212,38 @@ static void print_names(const struct pa_summary *s, const struct report_options 
 	}
 }
 
+/* Where names came from beyond the binaries; what went wrong is said always. */
+static void print_debug_files(const struct pa_summary *s, const struct report_options *opts,
+			      FILE *out)
+{
+	char size[TEXT_SIZE_SIZE];
+	const char *label = "debug";
+
+	if (s->nr_debug_files && opts->is_verbose) {
+		line(opts, out, label, "%" PRIu64 " file%s with lines in a separate debug file",
+		     s->nr_debug_files, text_plural(s->nr_debug_files));
+		label = "";
+	}
+	for (size_t i = 0; i < s->nr_fetches; i++, label = "")
+		line(opts, out, label, "%" PRIu64 " debug file%s %s", s->fetches[i].count,
+		     text_plural(s->fetches[i].count), s->fetches[i].text);
+	if (s->fetched_bytes)
+		line(opts, out, label, "%s came from servers", text_size(s->fetched_bytes, size));
+	if (s->nr_cache_evicted && opts->is_verbose)
+		line(opts, out, "", "%" PRIu64 " older file%s left the cache to make room",
+		     s->nr_cache_evicted, text_plural(s->nr_cache_evicted));
+	if (s->nr_debug_mismatches)
+		line(opts, out, "debug", "%" PRIu64 " debug file%s of another build %s not used",
+		     s->nr_debug_mismatches, text_plural(s->nr_debug_mismatches),
+		     s->nr_debug_mismatches == 1 ? "was" : "were");
+	if (s->nr_unnamed_by_rule)
+		line(opts, out, "debug", "%" PRIu64 " file%s without names: --symbol-fail-closed",
+		     s->nr_unnamed_by_rule, text_plural(s->nr_unnamed_by_rule));
+	if (s->fetch_problem)
+		line(&(struct report_options){ .max_cols = TEXT_NO_LIMIT }, out, "debug",
+		     "nothing was fetched: %s", s->fetch_problem);
+}
+
 static bool has_kernel_frames(const struct pa_summary *s, const struct report_options *opts)
 {
 	if (opts->has_kernel_stacks)
@@ -282,6 +314,7 @@ void report_print(const struct pa_summary *s, const struct report_options *opts,
 		print_functions(s, opts, out);
 		print_stacks(s, opts, out);
 		print_names(s, opts, out);
+		print_debug_files(s, opts, out);
 	} else {
 		print_no_samples(s, opts, out);
 	}

@@ -183,6 +183,12 @@ static const struct field head_fields[] = {
 	F(FIELD_U64, pa_summary, nr_locations),
 	F(FIELD_U64, pa_summary, nr_locations_named),
 	F(FIELD_STRING, pa_summary, kernel_symbols),
+	F(FIELD_U64, pa_summary, fetched_bytes),
+	F(FIELD_U64, pa_summary, nr_cache_evicted),
+	F(FIELD_U64, pa_summary, nr_debug_files),
+	F(FIELD_U64, pa_summary, nr_debug_mismatches),
+	F(FIELD_U64, pa_summary, nr_unnamed_by_rule),
+	F(FIELD_STRING, pa_summary, fetch_problem),
 	F(FIELD_U64, pa_summary, agent_cpu_ns),
 	F(FIELD_U64, pa_summary, agent_peak_rss_bytes),
 };
@@ -201,6 +207,7 @@ static int fill_object(json_t *object, const struct pa_summary *s, const char *e
 	if (set_fields(object, s, head_fields, NR(head_fields)) < 0 ||
 	    SET_ARRAY(object, s, losses, count_fields) < 0 ||
 	    SET_ARRAY(object, s, stops, count_fields) < 0 ||
+	    SET_ARRAY(object, s, fetches, count_fields) < 0 ||
 	    SET_ARRAY(object, s, cuts, cut_fields) < 0 ||
 	    SET_ARRAY(object, s, functions, function_fields) < 0 ||
 	    SET_ARRAY(object, s, unnamed, unnamed_fields) < 0 ||

@@ -64,6 +64,27 @@ static int check_follow(const struct options *o)
 	return 0;
 }
 
+/* What is about fetching means nothing where nothing is fetched. */
+static int check_symbols(const struct options *o)
+{
+	const char *what = NULL;
+
+	if (o->nr_urls)
+		return 0;
+	if (o->symbol_fail_closed)
+		what = "--symbol-fail-closed";
+	else if (o->symbol_cache_dir)
+		what = "--symbol-cache-dir";
+	else if (o->symbol_cache_max_bytes)
+		what = "--symbol-cache-max";
+	else if (o->symbol_fetch_timeout_ns)
+		what = "--symbol-fetch-timeout";
+	if (!what)
+		return 0;
+	return usage_error(what, "nothing is fetched without a server; add %s",
+			   "--debuginfod-url, or set DEBUGINFOD_URLS");
+}
+
 static bool is_same_place(const char *a, const char *b)
 {
 	return a && b && !strcmp(a, b) && strcmp(a, "/dev/null");
@@ -105,6 +126,8 @@ int rules_check(const struct options *o)
 		r = check_what_to_record(o);
 	if (r == 0)
 		r = check_follow(o);
+	if (r == 0)
+		r = check_symbols(o);
 	if (r == 0)
 		r = check_outputs(o);
 	if (r == 0)

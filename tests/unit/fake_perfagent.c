@@ -385,6 +385,16 @@ long pa_max_sample_rate(void)
 	return hz ? (long)hz : -ENOENT;
 }
 
+bool pa_is_fetch(int argc, char *const argv[])
+{
+	return false;
+}
+
+int pa_fetch_main(int argc, char *const argv[])
+{
+	return 1;
+}
+
 const char *pa_version(void)
 {
 	return PERFAGENT_VERSION;
