@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one hash function of the project (XXH3, seeded by nothing: never shown, never stored). */
+/* The one hash function of the project (XXH3, seeded by nothing: never shown, and stored only in
+ * caches, which are made anew where it differs). */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 

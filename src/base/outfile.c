@@ -29,6 +29,7 @@ struct outfile {
 	int fd;
 	int dir_fd; /* -1: written in place */
 	bool is_unique;
+	bool is_private;
 	bool replaces;             /* there was a regular file under its name when it was opened */
 	bool has_modes;            /* the file system took our first chmod() */
 	bool may_block;            /* write() may wait for a reader, and cannot be told not to */
@@ -367,6 +368,7 @@ int outfile_open(const char *path, const struct outfile_options *opts, struct ou
 	if (!*path)
 		return error_set(err, EINVAL, "cannot write: the path is empty: choose one");
 	f->is_unique = opts && opts->unique;
+	f->is_private = opts && opts->is_private;
 	f->cancel = opts ? opts->cancel : NULL;
 	f->path = strdup(path);
 	if (asprintf(&f->shown, is_stdout ? "standard output" : "'%s'", path) < 0)
@@ -443,6 +445,8 @@ static void set_final_mode(struct outfile *f)
 {
 	struct stat st;
 
+	if (f->is_private)
+		return; /* it has been since it was made */
 	if (!f->is_unique && fstatat(f->dir_fd, f->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    S_ISREG(st.st_mode))
 		f->mode = st.st_mode & 0777;

@@ -19,7 +19,8 @@ struct outfile_options {
 	/* Never replace: "-1", "-2" … goes in front of the suffix until a name is free. The
 	 * suffix begins at the first '.' after the last '/'. */
 	bool unique;
-	bool set_owner; /* give the file to uid:gid */
+	bool is_private; /* mode 0600 for good, whatever is replaced */
+	bool set_owner;  /* give the file to uid:gid */
 	uid_t uid;
 	gid_t gid;
 	/* Turning true ends outfile_write() with -ECANCELED, also while it waits for a reader; may

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/cache_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define ROOT_DIR "/var/cache"
+#define OWN_NAME "perf-agent"
+#define PASSWD_LINE_MAX 4096
+
+static bool is_own_dir(const char *path)
+{
+	struct stat st;
+
+	return path && path[0] == '/' && stat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
+	       st.st_uid == geteuid();
+}
+
+static int join(const char *dir, const char *name, char **ret_path)
+{
+	return asprintf(ret_path, "%s/%s", dir, name) < 0 ? -ENOMEM : 0;
+}
+
+/* From the file itself, since a static program cannot ask elsewhere. */
+static int home_from_passwd(char **ret_home)
+{
+	_cleanup_(fclosep) FILE *f = fopen("/etc/passwd", "re");
+	char line[PASSWD_LINE_MAX];
+	struct passwd pw, *found;
+
+	if (!f)
+		return -errno;
+	while (fgetpwent_r(f, &pw, line, sizeof(line), &found) == 0)
+		if (found->pw_uid == geteuid() && is_own_dir(found->pw_dir)) {
+			*ret_home = strdup(found->pw_dir);
+			return *ret_home ? 0 : -ENOMEM;
+		}
+	return -ENOENT;
+}
+
+static int home(char **ret_home)
+{
+	const char *variable = secure_getenv("HOME");
+
+	if (!is_own_dir(variable))
+		return home_from_passwd(ret_home);
+	*ret_home = strdup(variable);
+	return *ret_home ? 0 : -ENOMEM;
+}
+
+int cache_dir_default(char **ret_path)
+{
+	const char *variable = secure_getenv("XDG_CACHE_HOME");
+	_cleanup_(freep) char *of_user = NULL;
+	int r;
+
+	if (is_own_dir(variable))
+		return join(variable, OWN_NAME, ret_path);
+	if (geteuid() == 0)
+		return join(ROOT_DIR, OWN_NAME, ret_path);
+	r = home(&of_user);
+	return r < 0 ? r : join(of_user, ".cache/" OWN_NAME, ret_path);
+}
+
+/* mkdir -p -m 0700 */
+static int make_all(const char *path)
+{
+	_cleanup_(freep) char *copy = strdup(path);
+
+	if (!copy)
+		return -ENOMEM;
+	for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(copy, 0700) < 0 && errno != EEXIST)
+			return -errno;
+		*slash = '/';
+	}
+	return mkdir(copy, 0700) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+int cache_dir_prepare(const char *path, struct pa_error *err)
+{
+	_cleanup_(closep) int fd = -1;
+	struct stat st;
+	int r = *path ? make_all(path) : -ENOENT;
+
+	if (r < 0)
+		return error_set(err, -r, "cannot make the directory '%s': %s", path, strerror(-r));
+	fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_set(err, errno, "cannot use '%s' as a directory: %s", path,
+				 strerror(errno));
+	if (st.st_uid != geteuid())
+		return error_set(err, EPERM, "the directory '%s' belongs to user %u", path,
+				 (unsigned int)st.st_uid);
+	if (st.st_mode & 022)
+		return error_set(err, EPERM, "others may write to the directory '%s'", path);
+	return 0;
+}

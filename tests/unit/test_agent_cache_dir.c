@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where things are kept between runs. */
+#include "agent/cache_dir.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tap.h"
+
+static char top[] = "/tmp/test_agent_cache_dir.XXXXXX";
+static char path[256];
+
+static const char *below(const char *name)
+{
+	snprintf(path, sizeof(path), "%s/%s", top, name);
+	return path;
+}
+
+static bool default_is(const char *want)
+{
+	char *got = NULL;
+	int r = cache_dir_default(&got);
+	bool is = r == 0 && !strcmp(got, want);
+
+	if (!is)
+		printf("# %d, %s, not %s\n", r, got ? got : "nothing", want);
+	free(got);
+	return is;
+}
+
+static void test_default(void)
+{
+	char want[300];
+
+	must(setenv("XDG_CACHE_HOME", top, 1) == 0);
+	ok(default_is(below("perf-agent")), "$XDG_CACHE_HOME comes first");
+	must(setenv("HOME", top, 1) == 0 && setenv("XDG_CACHE_HOME", "relative", 1) == 0);
+	snprintf(want, sizeof(want), "%s/.cache/perf-agent", top);
+	ok(default_is(geteuid() ? want : "/var/cache/perf-agent"),
+	   "one that is no absolute path does not count");
+	if (geteuid() != 0) {
+		tap_skip("needs root to give a directory away");
+		return;
+	}
+	must(mkdir(below("foreign"), 0755) == 0 && chown(path, 12345, 12345) == 0);
+	must(setenv("XDG_CACHE_HOME", path, 1) == 0);
+	ok(default_is("/var/cache/perf-agent"), "nor one that is another user's");
+}
+
+/* Whether it is refused with a sentence that has this in it. */
+static bool is_refused(const char *what)
+{
+	struct pa_error err = { 0 };
+	int r = cache_dir_prepare(path, &err);
+
+	printf("# %s\n", err.text);
+	return r < 0 && r == -err.code && strstr(err.text, what);
+}
+
+static void test_prepare(void)
+{
+	struct stat st;
+
+	ok(cache_dir_prepare(below("a/b"), NULL) == 0 && stat(path, &st) == 0 &&
+		   (st.st_mode & 0777) == 0700,
+	   "it is made, with what is above it, and is private");
+	ok(cache_dir_prepare(path, NULL) == 0, "it may be there already");
+	must(chmod(path, 0770) == 0);
+	ok(is_refused("others may write"), "one that others may write to is refused");
+	must(symlink("a", below("link")) == 0);
+	ok(is_refused("cannot use"), "so is a link");
+	must(fclose(fopen(below("file"), "we")) == 0);
+	ok(is_refused("cannot use"), "and a file");
+	below("file/dir");
+	ok(is_refused("cannot make"), "and what cannot be");
+	if (geteuid() != 0) {
+		tap_skip("needs root to give a directory away");
+		return;
+	}
+	below("foreign");
+	ok(is_refused("belongs to user 12345"), "one of another user is refused");
+}
+
+int main(void)
+{
+	char command[300];
+
+	must(mkdtemp(top));
+	test_default();
+	test_prepare();
+	snprintf(command, sizeof(command), "rm -rf '%s'", top);
+	must(system(command) == 0);
+	return tap_done();
+}
