@@ -125,7 +125,32 @@ struct pt_regs {
 #error "no such architecture"
 #endif
 
+/* kernel/kallsyms.c: one symbol, as the iterator hands it out (since 6.0). */
+struct kallsym_iter {
+	unsigned long value;
+	char type;
+	char name[128];
+	char module_name[56];
+	int exported;
+};
+
+struct seq_file {
+	unsigned long count;
+};
+
 #pragma clang attribute pop
+
+/* What an iterator over symbols is handed. Its layout is that of the kernel's BTF, all pointers. */
+struct bpf_iter_meta {
+	struct seq_file *seq;
+	__u64 session_id;
+	__u64 seq_num;
+};
+
+struct bpf_iter__ksym {
+	struct bpf_iter_meta *meta;
+	struct kallsym_iter *ksym;
+};
 
 /* What a perf_event program is handed. Its layout is kernel ABI, so nothing in it is relocated. */
 #if defined(__TARGET_ARCH_x86)

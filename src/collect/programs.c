@@ -131,6 +131,8 @@ static int configure(struct programs *p, const struct programs_config *cfg, stru
 		r = size_maps(p, cfg);
 	/* Attached to one event per CPU by collect/events.c, not by the skeleton. */
 	bpf_program__set_autoattach(p->skel->progs.pa_oncpu, false);
+	/* Loaded by collect/ksyms.c where it is needed. */
+	bpf_program__set_autoload(p->skel->progs.pa_ksyms, false);
 	return r;
 }
 
