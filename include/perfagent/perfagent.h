@@ -266,6 +266,16 @@ struct pa_summary {
 	uint64_t nr_debug_mismatches; /* debug files that were there, but of another build */
 	uint64_t nr_unnamed_by_rule;  /* binaries without names because of symbol_fail_closed */
 	const char *fetch_problem;    /* why nothing could be fetched; NULL: it could */
+	/* Naming goes in batches: the addresses of one source of names each. */
+	uint64_t naming_batches;
+	uint64_t naming_addresses;              /* = those named + the sum of naming_failures[] */
+	uint64_t naming_raw;                    /* shown as 0x… */
+	uint64_t naming_fallbacks;              /* batches whose best source could not be used */
+	const struct pa_count *naming_failures; /* addresses without a name; every reason */
+	size_t nr_naming_failures;
+	uint64_t naming_p50_ns; /* of the last 1,024 batches, each with opening its source */
+	uint64_t naming_p99_ns;
+	uint64_t naming_max_ns;
 };
 
 /* Borrowed until pa_session_free(). NULL before the end. */

@@ -12,6 +12,7 @@
 
 #include "agent/jit_files.h"
 #include "agent/parking.h"
+#include "agent/naming_stats.h"
 #include "agent/unwinder.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -94,6 +95,7 @@ struct capture {
 	struct debug_files *debug; /* owned */
 	struct naming_note *notes; /* owned; after capture_name(): by mapping number */
 	struct jit_counts jit_counts;
+	struct naming_stats naming;
 	const char *kernel_source; /* static; NULL: no kernel address was seen */
 };
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "agent/source.h"
+#include "base/clock.h"
 #include "elf/elf_image.h"
 
 /* Locations in the order of their mapping; mapping i's are [first[i], first[i + 1]). Those without
@@ -91,8 +92,38 @@ static int add_function(struct profile *p, uint32_t mapping, const struct symbol
 	return r < 0 ? r : profile_function(p, &fn, ret_id);
 }
 
-static int name_location(struct profile *p, const struct source *s, uint32_t location)
+static enum naming_failure failure_of(const struct source *s, const struct profile_mapping *m)
 {
+	bool is_raw = symbolizer_is_raw(s->symbolizer);
+
+	if (s->is_replaced)
+		return NAMING_NO_ROOM;
+	if (!m)
+		return NAMING_NO_MAPPING;
+	switch (m->kind) {
+	case PROFILE_MAPPING_KERNEL:
+		return is_raw ? NAMING_NO_KERNEL_LIST : NAMING_NO_KERNEL_SYMBOL;
+	case PROFILE_MAPPING_JIT:
+		return NAMING_NO_JIT_MAP;
+	case PROFILE_MAPPING_FILE:
+	case PROFILE_MAPPING_VDSO:
+		break;
+	}
+	return is_raw ? NAMING_NO_FILE : NAMING_NO_SYMBOL;
+}
+
+static void count_outcome(struct naming_stats *st, const struct source *s,
+			  const struct profile_mapping *m, const struct symbol_result *res)
+{
+	if (res->is_named)
+		naming_stats_add_named(st);
+	else
+		naming_stats_add_unnamed(st, failure_of(s, m), res->is_raw);
+}
+
+static int name_location(struct capture *c, const struct source *s, uint32_t location)
+{
+	struct profile *p = c->profile;
 	const struct profile_location *l = &p->locations[location];
 	const struct profile_mapping *m = l->mapping == PROFILE_NONE ? NULL
 								     : &p->mappings[l->mapping];
@@ -109,20 +140,28 @@ static int name_location(struct profile *p, const struct source *s, uint32_t loc
 		lines[i].line = res.frames[i].line;
 		r = add_function(p, l->mapping, &res.frames[i], &lines[i].function);
 	}
-	return r < 0 ? r : profile_set_lines(p, location, lines, nr, res.is_named);
+	if (r == 0)
+		r = profile_set_lines(p, location, lines, nr, res.is_named);
+	if (r == 0)
+		count_outcome(&c->naming, s, m, &res);
+	return r;
 }
 
 /* What the source cannot name for want of memory is raw; what even so has no room in the model
  * stays without any name, which writers show as its address. */
 static int name_somehow(struct capture *c, struct source *s, uint32_t location)
 {
-	int r = s->symbolizer ? name_location(c->profile, s, location) : 0;
+	int r = s->symbolizer ? name_location(c, s, location) : -ENOMEM;
 
 	if (!source_is_about_size(r))
 		return r;
-	source_replace(s, r);
-	r = s->symbolizer ? name_location(c->profile, s, location) : 0;
-	return source_is_about_size(r) ? 0 : r;
+	if (s->symbolizer)
+		source_replace(s, r);
+	r = s->symbolizer ? name_location(c, s, location) : -ENOMEM;
+	if (!source_is_about_size(r))
+		return r;
+	naming_stats_add_unnamed(&c->naming, NAMING_NO_ROOM, true);
+	return 0;
 }
 
 static const char *mapping_path(const struct profile *p, uint32_t mapping)
@@ -155,12 +194,41 @@ static int by_source(const void *a, const void *b, void *ctx)
 	return source_compare(&all[*(const uint32_t *)a], &all[*(const uint32_t *)b]);
 }
 
+static bool is_fallback(const struct source *s, const struct profile_mapping *m)
+{
+	bool is_raw = !s->symbolizer || symbolizer_is_raw(s->symbolizer);
+
+	return s->is_fallback || s->is_replaced || (m && m->kind != PROFILE_MAPPING_JIT && is_raw);
+}
+
+/* A batch: what one source names, the time to open it included. */
+struct batch {
+	const struct profile_mapping *m; /* the last one named; NULL: none, or in no mapping */
+	uint64_t began_ns;               /* 0: not begun */
+	struct source source;
+};
+
+static void batch_end(struct capture *c, struct batch *b)
+{
+	if (b->began_ns)
+		naming_stats_add_batch(&c->naming, clock_mono_ns() - b->began_ns,
+				       is_fallback(&b->source, b->m));
+	source_done(&b->source);
+	*b = (struct batch){ 0 };
+}
+
+static int batch_begin(struct capture *c, struct batch *b, const struct profile_mapping *m)
+{
+	batch_end(c, b);
+	b->began_ns = clock_mono_ns();
+	return source_open(c, m, &b->source);
+}
+
 /* The mappings in `order`, then (number nr_mappings) what has none. */
 static int name_groups(struct capture *c, const struct grouping *g, const uint32_t *order,
 		       const atomic_bool *cancel)
 {
-	struct source s = SOURCE_NONE;
-	const struct profile_mapping *last = NULL;
+	struct batch b = { .source = SOURCE_NONE };
 	uint32_t nr = c->profile->nr_mappings;
 	int r = 0;
 
@@ -170,15 +238,13 @@ static int name_groups(struct capture *c, const struct grouping *g, const uint32
 
 		if (g->first[group] == g->first[group + 1])
 			continue;
-		if (!m || !last || source_compare(last, m) != 0) {
-			source_done(&s);
-			r = source_open(c, m, &s);
-		}
-		last = m;
+		if (!m || !b.m || source_compare(b.m, m) != 0)
+			r = batch_begin(c, &b, m);
+		b.m = m;
 		if (r == 0)
-			r = name_group(c, g, &s, group, cancel);
+			r = name_group(c, g, &b.source, group, cancel);
 	}
-	source_done(&s);
+	batch_end(c, &b);
 	return r;
 }
 

@@ -43,6 +43,7 @@ static int try_open(struct capture *c, const struct profile_mapping *m, struct s
 void source_replace(struct source *s, int r)
 {
 	source_done(s);
+	s->is_replaced = true;
 	(void)source_open_raw(s, r == -ENOMEM ? SOURCE_NO_MEMORY : "its symbol table is too large",
 			      NULL);
 }

@@ -16,6 +16,8 @@ struct source {
 	struct symbolizer *symbolizer; /* owned; NULL: no memory even for raw names */
 	struct elf_image *image;       /* owned; NULL: addresses are as they are */
 	struct debug_set debug;        /* owned; of a file */
+	bool is_fallback;              /* a better source could not be used */
+	bool is_replaced;              /* by raw names, for want of room */
 };
 
 #define SOURCE_NONE ((struct source){ .debug.debug.fd = -1, .debug.alt.fd = -1 })

@@ -36,11 +36,18 @@ static const char *const stop_cures[] = {
 };
 #define NR_STOPS (sizeof(stop_counts) / sizeof(stop_counts[0]))
 
+static const struct pa_count naming_failures[] = {
+#define X(failure, machine, people) { .name = machine, .text = people },
+	NAMING_FAILURES(X)
+#undef X
+};
+
 struct summary {
 	struct pa_summary pub;
 	struct pa_count losses[NR_LOSSES];
 	struct pa_count stops[NR_STOPS];
 	struct pa_cut_stat cuts[MAX_CUTS];
+	struct pa_count naming_failures[NAMING_NR_FAILURES];
 	struct pa_function_stat functions[MAX_FUNCTIONS];
 	struct pa_unnamed_stat unnamed[MAX_UNNAMED];
 	struct pa_count jit[SUMMARY_NR_JIT];
@@ -315,6 +322,25 @@ static void add_debug_files(const struct capture *c, struct summary *to)
 	to->pub.fetch_problem = s.problem;
 }
 
+static void add_naming(const struct naming_stats *n, struct summary *to)
+{
+	struct naming_latency latency = naming_stats_latency(n);
+
+	to->pub.naming_batches = n->nr_batches;
+	to->pub.naming_addresses = n->nr_addresses;
+	to->pub.naming_raw = n->nr_raw;
+	to->pub.naming_fallbacks = n->nr_fallbacks;
+	to->pub.naming_p50_ns = latency.p50_ns;
+	to->pub.naming_p99_ns = latency.p99_ns;
+	to->pub.naming_max_ns = latency.max_ns;
+	for (unsigned int i = 0; i < NAMING_NR_FAILURES; i++) {
+		to->naming_failures[i] = naming_failures[i];
+		to->naming_failures[i].count = n->failures[i];
+	}
+	to->pub.naming_failures = to->naming_failures;
+	to->pub.nr_naming_failures = NAMING_NR_FAILURES;
+}
+
 /* Only what is there: a failed output is told by the error. */
 static void add_outputs(const struct pa_session *s, struct summary *to)
 {
@@ -367,6 +393,7 @@ int summary_of_capture(const struct capture *c, struct summary **ret_summary)
 	add_stops(&c->stats, to);
 	add_names(c, to);
 	add_debug_files(c, to);
+	add_naming(&c->naming, to);
 	r = add_functions(c->profile, to);
 	if (r == 0)
 		r = add_cuts(c, to);

@@ -244,6 +244,29 @@ static void print_debug_files(const struct pa_summary *s, const struct report_op
 		     "nothing was fetched: %s", s->fetch_problem);
 }
 
+static double ms_of(uint64_t ns)
+{
+	return (double)ns * 1e3 / NS_PER_S;
+}
+
+static void print_naming(const struct pa_summary *s, const struct report_options *opts, FILE *out)
+{
+	if (!opts->is_verbose || !s->naming_batches)
+		return;
+	line(opts, out, "naming",
+	     "%" PRIu64 " address%s in %" PRIu64
+	     " batch%s (p50 %.1f ms, p99 %.1f ms, max %.1f ms); %" PRIu64 " raw, %" PRIu64
+	     " fallback%s",
+	     s->naming_addresses, s->naming_addresses == 1 ? "" : "es", s->naming_batches,
+	     s->naming_batches == 1 ? "" : "es", ms_of(s->naming_p50_ns), ms_of(s->naming_p99_ns),
+	     ms_of(s->naming_max_ns), s->naming_raw, s->naming_fallbacks,
+	     text_plural(s->naming_fallbacks));
+	for (size_t i = 0; i < s->nr_naming_failures; i++)
+		if (s->naming_failures[i].count)
+			line(opts, out, "", "%" PRIu64 " without a name: %s",
+			     s->naming_failures[i].count, s->naming_failures[i].text);
+}
+
 static bool has_kernel_frames(const struct pa_summary *s, const struct report_options *opts)
 {
 	if (opts->has_kernel_stacks)
@@ -315,6 +338,7 @@ void report_print(const struct pa_summary *s, const struct report_options *opts,
 		print_stacks(s, opts, out);
 		print_names(s, opts, out);
 		print_debug_files(s, opts, out);
+		print_naming(s, opts, out);
 	} else {
 		print_no_samples(s, opts, out);
 	}

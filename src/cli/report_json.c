@@ -189,6 +189,13 @@ static const struct field head_fields[] = {
 	F(FIELD_U64, pa_summary, nr_debug_mismatches),
 	F(FIELD_U64, pa_summary, nr_unnamed_by_rule),
 	F(FIELD_STRING, pa_summary, fetch_problem),
+	F(FIELD_U64, pa_summary, naming_batches),
+	F(FIELD_U64, pa_summary, naming_addresses),
+	F(FIELD_U64, pa_summary, naming_raw),
+	F(FIELD_U64, pa_summary, naming_fallbacks),
+	F(FIELD_U64, pa_summary, naming_p50_ns),
+	F(FIELD_U64, pa_summary, naming_p99_ns),
+	F(FIELD_U64, pa_summary, naming_max_ns),
 	F(FIELD_U64, pa_summary, agent_cpu_ns),
 	F(FIELD_U64, pa_summary, agent_peak_rss_bytes),
 };
@@ -209,6 +216,7 @@ static int fill_object(json_t *object, const struct pa_summary *s, const char *e
 	    SET_ARRAY(object, s, stops, count_fields) < 0 ||
 	    SET_ARRAY(object, s, fetches, count_fields) < 0 ||
 	    SET_ARRAY(object, s, cuts, cut_fields) < 0 ||
+	    SET_ARRAY(object, s, naming_failures, count_fields) < 0 ||
 	    SET_ARRAY(object, s, functions, function_fields) < 0 ||
 	    SET_ARRAY(object, s, unnamed, unnamed_fields) < 0 ||
 	    SET_ARRAY(object, s, jit, count_fields) < 0 ||

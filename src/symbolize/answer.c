@@ -129,5 +129,6 @@ int answer_raw(struct answer *a, const char *label, uint64_t offset,
 		return -ENOMEM;
 	name = strtab_get(&a->strings, id);
 	give(a, name, name, false, ret_result);
+	ret_result->is_raw = !label;
 	return 0;
 }

@@ -26,6 +26,11 @@ static void raw_free(struct symbolizer *s)
 
 static const struct symbolizer_ops raw_ops = { .resolve = raw_resolve, .free = raw_free };
 
+bool symbolizer_is_raw(const struct symbolizer *s)
+{
+	return s->ops == &raw_ops;
+}
+
 int symbolizer_new_raw(const char *why, const char *cure, struct symbolizer **ret_symbolizer)
 {
 	struct raw_symbolizer *raw = calloc(1, sizeof(*raw));

@@ -26,6 +26,7 @@ struct symbol_result {
 	uint32_t nr_frames;
 	/* The name came from a symbol. Otherwise it is "<file>+0x<start of the FDE>" or "0x…". */
 	bool is_named;
+	bool is_raw; /* it is "0x…" */
 };
 
 struct symbolizer;
@@ -77,6 +78,7 @@ int symbolizer_new_elf(const struct elf_sources *src, struct symbolizer **ret_sy
 
 /* Only "0x…" names: for code nothing is known about. why and cure are static strings. */
 int symbolizer_new_raw(const char *why, const char *cure, struct symbolizer **ret_symbolizer);
+bool symbolizer_is_raw(const struct symbolizer *s);
 
 /* The kernel and its modules from a kallsyms file ("/proc/kallsyms"). Never fails for want of the
  * file or of its addresses: it then gives raw names, and *ret_source says why. *ret_source is a

@@ -169,6 +169,31 @@ static enum unwind_state compiled(const struct elf_maker *m, bool is_changed)
 	return state;
 }
 
+static bool counts(struct capture *c, uint64_t nr_raw, uint64_t nr_fallbacks,
+		   enum naming_failure why, uint64_t nr_failures)
+{
+	struct naming_stats *n = &c->naming;
+	bool is;
+
+	must(capture_name(c, NULL) == 0);
+	is = n->nr_batches == 1 && n->nr_addresses == 1 && n->nr_raw == nr_raw &&
+	     n->nr_fallbacks == nr_fallbacks && n->failures[why] == nr_failures &&
+	     n->batch_ns[0] > 0;
+	if (!is)
+		printf("# %lu batches, %lu addresses, %lu raw, %lu fallbacks\n", n->nr_batches,
+		       n->nr_addresses, n->nr_raw, n->nr_fallbacks);
+	capture_free(c);
+	return is;
+}
+
+static void test_counts(struct elf_maker *m)
+{
+	write_file(m->bytes, m->len);
+	ok(counts(capture_sample(8), 0, 0, NAMING_NO_SYMBOL, 0), "a name is counted");
+	ok(counts(capture_sample(0), 1, 1, NAMING_NO_FILE, 1),
+	   "an address whose file cannot be read is raw, by that reason, and a fallback");
+}
+
 int main(void)
 {
 	struct sym_maker *s;
@@ -187,6 +212,7 @@ int main(void)
 	test_unchanged(&m);
 	test_changed(&m);
 	test_unreadable(&m);
+	test_counts(&m);
 	ok(compiled(&m, false) == UNWIND_READY, "an unwind table is made of an unchanged file");
 	ok(compiled(&m, true) == UNWIND_NONE, "and none of a changed one");
 	maker_done(&m);

@@ -238,12 +238,35 @@ static void test_ticks(void)
 	   "and all adds up");
 }
 
+static void test_naming(void)
+{
+	struct profile *p = model_example();
+	_cleanup_(capture_freep) struct capture *c = capture_with(p);
+	_cleanup_(summary_freep) struct summary *sum = NULL;
+	const struct pa_summary *s;
+
+	naming_stats_add_batch(&c->naming, 5, true);
+	naming_stats_add_unnamed(&c->naming, NAMING_NO_JIT_MAP, true);
+	must(summary_of_capture(c, &sum) == 0);
+	s = summary_get(sum);
+	ok(s->naming_batches == 1 && s->naming_addresses == 1 && s->naming_raw == 1 &&
+		   s->naming_fallbacks == 1 && s->naming_p50_ns == 5 && s->naming_p99_ns == 5 &&
+		   s->naming_max_ns == 5,
+	   "what naming did is told");
+	ok(s->nr_naming_failures == NAMING_NR_FAILURES &&
+		   strcmp(s->naming_failures[NAMING_NO_JIT_MAP].name, "no_jit_map") == 0 &&
+		   s->naming_failures[NAMING_NO_JIT_MAP].count == 1 &&
+		   s->naming_failures[NAMING_NO_SYMBOL].count == 0,
+	   "with every reason for a missing name");
+}
+
 int main(void)
 {
 	test_functions(model_example(), 5, "example");
 	test_functions(model_large(1), 100, "large");
 	test_example();
 	test_cuts();
+	test_naming();
 	test_empty_stack();
 	test_empty_stack_among_others();
 	test_nothing();

@@ -237,9 +237,37 @@ static void test_width(uint32_t cols)
 	free(text);
 }
 
+static void test_naming(void)
+{
+	static const struct report_options verbose = { .max_cols = TEXT_NO_LIMIT,
+						       .is_verbose = true };
+	static const struct pa_count failures[] = { { "a", "for a", 0 }, { "b", "for b", 2 } };
+	struct pa_summary s = sample();
+
+	s.naming_batches = 3;
+	s.naming_addresses = 10;
+	s.naming_raw = 2;
+	s.naming_fallbacks = 1;
+	s.naming_p50_ns = 100000;
+	s.naming_p99_ns = 1200000;
+	s.naming_max_ns = 34000000;
+	s.naming_failures = failures;
+	s.nr_naming_failures = 2;
+	check_with(
+		&s, &verbose,
+		"naming   10 addresses in 3 batches (p50 0.1 ms, p99 1.2 ms, max 34.0 ms); 2 raw, "
+		"1 fallback\n",
+		true, "a verbose report tells what naming did");
+	check_with(&s, &verbose, "         2 without a name: for b\n", true,
+		   "and why names are missing");
+	check_with(&s, &verbose, "name: for a", false, "reasons that did not occur are left out");
+	has_not(&s, "batches", "a short report does not go into it");
+}
+
 int main(void)
 {
 	test_numbers();
+	test_naming();
 	test_losses();
 	test_tables();
 	test_cases();

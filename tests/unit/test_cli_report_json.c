@@ -33,6 +33,15 @@ static struct pa_summary sample(void)
 		.functions = functions,
 		.nr_functions = 5,
 		.targets_exited = true,
+		.naming_batches = 1,
+		.naming_addresses = 2,
+		.naming_raw = 3,
+		.naming_fallbacks = 4,
+		.naming_p50_ns = 5,
+		.naming_p99_ns = 6,
+		.naming_max_ns = 7,
+		.naming_failures = losses,
+		.nr_naming_failures = 1,
 	};
 }
 
@@ -95,6 +104,20 @@ static void test_values(json_t *j)
 	ok(json_is_array(json_object_get(j, "stops")), "an empty list is a list");
 }
 
+static void test_naming(json_t *j)
+{
+	static const char *const names[] = { "batches", "addresses", "raw",   "fallbacks",
+					     "p50_ns",  "p99_ns",    "max_ns" };
+
+	for (int i = 0; i < 7; i++) {
+		char key[32];
+
+		snprintf(key, sizeof(key), "naming_%s", names[i]);
+		ok(json_integer_value(json_object_get(j, key)) == i + 1, "%s is told", key);
+	}
+	ok(json_array_size(json_object_get(j, "naming_failures")) == 1, "and reasons for failures");
+}
+
 static long nr_allocs_left; /* before one fails; below 0: none does */
 
 static void *failing_malloc(size_t n)
@@ -129,6 +152,7 @@ int main(void)
 	must(j);
 	test_strings(j);
 	test_values(j);
+	test_naming(j);
 	json_decref(j);
 	j = parse(&s, "the disk is full");
 	must(j);

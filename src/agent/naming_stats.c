@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/naming_stats.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void naming_stats_add_batch(struct naming_stats *s, uint64_t took_ns, bool is_fallback)
+{
+	s->batch_ns[s->nr_batches++ % NAMING_LAST_BATCHES] = took_ns;
+	s->nr_fallbacks += is_fallback;
+}
+
+void naming_stats_add_named(struct naming_stats *s)
+{
+	s->nr_addresses++;
+}
+
+void naming_stats_add_unnamed(struct naming_stats *s, enum naming_failure why, bool is_raw)
+{
+	s->nr_addresses++;
+	s->nr_raw += is_raw;
+	s->failures[why]++;
+}
+
+static int compare(const void *pa, const void *pb)
+{
+	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
+
+	return a < b ? -1 : a > b;
+}
+
+/* Nearest rank. */
+static uint64_t percentile(const uint64_t *sorted, uint64_t nr, unsigned int percent)
+{
+	return sorted[(nr * percent + 99) / 100 - 1];
+}
+
+struct naming_latency naming_stats_latency(const struct naming_stats *s)
+{
+	uint64_t nr = s->nr_batches < NAMING_LAST_BATCHES ? s->nr_batches : NAMING_LAST_BATCHES;
+	uint64_t sorted[NAMING_LAST_BATCHES];
+
+	if (!nr)
+		return (struct naming_latency){ 0 };
+	memcpy(sorted, s->batch_ns, nr * sizeof(*sorted));
+	qsort(sorted, nr, sizeof(*sorted), compare);
+	return (struct naming_latency){
+		.p50_ns = percentile(sorted, nr, 50),
+		.p99_ns = percentile(sorted, nr, 99),
+		.max_ns = sorted[nr - 1],
+	};
+}
