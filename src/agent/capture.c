@@ -14,6 +14,7 @@
 #define FORGET_AFTER_NS (2 * NS_PER_S)
 #define FORGET_EVERY_NS NS_PER_S
 #define JIT_FDS_SHARE 8          /* of the files kept open one in so many may be a perf map */
+#define KSYMBOL_NAME_SIZE 600    /* the kernel's own limit is 512 */
 #define RESCAN_EVERY_NS NS_PER_S /* of all processes, after a loss */
 /* Tables that one walk may wait for, one after the other: more than a stack shows files. Where there
  * is no room for two at a time it would wait for ever. */
@@ -36,6 +37,8 @@ struct capture *capture_free(struct capture *c)
 	free(c->seen_processes);
 	free(c->file_infos);
 	free(c->notes);
+	kernel_ranges_done(&c->kernel_ranges);
+	free(c->kernel_cache_path);
 	free(c);
 	return NULL;
 }
@@ -105,6 +108,7 @@ int capture_new(const struct capture_config *cfg, const struct log *log,
 	c->queue = BUF_INIT(QUEUE_MAX_BYTES);
 	parking_init(&c->parking);
 	c->procfs.fd = -1;
+	kernel_ranges_init(&c->kernel_ranges);
 	r = procfs_open(cfg->proc_root, &c->procfs);
 	if (r == 0)
 		r = filestore_new(&c->procfs, cfg->max_fds - cfg->max_fds / JIT_FDS_SHARE,
@@ -246,10 +250,20 @@ static int apply(struct capture *c, const struct sideband_event *e)
 		return on_mmap(c, e);
 	case SIDEBAND_BUILD_ID:
 		return tracker_build_id(c->tracker, e->pid, e->start, &e->build_id);
+	case SIDEBAND_KSYMBOL:
 	case SIDEBAND_LOST:
 		break;
 	}
 	return 0;
+}
+
+/* What cannot be kept is found in the kernel's list as long as it lives. */
+static void on_ksymbol(struct capture *c, const struct sideband_event *e)
+{
+	char name[KSYMBOL_NAME_SIZE];
+
+	(void)snprintf(name, sizeof(name), "%s%s", e->path, e->is_bpf ? " [bpf]" : "");
+	(void)kernel_ranges_add(&c->kernel_ranges, e->start, e->end - e->start, name);
 }
 
 int capture_event(void *ctx, const struct sideband_event *e)
@@ -260,6 +274,10 @@ int capture_event(void *ctx, const struct sideband_event *e)
 	if (e->type == SIDEBAND_LOST) {
 		c->stats.sideband_lost += e->nr_lost;
 		c->needs_rescan = true;
+		return 0;
+	}
+	if (e->type == SIDEBAND_KSYMBOL) {
+		on_ksymbol(c, e);
 		return 0;
 	}
 	if (!is_followed(c, e->type == SIDEBAND_FORK ? e->ppid : e->pid))

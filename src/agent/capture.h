@@ -11,8 +11,8 @@
 #include <stdatomic.h>
 
 #include "agent/jit_files.h"
-#include "agent/parking.h"
 #include "agent/naming_stats.h"
+#include "agent/parking.h"
 #include "agent/unwinder.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -22,6 +22,8 @@
 #include "proc/procfs.h"
 #include "proc/tracker.h"
 #include "profile/profile.h"
+#include "symbolize/kernel_ranges.h"
+#include "symbolize/symbolizer.h"
 
 #define CAPTURE_NR_STOPS 16 /* more than stop_reasons.def has */
 
@@ -31,6 +33,8 @@ struct debug_config; /* the same */
 struct capture_config {
 	const char *proc_root; /* "/proc" */
 	const char *kallsyms_path;
+	int (*open_ksyms)(int *ret_fd); /* the kernel's symbol iterator; NULL: not to be used */
+	const char *cache_dir;          /* for what can be had again; NULL: none; borrowed */
 	bool all; /* every process matters, not only those scanned and their children */
 	enum pa_event event;
 	uint64_t period_ns; /* of cpu-clock */
@@ -96,7 +100,9 @@ struct capture {
 	struct naming_note *notes; /* owned; after capture_name(): by mapping number */
 	struct jit_counts jit_counts;
 	struct naming_stats naming;
-	const char *kernel_source; /* static; NULL: no kernel address was seen */
+	struct kernel_ranges kernel_ranges; /* code that the kernel made meanwhile */
+	struct kernel_outcome kernel;       /* its source is "": no kernel address was seen */
+	char *kernel_cache_path;            /* owned; NULL: none */
 };
 
 int capture_new(const struct capture_config *cfg, const struct log *log,

@@ -214,7 +214,7 @@ static void batch_end(struct capture *c, struct batch *b)
 		naming_stats_add_batch(&c->naming, clock_mono_ns() - b->began_ns,
 				       is_fallback(&b->source, b->m));
 	source_done(&b->source);
-	*b = (struct batch){ 0 };
+	*b = (struct batch){ .source = SOURCE_NONE };
 }
 
 static int batch_begin(struct capture *c, struct batch *b, const struct profile_mapping *m)

@@ -8,12 +8,14 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "agent/cache_dir.h"
 #include "agent/debug_files.h"
 #include "agent/summary.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "collect/cpus.h"
 #include "collect/features.h"
+#include "collect/ksyms.h"
 #include "fetch/cache.h"
 #include "proc/roots.h"
 
@@ -142,6 +144,14 @@ static void publish_fetches(void *session, const struct fetch_progress *p)
 	pthread_mutex_unlock(&s->lock);
 }
 
+/* For tests and for the day the iterator misbehaves. */
+static bool is_forced_to_kallsyms(void)
+{
+	const char *value = secure_getenv("PERFAGENT_FORCE_KERNEL_FALLBACK");
+
+	return value && !strcmp(value, "1");
+}
+
 static int new_capture(struct pa_session *s)
 {
 	const struct pa_options *o = &s->settings.o;
@@ -161,6 +171,8 @@ static int new_capture(struct pa_session *s)
 	struct capture_config cfg = {
 		.proc_root = "/proc",
 		.kallsyms_path = "/proc/kallsyms",
+		.open_ksyms = is_forced_to_kallsyms() ? NULL : ksyms_open,
+		.cache_dir = s->cache_dir,
 		.all = o->all,
 		.event = o->event,
 		.period_ns = o->event == PA_EVENT_CPU_CLOCK ? NS_PER_S / o->sample_rate_hz : 0,
@@ -184,6 +196,8 @@ static int prepare(struct pa_session *s, const struct pa_options *opts, struct p
 	s->log = (struct log){ s->settings.o.log, s->settings.o.log_ctx };
 	if (r == 0)
 		r = features_check(&s->log, err);
+	if (r == 0 && cache_dir_default(&s->cache_dir) < 0)
+		s->cache_dir = NULL; /* works without */
 	if (r == 0)
 		r = new_capture(s);
 	if (r == 0)
@@ -380,6 +394,7 @@ void pa_session_free(struct pa_session *s)
 		close(s->wake_fd);
 	if (s->done_fd >= 0)
 		close(s->done_fd);
+	free(s->cache_dir);
 	settings_done(&s->settings);
 	pthread_mutex_destroy(&s->lock);
 	free(s);

@@ -31,6 +31,7 @@ struct summary; /* agent/summary.h */
 struct pa_session {
 	struct settings settings;
 	struct log log;
+	char *cache_dir; /* owned; NULL: none */
 
 	/* Of whoever calls new, start and free until the thread runs; then of the thread. */
 	struct capture *capture;

@@ -287,10 +287,10 @@ static void add_names(const struct capture *c, struct summary *to)
 	to->pub.nr_locations = p->nr_locations;
 	for (uint32_t i = 0; i < p->nr_locations; i++)
 		to->pub.nr_locations_named += p->locations[i].is_named;
-	to->pub.kernel_symbols = c->kernel_source;
 	summary_count_jit(c, to->jit);
 	to->pub.jit = to->jit;
 	to->pub.nr_jit = SUMMARY_NR_JIT;
+	to->pub.kernel_symbols = c->kernel.source[0] ? c->kernel.source : NULL;
 	if (c->unwinder) {
 		struct unwinder_stats u = unwinder_stats(c->unwinder);
 

@@ -127,6 +127,7 @@ static int open_cpu(struct sideband *s, unsigned int cpu)
 	attr.comm = 1;
 	attr.comm_exec = 1;
 	attr.task = 1;
+	attr.ksymbol = 1;
 	c->fd = perf_event_open_on(&attr, cpu);
 	if (c->fd < 0) {
 		r = c->fd;

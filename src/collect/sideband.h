@@ -23,6 +23,7 @@ enum sideband_type {
 	SIDEBAND_EXIT,     /* of a process's first thread */
 	SIDEBAND_MMAP,     /* executable memory */
 	SIDEBAND_BUILD_ID, /* of the file in the mapping at start */
+	SIDEBAND_KSYMBOL,  /* code that the kernel made for itself */
 	SIDEBAND_LOST,     /* the ring was full, or a CPU was not followed: look again */
 };
 
@@ -31,10 +32,11 @@ struct sideband_event {
 	uint64_t time_ns;
 	pid_t pid;  /* of the agent's namespace; events of processes without one are left out */
 	pid_t ppid; /* FORK */
-	uint64_t start, end, offset; /* MMAP; start also BUILD_ID */
+	uint64_t start, end, offset; /* MMAP; start also BUILD_ID; start and end also KSYMBOL */
 	uint32_t major, minor;       /* MMAP */
 	uint64_t inode, generation;  /* MMAP */
-	const char *path;            /* MMAP; valid during the call */
+	const char *path;            /* MMAP; KSYMBOL: its name; valid during the call */
+	bool is_bpf;                 /* KSYMBOL */
 	struct build_id build_id;    /* BUILD_ID */
 	uint64_t nr_lost;            /* LOST */
 };

@@ -95,6 +95,23 @@ static int decode_mmap2(struct cursor *c, uint16_t misc, bool is_build_id_event,
 	return !is_build_id_event || (misc & PERF_RECORD_MISC_MMAP_BUILD_ID);
 }
 
+/* What is taken away may have run before. */
+static int decode_ksymbol(struct cursor *c, struct sideband_event *e)
+{
+	uint16_t type, flags;
+
+	e->type = SIDEBAND_KSYMBOL;
+	e->start = cursor_u64(c);
+	e->end = e->start + cursor_u32(c);
+	type = cursor_u16(c);
+	flags = cursor_u16(c);
+	e->path = cursor_str(c);
+	e->is_bpf = type == PERF_RECORD_KSYMBOL_TYPE_BPF;
+	if (c->bad || e->end < e->start)
+		return -EBADMSG;
+	return !(flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER);
+}
+
 static int decode_lost(struct cursor *c, struct sideband_event *e)
 {
 	e->type = SIDEBAND_LOST;
@@ -124,9 +141,11 @@ int sideband_decode(const void *bytes, size_t size, uint64_t build_id_event,
 		r = decode_comm(&c, h.misc, &e);
 	else if (h.type == PERF_RECORD_MMAP2)
 		r = decode_mmap2(&c, h.misc, build_id_event && t.id == build_id_event, &e);
+	else if (h.type == PERF_RECORD_KSYMBOL)
+		r = decode_ksymbol(&c, &e);
 	if (r <= 0)
 		return r;
-	if (e.type != SIDEBAND_LOST && e.pid <= 0)
+	if (e.type < SIDEBAND_KSYMBOL && e.pid <= 0)
 		return 0;
 	*ret_event = e;
 	return 1;

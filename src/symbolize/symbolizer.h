@@ -80,11 +80,48 @@ int symbolizer_new_elf(const struct elf_sources *src, struct symbolizer **ret_sy
 int symbolizer_new_raw(const char *why, const char *cure, struct symbolizer **ret_symbolizer);
 bool symbolizer_is_raw(const struct symbolizer *s);
 
-/* The kernel and its modules from a kallsyms file ("/proc/kallsyms"). Never fails for want of the
- * file or of its addresses: it then gives raw names, and *ret_source says why. *ret_source is a
- * static string for the report. A module's functions are named "name [module]". */
-int symbolizer_new_kernel(const char *kallsyms_path, struct symbolizer **ret_symbolizer,
-			  const char **ret_source);
+struct kernel_key;
+struct kernel_ranges;
+
+/* One way to get the list of the kernel's symbols, in the format of /proc/kallsyms. */
+struct kernel_list {
+	uint32_t number;  /* stored in the cache: never another list's */
+	const char *name; /* for the report */
+	/* A file to read, which is closed then. Errors worth telling apart: -ENOENT, -EACCES,
+	 * -EOPNOTSUPP (not on this kernel). */
+	int (*open)(void *ctx, int *ret_fd);
+};
+
+/* All is borrowed until the symbolizer is freed. */
+struct kernel_sources {
+	const struct kernel_list *lists; /* the first that tells addresses is used */
+	uint32_t nr_lists;
+	void *ctx;                          /* for open() and read_key() */
+	const struct kernel_ranges *ranges; /* code that came during the capture; NULL: none */
+	const char *cache_path;             /* of lasting symbols; NULL: no cache */
+	/* What the cache depends on, now. An error: then there is no cache. */
+	int (*read_key)(void *ctx, struct kernel_key *ret_key);
+};
+
+#define KERNEL_SOURCE_SIZE 512
+
+/* What came of them. */
+struct kernel_outcome {
+	/* For the report: the list that is used, or "none: " and why; then what went wrong before. */
+	char source[KERNEL_SOURCE_SIZE];
+	bool is_fallback; /* not the first list */
+	bool is_cached;
+};
+
+/* Says more about the source. */
+void kernel_outcome_add(struct kernel_outcome *o, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* The kernel and its modules. Never fails for want of a list or of its addresses: it then gives raw
+ * names. A module's functions are named "name [module]". What a cache cannot know (BPF programs) is
+ * looked up in the list after all, once, when an address needs it. */
+int symbolizer_new_kernel(const struct kernel_sources *src, struct symbolizer **ret_symbolizer,
+			  struct kernel_outcome *ret_outcome);
 
 /* A sampled address of code made at run time. */
 struct jit_address {

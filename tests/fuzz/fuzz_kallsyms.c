@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -9,13 +9,21 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void resolve(const char *path)
+static int open_list(void *ctx, int *ret_fd)
 {
+	*ret_fd = dup(*(int *)ctx);
+	return *ret_fd < 0 ? -EIO : 0;
+}
+
+static void resolve(int fd)
+{
+	static const struct kernel_list list = { 1, "the list", open_list };
+	struct kernel_sources src = { .lists = &list, .nr_lists = 1, .ctx = &fd };
+	struct kernel_outcome outcome;
 	struct symbolizer *s;
 	struct symbol_result r;
-	const char *source;
 
-	if (symbolizer_new_kernel(path, &s, &source) < 0)
+	if (symbolizer_new_kernel(&src, &s, &outcome) < 0)
 		return;
 	for (uint64_t i = 0; i < 64; i++)
 		if (s->ops->resolve(s, 0xffffffff81000000 + i * 64, &r) == 0 &&
@@ -27,13 +35,11 @@ static void resolve(const char *path)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("kallsyms", MFD_CLOEXEC);
-	char path[64];
 
 	if (fd < 0)
 		return 0;
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (write(fd, data, size) == (ssize_t)size)
-		resolve(path);
+	if (write(fd, data, size) == (ssize_t)size && lseek(fd, 0, SEEK_SET) == 0)
+		resolve(fd);
 	close(fd);
 	return 0;
 }

@@ -60,6 +60,13 @@ def no_mount_namespace():
     return f"needs a mount namespace: {why}"
 
 
+def private_cache():
+    """What the agent keeps between runs lies in a directory of this test's own from now on."""
+    path = workdir()
+    os.environ["XDG_CACHE_HOME"] = path
+    return os.path.join(path, "perf-agent")
+
+
 def workdir():
     path = tempfile.mkdtemp(prefix="perf-agent-test.")
     import atexit

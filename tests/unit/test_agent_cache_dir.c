@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where things are kept between runs. */
+/* Where things are kept between runs, and what they depend on. */
 #include "agent/cache_dir.h"
 
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/kernel_key.h"
 #include "tap.h"
 
 static char top[] = "/tmp/test_agent_cache_dir.XXXXXX";
@@ -82,6 +83,24 @@ static void test_prepare(void)
 	ok(is_refused("belongs to user 12345"), "one of another user is refused");
 }
 
+static uint64_t key_of(const char *modules)
+{
+	return kernel_key_of_modules(modules, strlen(modules));
+}
+
+static void test_modules(void)
+{
+	uint64_t key = key_of("a 1 0 - Live 0x10\nb 2 1 a, Live 0x20\n");
+
+	ok(key == key_of("a 1 7 x,y, Live 0x10\nb 2 0 - Live 0x20\n"),
+	   "who uses a module says nothing of where it is");
+	ok(key != key_of("a 1 0 - Live 0x10\n"), "a module less");
+	ok(key != key_of("a 1 0 - Live 0x10\nb 2 1 a, Live 0x30\n"), "another address");
+	ok(key != key_of("a 1 0 - Live 0x10\nc 2 1 a, Live 0x20\n"), "another name");
+	ok(key != key_of("a 1 0 - Live 0x10\nb 2 1 a, Loading 0x20\n"), "one not there yet");
+	ok(key_of("ab 1") != key_of("a b1") && key_of("") == key_of(""), "fields stay apart");
+}
+
 int main(void)
 {
 	char command[300];
@@ -89,6 +108,7 @@ int main(void)
 	must(mkdtemp(top));
 	test_default();
 	test_prepare();
+	test_modules();
 	snprintf(command, sizeof(command), "rm -rf '%s'", top);
 	must(system(command) == 0);
 	return tap_done();

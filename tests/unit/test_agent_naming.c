@@ -194,6 +194,76 @@ static void test_counts(struct elf_maker *m)
 	   "an address whose file cannot be read is raw, by that reason, and a fallback");
 }
 
+#define KERNEL_PC 0xffffffff81000010
+#define BPF_PC 0xffffffffc0000010
+
+static const char *name_of(const struct capture *c, uint64_t address)
+{
+	const struct profile *p = c->profile;
+
+	for (uint32_t i = 0; i < p->nr_locations; i++)
+		if (p->locations[i].address == address)
+			return profile_str(
+				p,
+				p->functions[p->lines[p->locations[i].first_line].function].name);
+	return "nowhere";
+}
+
+static int no_iterator(int *ret_fd)
+{
+	return -EOPNOTSUPP;
+}
+
+/* A sample in the kernel and one in a BPF program that came and went. */
+static struct capture *capture_kernel(const char *kallsyms)
+{
+	struct capture_config cfg = { .proc_root = "/proc",
+				      .kallsyms_path = path,
+				      .open_ksyms = no_iterator,
+				      .all = true,
+				      .period_ns = 1000000,
+				      .max_fds = 8 };
+	struct sideband_event e = { .type = SIDEBAND_KSYMBOL,
+				    .time_ns = 20,
+				    .start = BPF_PC,
+				    .end = BPF_PC + 0x20,
+				    .is_bpf = true,
+				    .path = "bpf_prog_1_f" };
+	uint64_t pcs[] = { KERNEL_PC, BPF_PC };
+	struct capture *c = NULL;
+
+	write_file(kallsyms, strlen(kallsyms));
+	must(capture_new(&cfg, NULL, &c) == 0 && capture_event(c, &e) == 0);
+	for (unsigned int i = 0; i < 2; i++)
+		must(replay_sample(c, 100 + i, 2, &pcs[i], 1, NULL, 0,
+				   PA_SAMPLE_KERNEL_TASK | PA_SAMPLE_IN_KERNEL,
+				   PA_STOP_KERNEL) == 0);
+	must(capture_settle(c, true) == 0 && capture_name(c, NULL) == 0);
+	return c;
+}
+
+static void test_kernel(void)
+{
+	struct capture *c = capture_kernel("ffffffff81000000 T start\nffffffff81000100 T end\n");
+
+	ok(!strcmp(name_of(c, KERNEL_PC), "start"), "the kernel's code is named by its list");
+	ok(!strcmp(name_of(c, BPF_PC), "bpf_prog_1_f [bpf]"),
+	   "a BPF program by what was told when it was loaded");
+	ok(!strcmp(c->kernel.source, "/proc/kallsyms") && c->naming.nr_fallbacks == 0, "from '%s'",
+	   c->kernel.source);
+	capture_free(c);
+	c = capture_kernel("0000000000000000 T start\n");
+	ok(!strcmp(name_of(c, KERNEL_PC), "0xffffffff81000010"), "without a list it is raw");
+	ok(strstr(c->kernel.source, "none: /proc/kallsyms: it shows zeroes") == c->kernel.source &&
+		   strstr(c->kernel.source, "the kernel's symbol iterator: this kernel has none"),
+	   "which is told: %s", c->kernel.source);
+	ok(c->naming.nr_batches == 1 && c->naming.nr_fallbacks == 1 &&
+		   c->naming.failures[NAMING_NO_KERNEL_LIST] == c->naming.nr_raw &&
+		   c->naming.nr_raw >= 1,
+	   "and counted");
+	capture_free(c);
+}
+
 int main(void)
 {
 	struct sym_maker *s;
@@ -213,6 +283,7 @@ int main(void)
 	test_changed(&m);
 	test_unreadable(&m);
 	test_counts(&m);
+	test_kernel();
 	ok(compiled(&m, false) == UNWIND_READY, "an unwind table is made of an unchanged file");
 	ok(compiled(&m, true) == UNWIND_NONE, "and none of a changed one");
 	maker_done(&m);

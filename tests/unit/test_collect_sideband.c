@@ -149,6 +149,35 @@ static void test_tasks(void)
 	ok(finish(&r, 9, OTHER_EVENT, &e) == 0, "a new name alone is none");
 }
 
+static int decode_ksymbol(__u16 type, __u16 flags, __u64 addr, struct sideband_event *e)
+{
+	struct record r = begin(PERF_RECORD_KSYMBOL, 0);
+
+	put64(&r, addr);
+	put32(&r, 0x40);
+	put(&r, &type, sizeof(type));
+	put(&r, &flags, sizeof(flags));
+	put(&r, "bpf_prog_1_f\0\0\0", 16);
+	return finish(&r, 9, OTHER_EVENT, e);
+}
+
+static void test_ksymbol(void)
+{
+	struct sideband_event e;
+
+	ok(decode_ksymbol(PERF_RECORD_KSYMBOL_TYPE_BPF, 0, 0xffffffffc0001000, &e) == 1 &&
+		   e.type == SIDEBAND_KSYMBOL && e.is_bpf && e.start == 0xffffffffc0001000 &&
+		   e.end == 0xffffffffc0001040 && strcmp(e.path, "bpf_prog_1_f") == 0,
+	   "a BPF program that is loaded");
+	ok(decode_ksymbol(PERF_RECORD_KSYMBOL_TYPE_OOL, 0, 1, &e) == 1 && !e.is_bpf,
+	   "other code of the kernel's");
+	ok(decode_ksymbol(PERF_RECORD_KSYMBOL_TYPE_BPF, PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER, 1,
+			  &e) == 0,
+	   "what is unloaded has been there");
+	ok(decode_ksymbol(PERF_RECORD_KSYMBOL_TYPE_BPF, 0, UINT64_MAX, &e) == -EBADMSG,
+	   "a range past the end of memory is refused");
+}
+
 static void test_lost_and_short(void)
 {
 	struct record r = begin(PERF_RECORD_LOST, 0);
@@ -170,6 +199,7 @@ int main(void)
 	test_mmap();
 	test_build_id();
 	test_tasks();
+	test_ksymbol();
 	test_lost_and_short();
 	return tap_done();
 }

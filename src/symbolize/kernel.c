@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of the kernel's code: which list they come from, and when it is read at all. */
+#include <errno.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include "symbolize/kallsyms.h"
+#include "symbolize/kernel_cache.h"
+#include "symbolize/kernel_ranges.h"
+#include "symbolize/symbolize_internal.h"
+
+#define NO_LIST UINT32_MAX
+
+struct kernel_symbolizer {
+	struct symbolizer base; /* first: the two share their address */
+	struct kernel_sources src;
+	struct kernel_symbols syms;
+	bool is_cached; /* of the list's passing symbols nothing is known */
+	uint32_t list;  /* that the symbols are of */
+	const char
+		*why[2];  /* why a list cannot be used, of the first two; static, NULL: not tried */
+	const char *cure; /* for the first of them; static, or NULL */
+	struct answer answer;
+};
+
+static const char *why_unreadable(int r)
+{
+	switch (r) {
+	case -ENOENT:
+		return "there is none; mount /proc, or use a kernel with CONFIG_KALLSYMS";
+	case -EACCES:
+	case -EPERM:
+		return "it may not be read";
+	case -EOPNOTSUPP:
+		return "this kernel has none";
+	default:
+		return "reading it failed";
+	}
+}
+
+/* Why a list is of no use, or NULL when it is. r: what reading it gave. */
+static const char *why_useless(struct kernel_symbolizer *k, const struct kernel_symbols *syms,
+			       int r)
+{
+	const char *why = NULL, *cure = NULL;
+
+	if (r < 0) {
+		why = why_unreadable(r);
+		cure = r == -EACCES || r == -EPERM ? "run as root" : NULL;
+	} else if (!syms->lasting.nr && syms->nr_zeroes) {
+		why = "it shows zeroes (kptr_restrict, or CAP_SYSLOG is missing)";
+		cure = "run as root or with CAP_SYSLOG, and with kernel.kptr_restrict below 2";
+	} else if (!syms->lasting.nr) {
+		why = "it lists no functions";
+	}
+	if (cure && !k->cure)
+		k->cure = cure;
+	return why;
+}
+
+/* Reads one list; 1: it is of use. */
+static int read_list(struct kernel_symbolizer *k, uint32_t list, struct kernel_symbols *to)
+{
+	int fd, r = k->src.lists[list].open(k->src.ctx, &fd);
+	const char *why;
+
+	if (r == 0) {
+		r = kallsyms_read(fd, to);
+		close(fd);
+	}
+	if (r == -ENOMEM)
+		return r;
+	why = why_useless(k, to, r);
+	if (!why)
+		return 1;
+	if (list < 2)
+		k->why[list] = why;
+	kernel_symbols_done(to);
+	kernel_symbols_init(to);
+	return 0;
+}
+
+/* The list that was of use before, then all in their order; 1: one is. */
+static int read_lists(struct kernel_symbolizer *k, uint32_t first, struct kernel_symbols *to)
+{
+	int r = 0;
+
+	if (first < k->src.nr_lists) {
+		r = read_list(k, first, to);
+		k->list = first;
+	}
+	for (uint32_t i = 0; i < k->src.nr_lists && r == 0; i++) {
+		if (i == first)
+			continue;
+		r = read_list(k, i, to);
+		k->list = i;
+	}
+	return r;
+}
+
+/* The place of a list by its number, or NO_LIST. */
+static uint32_t list_of_number(const struct kernel_symbolizer *k, uint32_t number)
+{
+	for (uint32_t i = 0; i < k->src.nr_lists; i++)
+		if (k->src.lists[i].number == number)
+			return i;
+	return NO_LIST;
+}
+
+/* 1: the cache holds; *ret_first is the list to try first when it does not. Symbols of a list that
+ * is not to be used now are not used either. */
+static int load_cache(struct kernel_symbolizer *k, const struct kernel_key *key,
+		      uint32_t *ret_first)
+{
+	uint32_t number = 0;
+	int r = kernel_cache_load(k->src.cache_path, key, &k->syms.lasting, &number);
+
+	if (r == -ENOMEM)
+		return r;
+	if (r == 0 || r == -ESTALE)
+		*ret_first = list_of_number(k, number);
+	if (r < 0)
+		return 0;
+	if (*ret_first == NO_LIST) {
+		ksym_table_done(&k->syms.lasting);
+		return 0;
+	}
+	k->list = *ret_first;
+	k->is_cached = true;
+	return 1;
+}
+
+/* Only what was so before and after the list was read is known to hold. */
+static void store_cache(struct kernel_symbolizer *k, const struct kernel_key *key,
+			struct pa_error *err)
+{
+	struct kernel_key now = { 0 };
+
+	if (k->src.read_key(k->src.ctx, &now) == 0 && memcmp(&now, key, sizeof(now)) == 0)
+		(void)kernel_cache_store(k->src.cache_path, key, &k->syms.lasting,
+					 k->src.lists[k->list].number, err); /* err tells */
+}
+
+/* 1: there are symbols; 0: there are none anywhere. */
+static int load(struct kernel_symbolizer *k, struct pa_error *err)
+{
+	struct kernel_key key = { 0 };
+	bool has_key = k->src.cache_path && k->src.read_key(k->src.ctx, &key) == 0;
+	uint32_t first = NO_LIST;
+	int r = has_key ? load_cache(k, &key, &first) : 0;
+
+	if (r != 0)
+		return r;
+	r = read_lists(k, first, &k->syms);
+	if (r > 0 && has_key)
+		store_cache(k, &key, err);
+	return r;
+}
+
+/* The passing symbols, for an address that the cache does not know. */
+static int read_passing(struct kernel_symbolizer *k)
+{
+	struct kernel_symbols now;
+	uint32_t list = k->list;
+	int r;
+
+	k->is_cached = false; /* once */
+	kernel_symbols_init(&now);
+	r = read_lists(k, list, &now);
+	k->list = list;
+	if (r > 0) {
+		k->syms.passing = now.passing;
+		ksym_table_init(&now.passing);
+	}
+	kernel_symbols_done(&now);
+	return r < 0 ? r : 0;
+}
+
+/* Of two that begin before addr, the nearer. */
+static const char *find(const struct kernel_symbolizer *k, uint64_t addr)
+{
+	uint64_t lasting_at = 0, passing_at = 0;
+	const char *lasting, *passing, *range = NULL;
+
+	if (k->src.ranges)
+		range = kernel_ranges_find(k->src.ranges, addr);
+	if (range)
+		return range;
+	lasting = ksym_table_find(&k->syms.lasting, addr, &lasting_at);
+	passing = ksym_table_find(&k->syms.passing, addr, &passing_at);
+	if (!lasting || (passing && passing_at > lasting_at))
+		return passing;
+	return lasting;
+}
+
+static int kernel_resolve(struct symbolizer *s, uint64_t addr, struct symbol_result *ret_result)
+{
+	struct kernel_symbolizer *k = (struct kernel_symbolizer *)s;
+	const char *name = find(k, addr);
+
+	if (!name && k->is_cached) {
+		int r = read_passing(k);
+
+		if (r < 0)
+			return r;
+		name = find(k, addr);
+	}
+	if (!name)
+		return answer_raw(&k->answer, NULL, addr, ret_result);
+	return answer_named(&k->answer, name, strcspn(name, " "), ret_result);
+}
+
+static void kernel_free(struct symbolizer *s)
+{
+	struct kernel_symbolizer *k = (struct kernel_symbolizer *)s;
+
+	kernel_symbols_done(&k->syms);
+	answer_done(&k->answer);
+	free(k);
+}
+
+static const struct symbolizer_ops kernel_ops = { .resolve = kernel_resolve, .free = kernel_free };
+
+static const char *list_name(const struct kernel_symbolizer *k, uint32_t list)
+{
+	return k->src.lists[list].name;
+}
+
+void kernel_outcome_add(struct kernel_outcome *o, const char *fmt, ...)
+{
+	size_t n = strlen(o->source);
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(o->source + n, sizeof(o->source) - n, fmt,
+			ap); /* cut is better than none */
+	va_end(ap);
+}
+
+/* "/proc/kallsyms (cached)"; or the list that stands in for the first, and why it has to. */
+static void tell_source(const struct kernel_symbolizer *k, const struct pa_error *err,
+			struct kernel_outcome *to)
+{
+	to->is_cached = k->is_cached;
+	to->is_fallback = k->list > 0;
+	kernel_outcome_add(to, "%s%s", list_name(k, k->list), k->is_cached ? " (cached)" : "");
+	if (k->list > 0 && k->why[0])
+		kernel_outcome_add(to, "; %s: %s", list_name(k, 0), k->why[0]);
+	if (err->code)
+		kernel_outcome_add(to, "; not cached: %s", err->text);
+}
+
+/* The kernel whose symbols cannot be known, and why not, list by list. */
+static void tell_none(const struct kernel_symbolizer *k, struct kernel_outcome *to)
+{
+	to->is_fallback = true;
+	kernel_outcome_add(to, "none");
+	for (uint32_t i = 0; i < k->src.nr_lists && i < 2; i++)
+		kernel_outcome_add(to, "%s %s: %s", i ? ";" : ":", list_name(k, i), k->why[i]);
+}
+
+static int give_raw(const struct kernel_symbolizer *k, struct symbolizer **ret_symbolizer)
+{
+	return symbolizer_new_raw("the kernel does not show its symbols", k->cure, ret_symbolizer);
+}
+
+int symbolizer_new_kernel(const struct kernel_sources *src, struct symbolizer **ret_symbolizer,
+			  struct kernel_outcome *ret_outcome)
+{
+	_cleanup_(symbolizer_freep) struct symbolizer *s = NULL;
+	struct kernel_symbolizer *k = calloc(1, sizeof(*k));
+	struct kernel_outcome outcome = { 0 };
+	struct pa_error err = { 0 };
+	int r;
+
+	if (!k)
+		return -ENOMEM;
+	s = &k->base;
+	s->ops = &kernel_ops;
+	kernel_symbols_init(&k->syms); /* from here symbolizer_free() is safe */
+	k->src = *src;
+	s->missing_why = "the kernel lists no function there";
+	r = answer_init(&k->answer);
+	if (r == 0)
+		r = load(k, &err);
+	if (r < 0)
+		return r;
+	if (r > 0) {
+		tell_source(k, &err, &outcome);
+		*ret_symbolizer = TAKE(s);
+	} else {
+		tell_none(k, &outcome);
+		r = give_raw(k, ret_symbolizer);
+	}
+	*ret_outcome = outcome;
+	return r < 0 ? r : 0;
+}

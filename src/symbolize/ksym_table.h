@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernel's functions by address: 16 bytes each and their names in one piece, ready for binary
+ * search and for a file. Sizes are not known: a function ends where the next begins.
+ */
+#ifndef SYMBOLIZE_KSYM_TABLE_H
+#define SYMBOLIZE_KSYM_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+#define KSYM_MAX_SYMBOLS (8u << 20) /* a distribution kernel has 150,000 */
+#define KSYM_MAX_NAME_BYTES (512u << 20)
+
+/* Also as it lies in a file. */
+struct ksym {
+	uint64_t addr;
+	uint32_t name;        /* offset in names; of aliases, grows with the position in the list */
+	uint32_t rank : 2;    /* of aliases the highest is shown */
+	uint32_t module : 30; /* a hash of the module's name; 0: the kernel itself */
+};
+
+struct ksym_table {
+	struct ksym *syms; /* owned; after ksym_table_finish() sorted by address, one for each */
+	uint32_t nr;
+	uint32_t cap;
+	uint32_t nr_sorted; /* as many of the first are in order */
+	struct buf names;   /* owned: strings with their NULs */
+};
+
+void ksym_table_init(struct ksym_table *t);
+void ksym_table_done(struct ksym_table *t);
+
+/* A symbol as a list has it: its name, and "[module]" or nothing. Both without NULs. */
+struct ksym_text {
+	const char *name;
+	size_t name_bytes;
+	const char *module;
+	size_t module_bytes;
+};
+
+/* -ENOMEM; -E2BIG: past a limit. */
+int ksym_table_add(struct ksym_table *t, uint64_t addr, unsigned int rank,
+		   const struct ksym_text *text);
+
+/* Sorts, and leaves the best alias of each address: the highest rank, and of those the last in the
+ * list. -ENOMEM. */
+int ksym_table_finish(struct ksym_table *t);
+
+/* "name" or "name [module]" of the function at addr, borrowed until ksym_table_done(), and its
+ * start. NULL: none. */
+const char *ksym_table_find(const struct ksym_table *t, uint64_t addr, uint64_t *ret_start);
+
+#endif

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of the kernel's code: right by the kernel's own list, kept between runs, and where that list is
+hidden, from the kernel's iterator; frames survive even without any."""
+import bisect
+import os
+import re
+import subprocess
+
+from harness import (agent, done, end, finish_agent, need_root, no_mount_namespace, note, ok, prog,
+                     private_cache, skip, start_agent, workdir)
+
+RESTRICT = "/proc/sys/kernel/kptr_restrict"
+CODE = set("tTwW")
+ENOUGH = 30  # frames, on a machine that is busy otherwise
+
+
+def read(path):
+    with open(path) as f:
+        return f.read()
+
+
+class Truth:
+    """/proc/kallsyms by a reader of its own: every name that an address may have."""
+
+    def __init__(self):
+        names = {}
+        for line in read("/proc/kallsyms").splitlines():
+            addr, kind, name = line.split(None, 2)
+            if kind in CODE and int(addr, 16):
+                names.setdefault(int(addr, 16), set()).add(name.replace("\t", " "))
+        self.starts = sorted(names)
+        self.names = [names[a] for a in self.starts]
+
+    def at(self, addr):
+        i = bisect.bisect_right(self.starts, addr) - 1
+        return self.names[i] if i >= 0 else set()
+
+
+def kernel_frames(run):
+    return [f for s in run.profile.samples for f in s.frames if f.path == "[kernel]"]
+
+
+def capture(*args, **kwargs):
+    """One run, whatever it finds: the next one meets its cache."""
+    run = agent(tmp, "--pid", target.pid, "-F", 999, "--kernel-stacks", "-d", "1s", *args, **kwargs)
+    note(run.summary["kernel_symbols"])
+    return run
+
+
+def check_names(run, what):
+    frames = kernel_frames(run)
+    wrong = [(hex(f.address), f.name) for f in frames
+             if "[bpf]" not in f.name and f.name not in truth.at(f.address)]
+    if wrong:
+        note(wrong[:5])
+    ok(len(frames) > ENOUGH and not wrong, f"{what}: {len(frames)} kernel frames are named as /proc/kallsyms has them")
+
+
+def check_counters(run, what, no_list=False):
+    s = run.summary
+    failures = {x["name"]: x["count"] for x in s["naming_failures"]}
+    ok(s["naming_addresses"] == s["nr_locations"]
+       == s["nr_locations_named"] + sum(failures.values()), f"{what}: every address has one outcome")
+    ok(0 < s["naming_p50_ns"] <= s["naming_p99_ns"] <= s["naming_max_ns"] and s["naming_batches"] > 1,
+       f"{what}: {s['naming_batches']} batches, the longest took {s['naming_max_ns'] / 1e6:.1f} ms")
+    ok((failures["no_kernel_list"] > 0) == no_list, f"{what}: {failures['no_kernel_list']} kernel addresses without a list")
+
+
+def has_iterator():
+    try:
+        return "bpf_iter__ksym" in subprocess.run(
+            ["bpftool", "btf", "dump", "file", "/sys/kernel/btf/vmlinux"], capture_output=True, text=True).stdout
+    except OSError:
+        release = tuple(int(x) for x in os.uname().release.split(".")[:2])
+        return release >= (6, 0)
+
+
+def test_cache():
+    run = capture()
+    ok(run.status == 0 and run.summary["kernel_symbols"] == "/proc/kallsyms", "the first run reads the list")
+    check_names(run, "fresh")
+    check_counters(run, "fresh")
+    file = os.path.join(cache, "kernel-symbols")
+    ok(os.stat(cache).st_mode & 0o777 == 0o700 and os.stat(file).st_mode & 0o777 == 0o600, "its cache is private")
+    ok(b"[bpf]" not in open(file, "rb").read(), "no BPF program is in it")
+    run = capture()
+    ok(run.summary["kernel_symbols"] == "/proc/kallsyms (cached)", "the second run reads the cache")
+    check_names(run, "cached")
+    with open(file, "r+b") as f:
+        f.seek(5000)
+        f.write(b"\xff" * 64)
+    run = capture()
+    ok(run.summary["kernel_symbols"] == "/proc/kallsyms", "a damaged one is made anew")
+    check_names(run, "damaged")
+    ok(capture().summary["kernel_symbols"] == "/proc/kallsyms (cached)", "and used again")
+
+
+def test_two_at_once():
+    os.unlink(os.path.join(cache, "kernel-symbols"))
+    dirs = [workdir(), workdir()]
+    both = [start_agent(d, "--pid", target.pid, "-F", 499, "--kernel-stacks", "-d", "1s") for d in dirs]
+    runs = [finish_agent(p) for p in both]
+    ok(all(r.status == 0 for r in runs), "two agents at once")
+    for r in runs:
+        check_names(r, "at once")
+    ok(capture().summary["kernel_symbols"] == "/proc/kallsyms (cached)", "they leave one good cache")
+
+
+def test_foreign_directory():
+    os.rename(cache, cache + ".own")
+    os.mkdir(cache, 0o700)
+    os.chown(cache, 12345, 12345)
+    run = capture()
+    ok(run.status == 0 and run.summary["kernel_symbols"].startswith("/proc/kallsyms; not cached: ")
+       and "belongs to user 12345" in run.summary["kernel_symbols"], "a directory of somebody else is refused, by name")
+    ok(not os.listdir(cache), "nothing is written there")
+    check_names(run, "refused")
+    os.rmdir(cache)
+    os.rename(cache + ".own", cache)
+
+
+def check_hidden(why, **kwargs):
+    """The list is there and of no use."""
+    os.unlink(os.path.join(cache, "kernel-symbols"))
+    run = capture(**kwargs)
+    text = run.summary["kernel_symbols"]
+    ok(run.status == 0, f"{why}: the run ends well")
+    if has_iterator():
+        ok(text == f"the kernel's symbol iterator; /proc/kallsyms: {why}", f"{why}: the iterator is used, and told")
+        check_names(run, why)
+        ok(run.summary["naming_fallbacks"] >= 1, f"{why}: counted as a fallback")
+        ok(capture(**kwargs).summary["kernel_symbols"] == "the kernel's symbol iterator (cached)",
+           f"{why}: and remembered")
+    else:
+        skip("needs a kernel with an iterator over symbols (6.0)")
+    env = dict(os.environ, PERFAGENT_FORCE_KERNEL_FALLBACK="1")
+    run = capture(env=env, **kwargs)
+    frames = kernel_frames(run)
+    ok(run.summary["kernel_symbols"] == f"none: /proc/kallsyms: {why}", f"{why}: forced off the iterator there is none")
+    ok(len(frames) > ENOUGH and all(f.name == hex(f.address) for f in frames),
+       f"{why}: all {len(frames)} kernel frames are there, by address")
+    ok(all(truth.at(f.address) for f in frames), f"{why}: and the addresses are the kernel's")
+    check_counters(run, why, no_list=True)
+    if os.path.exists(os.path.join(cache, "kernel-symbols")):
+        os.unlink(os.path.join(cache, "kernel-symbols"))
+    capture()
+
+
+def test_restricted():
+    before = read(RESTRICT)
+    try:
+        with open(RESTRICT, "w") as f:
+            f.write("2")
+    except OSError as e:
+        skip(f"needs to write {RESTRICT}: {e.strerror}")
+        return
+    try:
+        check_hidden("it shows zeroes (kptr_restrict, or CAP_SYSLOG is missing)")
+    finally:
+        with open(RESTRICT, "w") as f:
+            f.write(before)
+
+
+def test_unreadable():
+    why = no_mount_namespace()
+    if why:
+        skip(why)
+        return
+    cover = ["unshare", "-m", "sh", "-c", 'mount --bind /dev/null /proc/kallsyms && exec "$@"', "sh"]
+    check_hidden("it lists no functions", before=cover)
+
+
+def bpf_leaves(run):
+    return sum(s.count for s in run.profile.samples
+               if re.fullmatch(r"bpf_prog_[0-9a-f]{16}_burn \[bpf\]", s.frames[0].name))
+
+
+def test_bpf_programs():
+    burner = prog("bpf_burn", 60, stdout=subprocess.PIPE, text=True)
+    if burner.stdout.readline() != "ready\n":
+        skip(f"needs to load a BPF program (status {burner.wait()})")
+        return
+    capture()
+    for what in ("cached", "fresh"):
+        if what == "fresh":
+            os.unlink(os.path.join(cache, "kernel-symbols"))
+        run = agent(tmp, "--pid", burner.pid, "-F", 499, "--kernel-stacks", "-d", "1s")
+        share = bpf_leaves(run) / run.profile.total()
+        ok(share > 0.5 and ("cached" in run.summary["kernel_symbols"]) == (what == "cached"),
+           f"{what}: a BPF program that was there before is named ({share:.2f} of the samples)")
+    end(burner)
+    capture()
+    run = agent(tmp, "-F", 499, "--kernel-stacks", command=[burner.args[0], 2])
+    share = bpf_leaves(run) / run.profile.total()
+    ok(share > 0.5, f"so is one that came and went meanwhile ({share:.2f}; {run.summary['kernel_symbols']})")
+
+
+need_root()
+tmp, cache = workdir(), private_cache()
+truth = Truth()
+if not truth.starts:
+    skip("needs a /proc/kallsyms with addresses")
+    done()
+target = prog("syscalls", 300)
+test_cache()
+test_two_at_once()
+test_foreign_directory()
+test_restricted()
+test_unreadable()
+test_bpf_programs()
+end(target)
+done()

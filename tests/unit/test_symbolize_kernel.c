@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which list the kernel's names come from, and what is kept of it between runs. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "symbolize/kernel_cache.h"
+#include "symbolize/kernel_ranges.h"
+#include "symbolize/symbolizer.h"
+#include "tap.h"
+
+#define CORE 0xffffffff81000000u
+#define MODULE 0xffffffffc0000000u
+#define BPF 0xffffffffc0100000u
+#define NOWHERE 0xffffffffe0000000u
+
+static const char list_text[] = "ffffffff81000000 T start\n"
+				"ffffffff81000100 T stop\n"
+				"ffffffffc0000000 t probe\t[mod]\n"
+				"ffffffffc0100000 t bpf_prog_1_f\t[bpf]\n"
+				"ffffffffc0200000 t kprobe_insn_page\t[__builtin__kprobes]\n";
+static const char zero_text[] = "0000000000000000 T start\n0000000000000000 t probe\t[mod]\n";
+
+static char dir[] = "/tmp/test_symbolize_kernel.XXXXXX";
+static char list_path[2][128], cache_path[128];
+static unsigned int nr_opened[2]; /* how often each list was read */
+static struct kernel_key key;
+static unsigned int nr_keys; /* how often it was asked for */
+static bool key_changes;
+static struct kernel_outcome outcome;
+
+static void write_file(const char *path, const void *bytes, size_t n)
+{
+	FILE *f = fopen(path, "we");
+
+	must(f && fwrite(bytes, 1, n, f) == n && fclose(f) == 0);
+}
+
+static size_t read_file(const char *path, char *to, size_t size)
+{
+	FILE *f = fopen(path, "re");
+	size_t n;
+
+	must(f);
+	n = fread(to, 1, size, f);
+	must(n < size);
+	fclose(f);
+	return n;
+}
+
+static int open_list(unsigned int i, int *ret_fd)
+{
+	nr_opened[i]++;
+	*ret_fd = open(list_path[i], O_RDONLY | O_CLOEXEC);
+	return *ret_fd < 0 ? -errno : 0;
+}
+
+static int open_first(void *ctx, int *ret_fd)
+{
+	return open_list(0, ret_fd);
+}
+
+static int open_second(void *ctx, int *ret_fd)
+{
+	return open_list(1, ret_fd);
+}
+
+static int read_key(void *ctx, struct kernel_key *ret_key)
+{
+	if (!key.boot_id[0])
+		return -ENOENT;
+	*ret_key = key;
+	ret_key->modules += key_changes ? nr_keys : 0;
+	nr_keys++;
+	return 0;
+}
+
+static const struct kernel_list lists[] = {
+	{ 1, "the file", open_first },
+	{ 2, "the iterator", open_second },
+};
+
+static struct symbolizer *new_kernel_of(unsigned int nr_lists, const struct kernel_ranges *ranges)
+{
+	struct kernel_sources src = {
+		.lists = lists,
+		.nr_lists = nr_lists,
+		.ranges = ranges,
+		.cache_path = cache_path,
+		.read_key = read_key,
+	};
+	struct symbolizer *s = NULL;
+
+	nr_opened[0] = nr_opened[1] = 0;
+	must(symbolizer_new_kernel(&src, &s, &outcome) == 0);
+	return s;
+}
+
+static struct symbolizer *new_kernel(void)
+{
+	return new_kernel_of(2, NULL);
+}
+
+static bool is(struct symbolizer *s, uint64_t addr, const char *name)
+{
+	struct symbol_result r = { 0 };
+
+	must(s->ops->resolve(s, addr, &r) == 0 && r.nr_frames == 1);
+	if (strcmp(r.frames[0].name, name) != 0)
+		printf("# 0x%" PRIx64 " is %s, not %s\n", addr, r.frames[0].name, name);
+	return strcmp(r.frames[0].name, name) == 0 && r.is_named == !r.is_raw;
+}
+
+static bool has_all(struct symbolizer *s)
+{
+	return is(s, CORE + 0xff, "start") && is(s, CORE + 0x100, "stop") &&
+	       is(s, MODULE + 8, "probe [mod]") && is(s, BPF + 8, "bpf_prog_1_f [bpf]");
+}
+
+/* A symbolizer that must give all names; whether it read the first list. */
+static bool reads_list(void)
+{
+	struct symbolizer *s = new_kernel();
+	bool has_read = nr_opened[0] > 0;
+
+	must(has_all(s));
+	symbolizer_free(s);
+	return has_read;
+}
+
+static void reset(void)
+{
+	write_file(list_path[0], list_text, strlen(list_text));
+	write_file(list_path[1], list_text, strlen(list_text));
+	(void)unlink(cache_path);
+	key = (struct kernel_key){ .boot_id = "01234567-89ab-cdef-0123-456789abcdef",
+				   .modules = 7 };
+	key_changes = false;
+	nr_keys = 0;
+}
+
+static void test_cache(void)
+{
+	struct symbolizer *s;
+	struct stat st;
+
+	reset();
+	s = new_kernel();
+	ok(nr_opened[0] == 1 && !outcome.is_cached && !strcmp(outcome.source, "the file"),
+	   "the first run reads the list: %s", outcome.source);
+	ok(has_all(s), "and knows every name");
+	symbolizer_free(s);
+	must(stat(cache_path, &st) == 0);
+	ok((st.st_mode & 0777) == 0600, "the cache is private (%o)", st.st_mode & 0777);
+	s = new_kernel();
+	ok(nr_opened[0] == 0 && outcome.is_cached && !strcmp(outcome.source, "the file (cached)"),
+	   "the second does not: %s", outcome.source);
+	ok(is(s, CORE, "start") && is(s, MODULE, "probe [mod]") && nr_opened[0] == 0,
+	   "the kernel and its modules come from the cache");
+	ok(is(s, BPF + 8, "bpf_prog_1_f [bpf]") && nr_opened[0] == 1,
+	   "a BPF program does not: the list is read after all");
+	ok(is(s, NOWHERE, "0xffffffffe0000000") && nr_opened[0] == 1, "once");
+	symbolizer_free(s);
+	write_file(list_path[0], "ffffffff81000000 T start\n", 25);
+	s = new_kernel();
+	ok(is(s, BPF + 8, "0xffffffffc0100008"), "and is no longer named when it is gone");
+	symbolizer_free(s);
+}
+
+static void test_key(void)
+{
+	reset();
+	must(reads_list());
+	key.boot_id[0] = 'f';
+	ok(reads_list(), "another boot has other addresses");
+	key.modules++;
+	ok(reads_list(), "so have other modules");
+	key.boot_id[0] = '\0';
+	(void)unlink(cache_path);
+	ok(reads_list() && access(cache_path, F_OK) < 0, "without a boot id nothing is kept");
+	reset();
+	key_changes = true;
+	ok(reads_list() && access(cache_path, F_OK) < 0,
+	   "nor when modules come or go while the list is read");
+}
+
+/* Whether the cache serves the two that it can know, with no look at the list. */
+static bool is_served(void)
+{
+	struct symbolizer *s = new_kernel();
+	bool is_it = is(s, CORE, "start") && is(s, MODULE, "probe [mod]") && !nr_opened[0];
+
+	symbolizer_free(s);
+	return is_it;
+}
+
+static void test_damage(void)
+{
+	char good[4096], bad[4096];
+	size_t n, nr_wrong = 0, nr_used = 0, nr_kept = 0;
+
+	reset();
+	must(reads_list() && is_served());
+	n = read_file(cache_path, good, sizeof(good));
+	for (size_t i = 0; i < n; i++) {
+		struct symbolizer *s;
+
+		memcpy(bad, good, n);
+		bad[i] = (char)(bad[i] ^ 0x40);
+		write_file(cache_path, bad, n);
+		must(chmod(cache_path, 0600) == 0);
+		s = new_kernel();
+		nr_used += !nr_opened[0];
+		nr_wrong += !has_all(s);
+		symbolizer_free(s);
+		nr_kept += !is_served();
+	}
+	ok(nr_used == 0, "with any of its %zu bytes changed it is not used (%zu)", n, nr_used);
+	ok(nr_wrong == 0, "the names are right all the same");
+	ok(nr_kept == 0, "and it is made anew");
+	nr_used = 0;
+	for (size_t i = 0; i < n; i++) {
+		write_file(cache_path, good, i);
+		must(chmod(cache_path, 0600) == 0);
+		nr_used += !reads_list();
+	}
+	ok(nr_used == 0, "cut anywhere it is not used");
+	memcpy(bad, good, n);
+	write_file(cache_path, bad, n + 1);
+	ok(reads_list(), "nor with a byte too many");
+}
+
+static void test_owner(void)
+{
+	reset();
+	must(reads_list() && is_served());
+	must(chmod(cache_path, 0666) == 0);
+	ok(!is_served(), "a file that others may write to is not used");
+	ok(is_served(), "but replaced");
+	must(rename(cache_path, list_path[1]) == 0 && symlink(list_path[1], cache_path) == 0);
+	ok(!is_served(), "nor what a link leads to");
+	must(unlink(cache_path) == 0 && mkdir(cache_path, 0700) == 0);
+	ok(!is_served() && strstr(outcome.source, "not cached"), "%s", outcome.source);
+	must(rmdir(cache_path) == 0);
+	if (geteuid() != 0) {
+		tap_skip("needs root to give a file away");
+		return;
+	}
+	must(reads_list() && chown(cache_path, 12345, 12345) == 0);
+	ok(!is_served(), "a file of another user is not used");
+}
+
+static void test_order(void)
+{
+	struct symbolizer *s;
+
+	reset();
+	write_file(list_path[0], zero_text, strlen(zero_text));
+	s = new_kernel();
+	ok(has_all(s) && outcome.is_fallback, "a list of zeroes: the next one: %s", outcome.source);
+	ok(strstr(outcome.source, "the iterator; the file: it shows zeroes") == outcome.source,
+	   "which is told");
+	symbolizer_free(s);
+	key.modules++;
+	s = new_kernel();
+	ok(has_all(s) && nr_opened[0] == 0 && nr_opened[1] == 1,
+	   "for the rest of this boot it is the first");
+	symbolizer_free(s);
+	s = new_kernel_of(1, NULL);
+	ok(nr_opened[0] == 1 && is(s, CORE, "0xffffffff81000000"),
+	   "who may not use it does not use what was kept of it either");
+	symbolizer_free(s);
+	key.modules++;
+	(void)unlink(list_path[1]);
+	s = new_kernel();
+	ok(nr_opened[1] == 1 && nr_opened[0] == 1 && is(s, CORE, "0xffffffff81000000"),
+	   "when it fails the others are tried again");
+	ok(!strcmp(outcome.source,
+		   "none: the file: it shows zeroes (kptr_restrict, or CAP_SYSLOG is "
+		   "missing); the iterator: there is none; mount /proc, or use a kernel "
+		   "with CONFIG_KALLSYMS"),
+	   "and none is told with all reasons: %s", outcome.source);
+	ok(symbolizer_is_raw(s), "addresses are raw then");
+	symbolizer_free(s);
+}
+
+/* Zeroes are recognised without reading them all: what follows is not even looked at. */
+static void test_zeroes_end_early(void)
+{
+	static char text[30 * 20000];
+	size_t n = 0;
+	struct symbolizer *s;
+
+	reset();
+	for (int i = 0; i < 19000; i++)
+		n += (size_t)sprintf(text + n, "0000000000000000 t zero\n");
+	n += (size_t)sprintf(text + n, "ffffffff81000000 T late\n");
+	write_file(list_path[0], text, n);
+	s = new_kernel_of(1, NULL);
+	ok(is(s, CORE, "0xffffffff81000000") && strstr(outcome.source, "zeroes"),
+	   "a list that begins with thousands of zeroes is not read to its end");
+	symbolizer_free(s);
+}
+
+static void test_ranges(void)
+{
+	struct kernel_ranges k;
+	struct symbolizer *s;
+
+	kernel_ranges_init(&k);
+	reset();
+	must(kernel_ranges_add(&k, BPF, 0x40, "new [bpf]") == 0);
+	must(kernel_ranges_add(&k, NOWHERE, 0x100, "gone [bpf]") == 0);
+	s = new_kernel_of(2, &k);
+	ok(is(s, BPF + 0x3f, "new [bpf]"),
+	   "code that came meanwhile is named by what was told of it");
+	ok(is(s, BPF + 0x40, "bpf_prog_1_f [bpf]"), "as far as it reaches");
+	ok(is(s, NOWHERE + 1, "gone [bpf]"), "also when it has gone again");
+	symbolizer_free(s);
+	must(kernel_ranges_add(&k, BPF - 0x10, 0x20, "over [bpf]") == 0);
+	ok(!strcmp(kernel_ranges_find(&k, BPF), "over [bpf]") &&
+		   !kernel_ranges_find(&k, BPF + 0x20),
+	   "what lies over older code replaces it");
+	must(kernel_ranges_add(&k, BPF - 0x1000, 0x10, "below [bpf]") == 0);
+	ok(!strcmp(kernel_ranges_find(&k, BPF - 0x1000), "below [bpf]") &&
+		   !strcmp(kernel_ranges_find(&k, BPF - 1), "over [bpf]"),
+	   "any order will do");
+	ok(kernel_ranges_add(&k, UINT64_MAX, 2, "x") == -EINVAL &&
+		   kernel_ranges_add(&k, BPF, 0, "x") == -EINVAL,
+	   "a range that is none is refused");
+	kernel_ranges_done(&k);
+}
+
+/* Writers and readers of one cache in several processes: whoever reads finds it whole. */
+static void test_two_at_once(void)
+{
+	int status, nr_bad = 0;
+
+	reset();
+	for (int i = 0; i < 4; i++)
+		if (fork() == 0) {
+			bool good = true;
+
+			for (unsigned int k = 0; k < 200 && good; k++) {
+				struct symbolizer *s;
+
+				key.modules = (k + (unsigned int)i) / 2 % 2;
+				s = new_kernel();
+				good = is(s, CORE, "start") && is(s, MODULE, "probe [mod]");
+				symbolizer_free(s);
+			}
+			_exit(!good || strstr(outcome.source, "not cached"));
+		}
+	while (wait(&status) > 0)
+		nr_bad += status != 0;
+	ok(nr_bad == 0, "four processes share a cache that changes all the time");
+	must(!reads_list() || is_served());
+	ok(is_served(), "and leave a good one behind");
+}
+
+int main(void)
+{
+	must(mkdtemp(dir));
+	for (int i = 0; i < 2; i++)
+		snprintf(list_path[i], sizeof(list_path[i]), "%s/list%d", dir, i);
+	snprintf(cache_path, sizeof(cache_path), "%s/cache", dir);
+	test_cache();
+	test_key();
+	test_damage();
+	test_owner();
+	test_order();
+	test_zeroes_end_early();
+	test_ranges();
+	test_two_at_once();
+	for (int i = 0; i < 2; i++)
+		(void)unlink(list_path[i]);
+	(void)unlink(cache_path);
+	must(rmdir(dir) == 0);
+	return tap_done();
+}
