@@ -38,6 +38,7 @@ struct capture *capture_free(struct capture *c)
 	free(c->file_infos);
 	free(c->notes);
 	kernel_ranges_done(&c->kernel_ranges);
+	vmlinux_done(&c->vmlinux);
 	free(c->kernel_cache_path);
 	free(c);
 	return NULL;
@@ -109,6 +110,7 @@ int capture_new(const struct capture_config *cfg, const struct log *log,
 	parking_init(&c->parking);
 	c->procfs.fd = -1;
 	kernel_ranges_init(&c->kernel_ranges);
+	vmlinux_init(&c->vmlinux);
 	r = procfs_open(cfg->proc_root, &c->procfs);
 	if (r == 0)
 		r = filestore_new(&c->procfs, cfg->max_fds - cfg->max_fds / JIT_FDS_SHARE,

@@ -14,6 +14,7 @@
 #include "agent/naming_stats.h"
 #include "agent/parking.h"
 #include "agent/unwinder.h"
+#include "agent/vmlinux.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -34,6 +35,7 @@ struct capture_config {
 	const char *proc_root; /* "/proc" */
 	const char *kallsyms_path;
 	int (*open_ksyms)(int *ret_fd); /* the kernel's symbol iterator; NULL: not to be used */
+	const char *notes_path;         /* "/sys/kernel/notes"; NULL: no lines of the kernel */
 	const char *cache_dir;          /* for what can be had again; NULL: none; borrowed */
 	bool all; /* every process matters, not only those scanned and their children */
 	enum pa_event event;
@@ -102,7 +104,8 @@ struct capture {
 	struct naming_stats naming;
 	struct kernel_ranges kernel_ranges; /* code that the kernel made meanwhile */
 	struct kernel_outcome kernel;       /* its source is "": no kernel address was seen */
-	char *kernel_cache_path;            /* owned; NULL: none */
+	struct vmlinux vmlinux;
+	char *kernel_cache_path; /* owned; NULL: none */
 };
 
 int capture_new(const struct capture_config *cfg, const struct log *log,

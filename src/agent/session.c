@@ -172,6 +172,7 @@ static int new_capture(struct pa_session *s)
 		.proc_root = "/proc",
 		.kallsyms_path = "/proc/kallsyms",
 		.open_ksyms = is_forced_to_kallsyms() ? NULL : ksyms_open,
+		.notes_path = is_forced_to_kallsyms() ? NULL : "/sys/kernel/notes",
 		.cache_dir = s->cache_dir,
 		.all = o->all,
 		.event = o->event,

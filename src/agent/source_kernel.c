@@ -50,6 +50,15 @@ static int find_cache(const struct capture *c, char **ret_path, struct pa_error 
 	return asprintf(ret_path, "%s/" CACHE_NAME, c->cfg.cache_dir) < 0 ? -ENOMEM : 0;
 }
 
+/* Without the file there are names all the same. */
+static int find_lines(struct capture *c)
+{
+	vmlinux_done(&c->vmlinux);
+	if (c->cfg.notes_path && vmlinux_find("", c->cfg.notes_path, &c->vmlinux) == -ENOMEM)
+		return -ENOMEM;
+	return 0;
+}
+
 int source_open_kernel(struct capture *c, struct source *s)
 {
 	struct kernel_sources src = {
@@ -70,6 +79,11 @@ int source_open_kernel(struct capture *c, struct source *s)
 		return r;
 	}
 	src.cache_path = c->kernel_cache_path;
+	r = find_lines(c);
+	if (r < 0)
+		return r;
+	src.vmlinux = c->vmlinux.image;
+	src.vmlinux_path = c->vmlinux.path;
 	r = symbolizer_new_kernel(&src, &s->symbolizer, &c->kernel);
 	if (r < 0)
 		return r;

@@ -60,6 +60,9 @@ int elf_image_offset_of(const struct elf_image *img, uint64_t vaddr, uint64_t *r
 /* From PT_NOTE, else from SHT_NOTE sections. len 0: none. */
 const struct build_id *elf_image_build_id(const struct elf_image *img);
 
+/* The build-id among notes that lie in memory, as /sys/kernel/notes has them; len 0: none. */
+void elf_notes_build_id(const void *bytes, size_t n, struct build_id *ret_id);
+
 size_t elf_image_nr_sections(const struct elf_image *img);
 const struct elf_section *elf_image_section_at(const struct elf_image *img, size_t i);
 const struct elf_section *elf_image_section(const struct elf_image *img,

@@ -38,6 +38,15 @@ static void take_note(struct cursor *c, const uint8_t *start, size_t align, stru
 	align_cursor(c, start, align);
 }
 
+void elf_notes_build_id(const void *bytes, size_t n, struct build_id *ret_id)
+{
+	struct cursor c = cursor_of(bytes, n);
+
+	*ret_id = (struct build_id){ 0 };
+	while (!c.bad && cursor_left(&c) && !ret_id->len)
+		take_note(&c, bytes, 4, ret_id);
+}
+
 int elf_notes_scan(struct elf_image *img, uint64_t offset, uint64_t size, uint64_t align,
 		   uint64_t *budget_bytes)
 {

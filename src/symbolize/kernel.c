@@ -8,6 +8,7 @@
 #include "symbolize/kernel_cache.h"
 #include "symbolize/kernel_ranges.h"
 #include "symbolize/symbolize_internal.h"
+#include "symbolize/vmlinux.h"
 
 #define NO_LIST UINT32_MAX
 
@@ -20,6 +21,8 @@ struct kernel_symbolizer {
 	const char
 		*why[2];  /* why a list cannot be used, of the first two; static, NULL: not tried */
 	const char *cure; /* for the first of them; static, or NULL */
+	struct symbolizer *lines; /* owned: of the kernel's own file; NULL: there is none */
+	uint64_t lines_offset;    /* how far the kernel was moved from where the file has it */
 	struct answer answer;
 };
 
@@ -157,6 +160,20 @@ static int load(struct kernel_symbolizer *k, struct pa_error *err)
 	return r;
 }
 
+/* A file that does not fit the kernel that runs is left alone. */
+static int open_lines(struct kernel_symbolizer *k)
+{
+	struct elf_sources src = { .image = k->src.vmlinux, .label = "vmlinux" };
+	int r;
+
+	if (!src.image)
+		return 0;
+	r = vmlinux_offset(src.image, &k->syms.lasting, &k->lines_offset);
+	if (r == 0)
+		r = symbolizer_new_elf(&src, &k->lines);
+	return r == -ENOMEM ? r : 0;
+}
+
 /* The passing symbols, for an address that the cache does not know. */
 static int read_passing(struct kernel_symbolizer *k)
 {
@@ -193,20 +210,41 @@ static const char *find(const struct kernel_symbolizer *k, uint64_t addr)
 	return lasting;
 }
 
+/* 1: the file knows the line. Modules are not in it. */
+static int find_line(struct kernel_symbolizer *k, uint64_t addr, const char *name,
+		     struct symbol_result *ret_result)
+{
+	struct symbol_result res;
+	int r;
+
+	if (!k->lines || strchr(name, ' '))
+		return 0;
+	r = k->lines->ops->resolve(k->lines, addr - k->lines_offset, &res);
+	if (r < 0)
+		return r;
+	if (!res.is_named || !res.frames[0].line)
+		return 0;
+	*ret_result = res;
+	return 1;
+}
+
 static int kernel_resolve(struct symbolizer *s, uint64_t addr, struct symbol_result *ret_result)
 {
 	struct kernel_symbolizer *k = (struct kernel_symbolizer *)s;
 	const char *name = find(k, addr);
+	int r;
 
 	if (!name && k->is_cached) {
-		int r = read_passing(k);
-
+		r = read_passing(k);
 		if (r < 0)
 			return r;
 		name = find(k, addr);
 	}
 	if (!name)
 		return answer_raw(&k->answer, NULL, addr, ret_result);
+	r = find_line(k, addr, name, ret_result);
+	if (r != 0)
+		return r < 0 ? r : 0;
 	return answer_named(&k->answer, name, strcspn(name, " "), ret_result);
 }
 
@@ -214,6 +252,7 @@ static void kernel_free(struct symbolizer *s)
 {
 	struct kernel_symbolizer *k = (struct kernel_symbolizer *)s;
 
+	k->lines = symbolizer_free(k->lines);
 	kernel_symbols_done(&k->syms);
 	answer_done(&k->answer);
 	free(k);
@@ -246,6 +285,8 @@ static void tell_source(const struct kernel_symbolizer *k, const struct pa_error
 	kernel_outcome_add(to, "%s%s", list_name(k, k->list), k->is_cached ? " (cached)" : "");
 	if (k->list > 0 && k->why[0])
 		kernel_outcome_add(to, "; %s: %s", list_name(k, 0), k->why[0]);
+	if (k->lines)
+		kernel_outcome_add(to, "; lines: %s", k->src.vmlinux_path);
 	if (err->code)
 		kernel_outcome_add(to, "; not cached: %s", err->text);
 }
@@ -283,6 +324,8 @@ int symbolizer_new_kernel(const struct kernel_sources *src, struct symbolizer **
 	r = answer_init(&k->answer);
 	if (r == 0)
 		r = load(k, &err);
+	if (r > 0 && open_lines(k) < 0)
+		r = -ENOMEM;
 	if (r < 0)
 		return r;
 	if (r > 0) {

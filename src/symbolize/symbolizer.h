@@ -98,7 +98,10 @@ struct kernel_sources {
 	uint32_t nr_lists;
 	void *ctx;                          /* for open() and read_key() */
 	const struct kernel_ranges *ranges; /* code that came during the capture; NULL: none */
-	const char *cache_path;             /* of lasting symbols; NULL: no cache */
+	/* The file that the running kernel was linked into, for lines; NULL: none. */
+	const struct elf_image *vmlinux;
+	const char *vmlinux_path; /* for the report */
+	const char *cache_path;   /* of lasting symbols; NULL: no cache */
 	/* What the cache depends on, now. An error: then there is no cache. */
 	int (*read_key)(void *ctx, struct kernel_key *ret_key);
 };

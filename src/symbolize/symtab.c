@@ -79,7 +79,9 @@ static int name_line(struct elf_symbolizer *e, uint64_t addr, struct symbol_resu
 	line.name = named.frames[0].name;
 	line.system_name = named.frames[0].system_name;
 	e->frame = line;
-	*result = (struct symbol_result){ .frames = &e->frame, .nr_frames = 1 };
+	*result = (struct symbol_result){ .frames = &e->frame,
+					  .nr_frames = 1,
+					  .is_raw = named.is_raw };
 	return 0;
 }
 

@@ -4,6 +4,8 @@ hidden, from the kernel's iterator; frames survive even without any."""
 import bisect
 import os
 import re
+import shutil
+import struct
 import subprocess
 
 from harness import (agent, done, end, finish_agent, need_root, no_mount_namespace, note, ok, prog,
@@ -11,6 +13,7 @@ from harness import (agent, done, end, finish_agent, need_root, no_mount_namespa
 
 RESTRICT = "/proc/sys/kernel/kptr_restrict"
 CODE = set("tTwW")
+SLIDE = 0x200000  # how far the kernel was moved, says the file
 ENOUGH = 30  # frames, on a machine that is busy otherwise
 
 
@@ -170,6 +173,84 @@ def test_unreadable():
     check_hidden("it lists no functions", before=cover)
 
 
+def kernel_build_id():
+    """From /sys/kernel/notes, or '' where it has none."""
+    try:
+        with open("/sys/kernel/notes", "rb") as f:
+            notes = f.read()
+    except OSError:
+        return ""
+    at = 0
+    while at + 12 <= len(notes):
+        name, desc, kind = struct.unpack_from("<III", notes, at)
+        start = at + 12 + (name + 3 & ~3)
+        if kind == 3 and notes[at + 12:at + 12 + name] == b"GNU\0":
+            return notes[start:start + desc].hex()
+        at = start + (desc + 3 & ~3)
+    return ""
+
+
+def make_vmlinux(directory, functions, build_id):
+    """A file whose functions lie where the kernel's do, moved by SLIDE, each with a line of its own;
+    {name: line}."""
+    source, lines, flags = os.path.join(directory, "fake_vmlinux.c"), {}, []
+    with open(source, "w") as f:
+        for i, (name, (start, size)) in enumerate(functions.items()):
+            f.write(f"__attribute__((section(\".k{i}\"), naked)) void {name}(void)\n{{\n"
+                    f"\t__asm__(\".skip {size}\");\n}}\n")
+            lines[name] = 4 * i + 3
+            flags.append(f"-Wl,--section-start=.k{i}={start - SLIDE:#x}")
+    out = os.path.join(directory, "vmlinux")
+    r = subprocess.run(["gcc", "-g", "-O1", "-w", "-static", "-nostdlib", "-mcmodel=kernel", "-fno-pie", "-no-pie",
+                        "-fno-asynchronous-unwind-tables", f"-Wl,--build-id=0x{build_id}", "-Wl,-e,0", *flags,
+                        source, "-o", out], capture_output=True, text=True)
+    return (out, lines) if r.returncode == 0 else (r.stderr, None)
+
+
+def hottest(run):
+    """{name: (start, size)} of functions to stand in the file, the landmarks of the agent among them."""
+    names = {f.name for f in kernel_frames(run) if re.fullmatch(r"[a-z]\w*", f.name)}
+    found = {}
+    for i, start in enumerate(truth.starts[:-1]):
+        for name in truth.names[i] & (names | {"vfs_read", "do_exit", "kfree", "schedule_timeout"}):
+            size = truth.starts[i + 1] - start
+            if 0 < size < 65536 and name not in found:
+                found[name] = (start, size)
+    return found
+
+
+def test_lines():
+    build_id, why = kernel_build_id(), no_mount_namespace()
+    if os.uname().machine != "x86_64" or not build_id or not shutil.which("gcc") or why:
+        skip(why or "needs x86-64, gcc and a kernel with a build-id")
+        return
+    functions = hottest(capture())
+    out, lines = make_vmlinux(tmp, functions, build_id)
+    if not ok(lines, f"a file like the kernel's with {len(functions)} functions is made"):
+        note(out)
+        return
+    place = f"/usr/lib/debug/boot/vmlinux-{os.uname().release}"
+    cover = ["unshare", "-m", "sh", "-c", f"mount -t tmpfs none /usr/lib/debug && mkdir /usr/lib/debug/boot && "
+             f"cp {out} {place} && exec \"$@\"", "sh"]
+    if not os.path.isdir("/usr/lib/debug"):
+        skip("needs a directory /usr/lib/debug to mount over")
+        return
+    run = capture(before=cover)
+    ok(run.summary["kernel_symbols"].endswith(f"; lines: {place}"), "the file is found and told")
+    frames = [f for f in kernel_frames(run) if f.name in lines]
+    wrong = [(f.name, f.line) for f in frames
+             if f.line != lines[f.name] or not f.filename.endswith("fake_vmlinux.c")]
+    note(wrong[:5])
+    ok(len(frames) > ENOUGH and not wrong, f"all {len(frames)} frames of its functions have their lines")
+    check_names(run, "with lines")
+    run = capture(before=cover, env=dict(os.environ, PERFAGENT_FORCE_KERNEL_FALLBACK="1"))
+    ok("lines" not in run.summary["kernel_symbols"] and not any(f.line for f in kernel_frames(run)),
+       "forced to kallsyms there are no lines")
+    other, _ = make_vmlinux(tmp, functions, "00" + build_id[2:])
+    run = capture(before=cover)
+    ok("lines" not in run.summary["kernel_symbols"], "a file of another build is not used")
+
+
 def bpf_leaves(run):
     return sum(s.count for s in run.profile.samples
                if re.fullmatch(r"bpf_prog_[0-9a-f]{16}_burn \[bpf\]", s.frames[0].name))
@@ -208,5 +289,6 @@ test_foreign_directory()
 test_restricted()
 test_unreadable()
 test_bpf_programs()
+test_lines()
 end(target)
 done()
