@@ -576,7 +576,7 @@ test_docs() {
 	python3 - out "$docs/json-schema.md" 2>err <<-'EOF'
 		import json, re, sys
 		summary = json.load(open(sys.argv[1]))
-		rows = re.findall(r"^\| `([a-z_\[\].]+)` \| ([a-z]+)", open(sys.argv[2]).read(), re.M)
+		rows = re.findall(r"^\| `([a-z0-9_\[\].]+)` \| ([a-z]+)", open(sys.argv[2]).read(), re.M)
 		keys = set(summary)
 		for name in ("functions", "unnamed", "outputs"):
 		    keys |= {f"{name}[].{key}" for key in summary[name][0]}
