@@ -84,7 +84,10 @@ ok(all((f.filename, f.line, f.system_name) == ("/srv/app.js", 12, "JS:*hot /srv/
 ok(all((f.filename, f.line) == ("/srv/app.py", 0) for f in frames if f.name == "cold"),
    "without a line where the map has none")
 whole = [s for s in run.profile.samples if s.frames[0].path == "[jit]" and "truncated" not in s.labels]
-ok(whole and all(s.names()[1:3] == ["run", "main"] for s in whole), "on top of the native frames that called it")
+# In its first and last instructions a function has no frame, and a walk by frame pointer misses its caller.
+ok(whole and all("main" in s.names() for s in whole)
+   and sum(s.count for s in whole if s.names()[1:3] == ["run", "main"]) > 0.9 * sum(s.count for s in whole),
+   "on top of the native frames that called it")
 ok(0.6 < shares(run, "hot") / (shares(run, "hot") + shares(run, "cold")) < 0.9, "three quarters in hot")
 ok(all(m.has_functions and m.has_filenames and m.has_line_numbers for m in run.profile.mapping_list
        if run.profile.str(m.filename) == "[jit]"), "the mapping says what it has")
