@@ -75,15 +75,23 @@ __attribute__((noinline)) int pa_find_interrupted(u32 unused)
 	struct pa_page_scratch *p = bpf_map_lookup_elem(&page_scratch, &zero);
 	struct pa_alt_stack alt = {};
 	const char *at;
-	u64 sp = 0, hit = 0;
+	u64 sp = 0, hit, size;
 
 	if (!p)
 		return 0;
+	size = p->page.size;
+	hit = size - UC_STACK_AT; /* if there is none before: half of it may be in the next page */
 	for (u64 i = 0; i < PA_STACK_PAGE_BYTES; i += 8) {
-		u64 differ = *(u64 *)(p->page.bytes + i) ^ p->alt_start;
-		u64 is_other = (u64)((__s64)(differ | -differ) >> 63);
+		u64 bytes_at = (i + 16) & (PA_STACK_PAGE_BYTES - 1);
+		u64 differ = (*(u64 *)(p->page.bytes + i) ^ p->alt_start) |
+			     (*(u64 *)(p->page.bytes + bytes_at) ^ p->alt_bytes);
+		u64 negated = -differ, behind = i - size, is_it;
 
-		hit = (hit & is_other) | (i & ~is_other);
+		PIN(negated); /* or the compiler sees comparisons, and makes branches of them */
+		PIN(behind);
+		is_it = (u64)((__s64)(~(differ | negated) & behind) >> 63);
+		PIN(is_it);
+		hit = (hit & ~is_it) | (i & is_it);
 		PIN(hit);
 	}
 	at = (const char *)p->page.addr + hit;

@@ -54,9 +54,9 @@ class Case:
                 and any(is_tail_of(below_library(stack), x) for x in self.expected))
 
 
-def handler_stacks():
+def handler_stacks(returns_to=LIBC):
     victim = ["victim_leaf", "victim", *MAIN]
-    above = ["handler_burn", "on_timer", LIBC]
+    above = ["handler_burn", "on_timer", returns_to]
     return [above + victim, above + victim[1:], above + victim[2:]]
 
 

@@ -6,7 +6,7 @@ import re
 import struct
 import subprocess
 
-from exact_frames import CASES, LOADER, STUB, Case, file_token
+from exact_frames import CASES, LIBC, LOADER, STUB, Case, file_token, handler_stacks
 from harness import PROGS, agent, agent_until, done, end, need_root, note, ok, prog, skip, workdir
 
 SAMPLES = 500
@@ -53,6 +53,8 @@ def place(frame):
 
 def token(frame):
     if frame.path.startswith(HERE) and os.path.basename(frame.path) != "word32":
+        if frame.function.startswith("__libc_start"):
+            return LIBC  # of a static program
         return STUB if place(frame)[0].startswith(".plt") else frame.function
     return file_token(frame.path)
 
@@ -144,6 +146,7 @@ ALSO = {
     "lazy binding": some_behind_register,
     "a signal handler": some_interrupted,
     "a signal handler on its own stack": some_interrupted,
+    "a signal handler that returns to bare code": some_interrupted,
     "a last call that does not return": call_is_last,
 }
 
@@ -154,6 +157,14 @@ for one in CASES:
         check_first(one, tmp)
     for mode in one.modes:
         check_mode(one, tmp, mode)
+
+if os.path.exists(os.path.join(HERE, "handler_bare")):
+    bare = Case("a signal handler that returns to bare code", ["handler_bare", 0, 1],
+                *handler_stacks("bare_return"))
+    check_first(bare, tmp)
+    check_mode(bare, tmp, "auto")
+else:
+    skip("a signal handler that returns to bare code: the compiler links no static program here")
 
 if os.path.exists(os.path.join(HERE, "word32")):
     word32 = Case("a 32-bit program", ["word32"], ["word32"], stop="compat_task")

@@ -45,6 +45,38 @@ NOINLINE static uint64_t victim(uint64_t x)
 	return x + many_sum(m);
 }
 
+#ifdef BARE_RETURN
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define SA_RESTORER 0x04000000 /* arch/x86/include/uapi/asm/signal.h */
+
+void bare_return(void);
+__asm__(".text\n"
+	".type bare_return, @function\n"
+	"bare_return:\n"
+	"	mov $15, %eax\n"
+	"	syscall\n"
+	".size bare_return, . - bare_return\n");
+
+static int set_handler(int sig, const struct sigaction *sa)
+{
+	const struct {
+		void (*handler)(int);
+		unsigned long flags;
+		void (*restorer)(void);
+		unsigned long mask;
+	} raw = { sa->sa_handler, (unsigned long)sa->sa_flags | SA_RESTORER, bare_return, 0 };
+
+	return (int)syscall(SYS_rt_sigaction, sig, &raw, NULL, sizeof(raw.mask));
+}
+#else
+static int set_handler(int sig, const struct sigaction *sa)
+{
+	return sigaction(sig, sa, NULL);
+}
+#endif
+
 static int take_signals(int flags)
 {
 	static char room[ALT_BYTES];
@@ -54,7 +86,7 @@ static int take_signals(int flags)
 
 	if (flags & SA_ONSTACK && sigaltstack(&stack, NULL))
 		return -1;
-	if (sigaction(SIGPROF, &sa, NULL))
+	if (set_handler(SIGPROF, &sa))
 		return -1;
 	return setitimer(ITIMER_PROF, &every, NULL);
 }
