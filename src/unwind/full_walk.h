@@ -19,8 +19,8 @@ struct full_walk_source {
 	int (*read)(void *ctx, uint64_t addr, void *to, size_t size);
 	/*
 	 * What is known of a pc: 0 and the word of the table, or why there is no answer, a reason
-	 * of enum pa_stop. Unless the word is NONE, END, SIGNAL or SWITCH, *ret_row is what the file says;
-	 * its nr_regs is 0 where the file says nothing, and the word is known by other means.
+	 * of enum pa_stop. Unless the word is NONE, END, SIGNAL or SWITCH, *ret_row is what the
+	 * file says; its nr_regs is 0 where that is nothing, and the word known by other means.
 	 */
 	uint32_t (*rule)(void *ctx, uint64_t pc, pa_rule *ret_word, struct cfi_full_row *ret_row);
 };

@@ -57,6 +57,11 @@ def walk(how, paths):
     return walked
 
 
+def end_with_us():
+    """Also when the test is killed."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
 def start(case, directory):
     env = {**case.env, "LD_PRELOAD": RECORDER, "RECORD_DIR": directory}
     argv = [os.path.join(HERE, case.argv[0]), *map(str, case.argv[1:])]
@@ -66,7 +71,8 @@ def start(case, directory):
         # One instruction at a time, or signals would come at the ends of blocks alone; the second
         # is the name since 8.1.
         env = {"QEMU_SINGLESTEP": "1", "QEMU_ONE_INSN_PER_TB": "1"}
-    p = subprocess.Popen(argv, stdout=subprocess.PIPE, env={**os.environ, **env})
+    p = subprocess.Popen(argv, stdout=subprocess.PIPE, env={**os.environ, **env},
+                         preexec_fn=end_with_us)
     p.stdout.readline()
     time.sleep(0.1)  # what says "ready" is on its way back
     return p
