@@ -79,6 +79,7 @@ enum pa_record_type {
 	PA_RECORD_NOTICE = 2,    /* look at this process now, it may be gone soon */
 	PA_RECORD_LAST_EXIT = 3, /* no target is left */
 	PA_RECORD_STACK = 4,     /* struct pa_stack_page */
+	PA_RECORD_EXEC = 5,      /* like a notice: it runs another program now */
 };
 
 struct pa_record {

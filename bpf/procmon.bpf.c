@@ -80,7 +80,7 @@ int BPF_PROG(pa_exec, struct task_struct *task)
 			return 0;
 		*state = PA_TARGET_ON;
 	}
-	pa_wake(pid);
+	pa_notify(PA_RECORD_EXEC, pid);
 	return 0;
 }
 

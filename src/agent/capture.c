@@ -189,7 +189,8 @@ int capture_record(void *ctx, const void *bytes, size_t size)
 
 	if (size < sizeof(*head))
 		return 0;
-	if (head->type != PA_RECORD_SAMPLE && head->type != PA_RECORD_STACK)
+	if (head->type != PA_RECORD_SAMPLE && head->type != PA_RECORD_STACK &&
+	    head->type != PA_RECORD_EXEC)
 		return 0;
 	c->stats.nr_records += head->type == PA_RECORD_SAMPLE;
 	r = buf_reserve(&c->queue, sizeof(size64) + size);
@@ -433,6 +434,17 @@ static void settle_all_parked(struct capture *c)
 /* Pages follow their sample within microseconds: what is younger than this may not be complete. */
 #define STACK_ON_ITS_WAY_NS NS_PER_MS
 
+/* The side-band has said so before, or never will. */
+static void settle_exec(struct capture *c, const struct pa_record *r)
+{
+	int result = tracker_exec_heard(c->tracker, r->time_ns, (pid_t)r->pid);
+
+	if (result > 0)
+		touch(c, (pid_t)r->pid);
+	else if (result == -ENOMEM)
+		c->stats.sideband_lost++; /* what it told is not known now */
+}
+
 static void settle_queue(struct capture *c, uint64_t until_ns)
 {
 	size_t at = 0;
@@ -440,6 +452,8 @@ static void settle_queue(struct capture *c, uint64_t until_ns)
 	for (struct queued q; queue_at(c, at, &q) && q.head->time_ns < until_ns; at = q.next)
 		if (q.head->type == PA_RECORD_SAMPLE)
 			settle_sample(c, &q);
+		else if (q.head->type == PA_RECORD_EXEC)
+			settle_exec(c, q.head);
 	if (!at)
 		return; /* an empty queue has no bytes to move, not even none */
 	c->queue.len -= at;

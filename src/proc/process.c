@@ -192,6 +192,7 @@ int process_replace(struct history *h, struct process *p, uint64_t time_ns)
 	maptree_unref(&h->nodes, v->root);
 	v->root = NULL;
 	v->image = ++h->last_image;
+	p->program_ns = time_ns;
 	return 0;
 }
 

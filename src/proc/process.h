@@ -34,6 +34,7 @@ struct process {
 	uint64_t start_ns;
 	uint64_t end_ns;          /* PROCESS_ALIVE */
 	uint64_t newest_ns;       /* of its events */
+	uint64_t program_ns;      /* when its program was last heard of: exec, or /proc */
 	uint64_t start_ticks;     /* as /proc told; 0: not asked so far */
 	struct version *versions; /* owned; at least one */
 	uint32_t nr_versions, cap_versions;

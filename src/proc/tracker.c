@@ -17,6 +17,8 @@
 
 #define UPPER_HALF (1ull << 63)
 
+#define EXEC_MAX_NS 1000000000ull /* from the side-band's word of an exec to its end */
+
 struct pid_page {
 	struct process *newest[PID_PAGE_SIZE]; /* owned */
 };
@@ -332,6 +334,7 @@ int tracker_scan(struct tracker *t, uint64_t time_ns, pid_t pid)
 	if (s.nr_found == 0)
 		return s.error;
 	p->end_ns = PROCESS_ALIVE;
+	p->program_ns = time_ns;
 	return apply_scan(&s, p);
 }
 
@@ -394,6 +397,19 @@ int tracker_exec(struct tracker *t, uint64_t time_ns, pid_t pid)
 	if (r < 0)
 		return r;
 	return process_replace(&t->history, p, process_advance(p, time_ns));
+}
+
+int tracker_exec_heard(struct tracker *t, uint64_t time_ns, pid_t pid)
+{
+	struct process *p = newest_of(t, pid);
+	int r;
+
+	if (!p || p->program_ns + EXEC_MAX_NS >= time_ns)
+		return 0;
+	r = tracker_exec(t, time_ns, pid);
+	if (r == 0)
+		r = tracker_scan(t, time_ns, pid);
+	return is_fatal(r) ? r : 1;
 }
 
 int tracker_exit(struct tracker *t, uint64_t time_ns, pid_t pid)

@@ -68,6 +68,9 @@ DEFINE_CLEANUP(struct tracker *, tracker_free)
 int tracker_fork(struct tracker *t, uint64_t time_ns, pid_t pid, pid_t ppid);
 int tracker_exec(struct tracker *t, uint64_t time_ns, pid_t pid);
 int tracker_exit(struct tracker *t, uint64_t time_ns, pid_t pid);
+/* Somebody else says that an exec has ended. If no event told of it (on a CPU that came back a moment
+ * ago nobody listens yet), it is made good, with what /proc shows, and 1 returned. */
+int tracker_exec_heard(struct tracker *t, uint64_t time_ns, pid_t pid);
 int tracker_mmap(struct tracker *t, const struct mmap_event *e);
 
 /* The build-id of what process pid has mapped at start right now. -ENOENT is normal. */

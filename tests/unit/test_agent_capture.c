@@ -324,6 +324,30 @@ static void test_lost_events_are_made_up_for_once(void)
 	world_done(&w);
 }
 
+/* The exec that the walker's side tells of, whether or not the side-band did. */
+static void test_exec_heard(void)
+{
+	struct pa_record exec = { .type = PA_RECORD_EXEC, .pid = PID };
+	struct world w;
+
+	world_init(&w, true);
+	task(&w, SIDEBAND_EXEC, NS_PER_S, PID, 0);
+	map_at(&w, NS_PER_S + 1, 0x8000, 0x9000, "/old");
+	fake_write(&w.fake, "5001/maps", TWO_MAPPINGS);
+	exec.time_ns = NS_PER_S + 1000;
+	must(capture_record(w.c, &exec, sizeof(exec)) == 0);
+	leaf_sample(&w, NS_PER_S + 2000, PID, 0x8100);
+	exec.time_ns = 5 * NS_PER_S;
+	must(capture_record(w.c, &exec, sizeof(exec)) == 0);
+	leaf_sample(&w, 5 * NS_PER_S - 1, PID, 0x8200);
+	leaf_sample(&w, 5 * NS_PER_S + 1, PID, 0x8300);
+	settle(&w);
+	ok(is_in(&w, 0, 0, "/old", 0x8100), "an exec that is known already changes nothing");
+	ok(is_in(&w, 1, 0, "/old", 0x8200), "one that nobody told of does, not for the past,");
+	ok(is_in(&w, 2, 0, "/missed", 0x8300), "but from then on /proc counts");
+	world_done(&w);
+}
+
 static void test_empty_and_broken_records(void)
 {
 	const uint64_t none = 0;
@@ -351,6 +375,7 @@ int main(void)
 	test_kernel_return_address();
 	test_user_frames_below_kernel_frames();
 	test_exec();
+	test_exec_heard();
 	test_fork_and_exit();
 	test_only_targets_are_followed();
 	test_lost_events();
