@@ -34,14 +34,12 @@ static int find_code(struct dwarf *d)
 
 static int open_files(struct dwarf *d)
 {
-	int r = dw_file_init(&d->main, d, d->files.debug, false);
+	const struct dw_section *info = &d->main.sections[DW_SEC_INFO];
 
-	if (r == 0 && d->files.alt)
-		r = dw_file_init(&d->alt, d, d->files.alt, false);
-	if (r < 0)
-		return r;
-	d->alt.d = d; /* without a file: a reader without sections */
-	return d->main.sections[DW_SEC_INFO].at ? 0 : -ENOENT;
+	dw_file_init(&d->main, d, d->files.debug, false);
+	if (d->files.alt)
+		dw_file_init(&d->alt, d, d->files.alt, false);
+	return info->at ? info->error : -ENOENT;
 }
 
 int dwarf_open(const struct dwarf_files *files, struct dwarf **ret_dwarf)

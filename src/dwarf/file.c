@@ -20,20 +20,15 @@ static const char *const split_names[DW_NR_SECTIONS] = {
 	[DW_SEC_CU_INDEX] = ".debug_cu_index",
 };
 
-int dw_file_init(struct dw_file *f, struct dwarf *d, const struct elf_image *img, bool is_split)
+void dw_file_init(struct dw_file *f, struct dwarf *d, const struct elf_image *img, bool is_split)
 {
 	*f = (struct dw_file){ .d = d, .img = img, .fd = -1, .is_split = is_split };
 	f->serial = d->nr_files++;
 	for (size_t i = 0; i < DW_NR_SECTIONS; i++) {
-		int r = dw_section_init(&f->sections[i], img, is_split ? split_names[i] : names[i]);
-
-		if (r < 0)
-			return r;
-		/* What every read costs comes out of this; see DWARF_MAX_WORK_TIMES. */
-		if (!f->sections[i].is_lost)
-			d->work_left_bytes += DWARF_MAX_WORK_TIMES * f->sections[i].size;
+		dw_section_init(&f->sections[i], img, is_split ? split_names[i] : names[i]);
+		/* What every read costs comes out of this. */
+		d->work_left_bytes += DWARF_MAX_WORK_TIMES * f->sections[i].size;
 	}
-	return 0;
 }
 
 void dw_file_done(struct dw_file *f)
@@ -71,13 +66,9 @@ int dw_file_new(struct dwarf *d, int fd, struct dw_file **ret_file)
 	f = malloc(sizeof(*f));
 	if (!f)
 		return -ENOMEM;
-	r = dw_file_init(f, d, img, true);
+	dw_file_init(f, d, img, true);
 	f->owned_img = TAKE(img);
 	f->fd = TAKE_FD(owned_fd);
-	if (r < 0) {
-		dw_file_free(f);
-		return r;
-	}
 	*ret_file = f;
 	return 0;
 }

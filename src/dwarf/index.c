@@ -6,7 +6,7 @@
 #include "base/array.h"
 #include "dwarf/internal.h"
 
-#define INDEX_MAX_RANGES (16u << 20)
+#define INDEX_MAX_RANGES (4u << 20) /* 128 MiB; a browser has one per function, a million */
 #define WINDOW_BYTES 512
 #define LARGE_WINDOW_BYTES (64u << 10) /* a first entry with the command line in it */
 #define MAX_TRIES 16                   /* units that claim one address */

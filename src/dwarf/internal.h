@@ -20,8 +20,8 @@
 #define DWARF_MAX_WHOLE_BYTES (1ull << 30)
 /* Units and what was made of them; those that were not used for longest go first. */
 #define DWARF_CACHE_BYTES (256u << 20)
-#define DWARF_MAX_UNITS (1u << 20) /* a browser has 30,000 */
-#define DWARF_MAX_UNIT_BYTES (1u << 30)
+#define DWARF_MAX_UNITS (1u << 20)          /* a browser has 30,000 */
+#define DWARF_MAX_UNIT_BYTES (256u << 20)   /* link-time optimization makes units of 50 MB */
 #define DWARF_MAX_STRING_BYTES (256u << 20) /* of all names and paths that were given */
 /* What may be read and decoded again, after the cache has dropped it: so many times the file. */
 #define DWARF_MAX_WORK_TIMES 4
@@ -50,7 +50,7 @@ struct dw_section {
 	const struct elf_section *at; /* borrowed from the image; NULL: not there */
 	uint64_t size;                /* unpacked */
 	bool is_packed;
-	bool is_lost;                /* it was tried to load it, in vain */
+	int error;                   /* it was tried to load it, in vain */
 	uint8_t *whole;              /* owned; NULL: not loaded, or read in parts */
 	struct elf_strings *strings; /* owned; of one that is read in parts */
 };
@@ -217,7 +217,7 @@ struct dwarf {
 };
 
 /* section.c */
-int dw_section_init(struct dw_section *s, const struct elf_image *img, const char *name);
+void dw_section_init(struct dw_section *s, const struct elf_image *img, const char *name);
 void dw_section_done(struct dwarf *d, struct dw_section *s);
 /* -EBADMSG: outside the section; -E2BIG: over the budget. */
 int dw_section_view(struct dwarf *d, struct dw_section *s, uint64_t offset, uint64_t n,
@@ -232,7 +232,7 @@ const char *dw_section_string(struct dwarf *d, struct dw_section *s, uint64_t of
 bool dw_work(struct dwarf *d, uint64_t bytes);
 
 /* file.c */
-int dw_file_init(struct dw_file *f, struct dwarf *d, const struct elf_image *img, bool is_split);
+void dw_file_init(struct dw_file *f, struct dwarf *d, const struct elf_image *img, bool is_split);
 void dw_file_done(struct dw_file *f);
 /* fd is taken, also when it fails. */
 int dw_file_new(struct dwarf *d, int fd, struct dw_file **ret_file);

@@ -180,6 +180,9 @@ static int read_rest(struct dw_line_header *h, const struct dw_unit *u, uint64_t
 
 	if (r < 0)
 		return r;
+	/* Every unit may name one table. */
+	if (!h->view.owned && !dw_work(f->d, h->view.n))
+		return -E2BIG;
 	as_header.offset_bytes = h->offset_bytes;
 	as_header.version = h->version;
 	c = cursor_of(h->view.bytes, h->view.n);

@@ -7,7 +7,7 @@
 #include "dwarf/internal.h"
 #include "dwarf/line_header.h"
 
-#define LINES_MAX_ROWS (32u << 20)
+#define LINES_MAX_ROWS (16u << 20) /* of one unit; 192 MiB */
 #define LINES_MAX_SEQUENCES (4u << 20)
 #define MAX_TRIES 16 /* sequences that overlap */
 

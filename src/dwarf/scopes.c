@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "dwarf/internal.h"
 
-#define SCOPES_MAX (8u << 20)
+#define SCOPES_MAX (4u << 20) /* of one unit; 256 MiB while it is built */
 #define SCOPES_MAX_DEPTH 1024 /* of the tree; compilers reach 50 */
 
 /* Some of the code of a scope. */

@@ -7,18 +7,12 @@
 
 #define SMALL_BYTES (256u << 10) /* cheaper to read once than in parts */
 
-int dw_section_init(struct dw_section *s, const struct elf_image *img, const char *name)
+void dw_section_init(struct dw_section *s, const struct elf_image *img, const char *name)
 {
-	int r;
-
 	*s = (struct dw_section){ .img = img };
 	s->at = elf_image_debug_section(img, name);
-	if (!s->at)
-		return 0;
-	r = elf_image_section_bytes(img, s->at, &s->size, &s->is_packed);
-	if (r < 0)
-		s->is_lost = true; /* looked at when it is wanted */
-	return 0;
+	if (s->at)
+		s->error = elf_image_section_bytes(img, s->at, &s->size, &s->is_packed);
 }
 
 void dw_section_done(struct dwarf *d, struct dw_section *s)
@@ -66,15 +60,15 @@ static int prepare(struct dwarf *d, struct dw_section *s, bool must_be_whole)
 {
 	int r;
 
-	if (!s->at || (!s->is_lost && s->size == 0))
+	if (!s->at || (!s->error && s->size == 0))
 		return -ENOENT;
-	if (s->is_lost)
-		return -EBADMSG;
+	if (s->error)
+		return s->error;
 	if (s->whole || !(must_be_whole || s->is_packed || s->size <= SMALL_BYTES))
 		return 0;
 	r = load_whole(d, s);
 	if (r < 0 && r != -ENOMEM) {
-		s->is_lost = true;
+		s->error = r;
 		d->losses.is_damaged |= r != -E2BIG;
 	}
 	return r;

@@ -71,7 +71,8 @@ const struct elf_section *elf_image_section(const struct elf_image *img,
 /* ".debug_…" by that name, or by the ".zdebug_…" of older tools. NULL: neither, or nothing in it. */
 const struct elf_section *elf_image_debug_section(const struct elf_image *img, const char *name);
 
-/* How many bytes elf_image_read_section() would give. The same errors. */
+/* How many bytes elf_image_read_section() would give. The same errors, but no limit for what is
+ * stored as it is: that can be read in parts. */
 int elf_image_section_bytes(const struct elf_image *img, const struct elf_section *s,
 			    uint64_t *ret_bytes, bool *ret_is_compressed);
 

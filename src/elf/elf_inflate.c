@@ -81,7 +81,7 @@ int elf_packed_of(const struct elf_image *img, const struct elf_section *s,
 		r = read_old_header(img, &p);
 	if (r < 0)
 		return r;
-	if (p.bytes > ELF_MAX_SECTION_BYTES || is_bomb(&p))
+	if (p.how != ELF_STORED && (p.bytes > ELF_MAX_SECTION_BYTES || is_bomb(&p)))
 		return -E2BIG;
 	*ret_packed = p;
 	return 0;

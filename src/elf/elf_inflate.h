@@ -25,7 +25,7 @@ struct elf_packed {
 };
 
 /* -EBADMSG: outside the file, or a header that makes no sense; -EOPNOTSUPP: another compression;
- * -E2BIG: more than ELF_MAX_SECTION_BYTES, or than packed bytes can honestly hold. */
+ * -E2BIG: more than ELF_MAX_SECTION_BYTES unpacked, or than packed bytes can honestly hold. */
 int elf_packed_of(const struct elf_image *img, const struct elf_section *s,
 		  struct elf_packed *ret_packed);
 

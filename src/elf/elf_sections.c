@@ -132,6 +132,8 @@ int elf_image_read_section(const struct elf_image *img, const struct elf_section
 		return r;
 	if (p.how != ELF_STORED)
 		return elf_inflate(img, &p, to);
+	if (p.bytes > ELF_MAX_SECTION_BYTES)
+		return -E2BIG;
 	r = buf_reserve(to, p.bytes);
 	if (r < 0 || p.bytes == 0)
 		return r;
