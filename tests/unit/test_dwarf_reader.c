@@ -128,6 +128,24 @@ static void test_references(void)
 	close_maker(&o);
 }
 
+static void test_dropped_code(void)
+{
+	struct opened o;
+
+	make_plain_dwarf(&maker);
+	maker.info.len = 0;
+	unit_begin(&maker, MAKER_CODE, 0x200);
+	add_function(&maker, "kept", MAKER_CODE, 0x10, 1);
+	end_children(&maker);
+	add_function(&maker, "dropped", 0, 0x8000, 1);
+	end_children(&maker);
+	unit_end(&maker);
+	open_maker(&o);
+	ok(is_at(&o, 0x1008, "kept /src/main.c:10") && is_at(&o, 0x1018, "? /src/main.c:10"),
+	   "a function that the linker has dropped covers nothing");
+	close_maker(&o);
+}
+
 static void test_depth(void)
 {
 	struct opened o;
@@ -281,6 +299,7 @@ int main(void)
 	test_chain();
 	test_silent_unit();
 	test_references();
+	test_dropped_code();
 	test_depth();
 	test_long_chain();
 	test_siblings();
