@@ -98,7 +98,6 @@ int capture_new(const struct capture_config *cfg, const struct log *log,
 		struct capture **ret_capture)
 {
 	_cleanup_(capture_freep) struct capture *c = calloc(1, sizeof(*c));
-	const struct debug_config nothing_fetched = { 0 };
 	int r;
 
 	if (!c)
@@ -119,9 +118,8 @@ int capture_new(const struct capture_config *cfg, const struct log *log,
 		r = jit_files_new(&c->procfs, c->files, cfg->max_fds / JIT_FDS_SHARE, &c->jit);
 	if (r == 0)
 		r = tracker_new(&c->procfs, c->files, &c->tracker);
-	if (r == 0)
-		r = debug_files_new(cfg->debug ? cfg->debug : &nothing_fetched, c->files, log,
-				    &c->debug);
+	if (r == 0 && cfg->debug)
+		r = debug_files_new(cfg->debug, c->files, log, &c->debug);
 	if (r == 0)
 		r = profile_new(&c->profile);
 	if (r == 0)

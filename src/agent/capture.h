@@ -46,7 +46,7 @@ struct capture_config {
 	bool compile_first;               /* tables of targets before the first sample */
 	bool compile_inline;              /* without a thread of their own, for tests */
 	size_t table_bytes;               /* at most, of unwind tables */
-	const struct debug_config *debug; /* NULL: nothing is fetched; during capture_new() only */
+	const struct debug_config *debug; /* NULL: no debug files; during capture_new() only */
 };
 
 /* What became of the samples that came out of the ring. */
@@ -98,7 +98,7 @@ struct capture {
 	uint64_t *seen_processes;   /* owned */
 	uint32_t nr_seen_processes, cap_seen_processes;
 
-	struct debug_files *debug; /* owned */
+	struct debug_files *debug; /* owned; NULL: none are looked for */
 	struct naming_note *notes; /* owned; after capture_name(): by mapping number */
 	struct jit_counts jit_counts;
 	struct naming_stats naming;

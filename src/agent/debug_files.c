@@ -174,8 +174,8 @@ static const struct fetched *find_fetched(const struct debug_files *d, const str
 	return bsearch(&key, d->fetched, d->nr_fetched, sizeof(key), by_id);
 }
 
-static struct debug_query query_of(const struct debug_files *d, const struct file *f,
-				   const struct elf_image *img)
+struct debug_query debug_files_query(const struct debug_files *d, const struct file *f,
+				     const struct elf_image *img)
 {
 	struct debug_query q = { .image = img, .fd = f->fd, .path = f->path };
 
@@ -289,7 +289,7 @@ static int open_set(struct debug_files *d, const struct debug_query *q,
 int debug_files_open(struct debug_files *d, const struct file *f, const struct elf_image *img,
 		     struct debug_set *ret_set)
 {
-	struct debug_query q = query_of(d, f, img);
+	struct debug_query q = debug_files_query(d, f, img);
 	struct debug_search_stats st = { 0 };
 	struct debug_set s = DEBUG_SET_NONE;
 	int r = open_set(d, &q, &st, &s);
@@ -345,7 +345,7 @@ static int wish_for_file(struct debug_files *d, struct wish_list *w, const struc
 
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
-	q = query_of(d, f, img);
+	q = debug_files_query(d, f, img);
 	r = open_set(d, &q, &st, &s);
 	if (r < 0)
 		return r;

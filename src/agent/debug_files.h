@@ -60,6 +60,10 @@ void debug_set_done(struct debug_set *s);
 int debug_files_open(struct debug_files *d, const struct file *f, const struct elf_image *img,
 		     struct debug_set *ret_set);
 
+/* Where f's debug file is looked for; borrowed from the store. */
+struct debug_query debug_files_query(const struct debug_files *d, const struct file *f,
+				     const struct elf_image *img);
+
 struct debug_stats {
 	bool is_configured; /* servers are named */
 	struct fetch_stats fetch;

@@ -210,6 +210,34 @@ int debug_search_alt(const struct debug_query *q, const struct elf_altlink *link
 	return conclude(&s, r, ret_file);
 }
 
+static int open_in_roots(const struct debug_query *q, const char *path)
+{
+	int fd = -ENOENT;
+
+	for (unsigned int i = 0; i < q->nr_roots && fd < 0; i++)
+		if (q->roots[i] >= 0)
+			fd = procfs_open_beneath(q->roots[i], path);
+	return fd;
+}
+
+int debug_search_split(const struct debug_query *q, const char *path)
+{
+	_cleanup_(freep) char *dir = NULL;
+	char full[DEBUG_PATH_SIZE];
+	int n;
+
+	if (path && path[0] == '/')
+		return open_in_roots(q, path);
+	dir = path_dir(q->path);
+	if (!dir)
+		return -ENOMEM;
+	if (path)
+		n = snprintf(full, sizeof(full), "%s/%s", dir, path);
+	else
+		n = snprintf(full, sizeof(full), "%s.dwp", q->path);
+	return n > 0 && (size_t)n < sizeof(full) ? open_in_roots(q, full) : -ENAMETOOLONG;
+}
+
 int debug_file_open(int fd, const struct build_id *id, struct debug_file *ret_file)
 {
 	struct elf_image *img;

@@ -54,6 +54,11 @@ int debug_search_alt(const struct debug_query *q, const struct elf_altlink *link
 		     const char *from_path, struct debug_search_stats *stats,
 		     struct debug_file *ret_file);
 
+/* A file that debug information names (.dwo): path as it stands there, from the binary's folder
+ * unless absolute; NULL: the .dwp file beside the binary. Whether it belongs there is its reader's to
+ * check. A descriptor that is the caller's, or negative errno. */
+int debug_search_split(const struct debug_query *q, const char *path);
+
 /* An ELF file that must have this build-id; fd is the caller's unless it succeeds. */
 int debug_file_open(int fd, const struct build_id *id, struct debug_file *ret_file);
 

@@ -286,7 +286,8 @@ int capture_name(struct capture *c, const atomic_bool *cancel)
 	for (uint32_t i = 0; i < p->nr_mappings; i++)
 		order[i] = i;
 	qsort_r(order, p->nr_mappings, sizeof(*order), by_source, p->mappings);
-	r = fetch_debug_files(c, &g, order, cancel);
+	if (c->debug)
+		r = fetch_debug_files(c, &g, order, cancel);
 	if (r < 0 && r != -ENOMEM) /* without memory for that, names are made of what is here */
 		return r;
 	return name_groups(c, &g, order, cancel);

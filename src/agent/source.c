@@ -9,6 +9,7 @@ void source_done(struct source *s)
 {
 	s->symbolizer = symbolizer_free(s->symbolizer);
 	debug_set_done(&s->debug);
+	s->opener.open = NULL;
 	s->image = elf_image_free(s->image);
 }
 

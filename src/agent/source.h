@@ -5,6 +5,7 @@
 
 #include "agent/capture.h"
 #include "agent/debug_files.h"
+#include "elf/elf_opener.h"
 #include "symbolize/symbolizer.h"
 
 #define SOURCE_NO_MEMORY "out of memory for its symbols"
@@ -16,6 +17,8 @@ struct source {
 	struct symbolizer *symbolizer; /* owned; NULL: no memory even for raw names */
 	struct elf_image *image;       /* owned; NULL: addresses are as they are */
 	struct debug_set debug;        /* owned; of a file */
+	struct debug_query query;      /* where else it is looked for; borrowed from the store */
+	struct elf_opener opener;      /* of .dwo files; its context is query */
 	bool is_fallback;              /* a better source could not be used */
 	bool is_replaced;              /* by raw names, for want of room */
 };

@@ -18,6 +18,7 @@ static int open_elf(struct source *s, const char *label)
 	struct elf_sources src = { .image = s->image,
 				   .debug = s->debug.debug.image,
 				   .alt = s->debug.alt.image,
+				   .opener = s->opener.open ? &s->opener : NULL,
 				   .label = label };
 
 	return symbolizer_new_elf(&src, &s->symbolizer);
@@ -36,6 +37,11 @@ static void tell_cure(struct source *s)
 	s->symbolizer->missing_cure = s->debug.cure;
 }
 
+static int open_split(void *query, const char *path)
+{
+	return debug_search_split(query, path);
+}
+
 /* The file and what tells of it elsewhere; what was to be fetched and was not may leave it raw. */
 static int open_with_debug(struct capture *c, const struct file *f, struct source *s)
 {
@@ -45,6 +51,10 @@ static int open_with_debug(struct capture *c, const struct file *f, struct sourc
 	if (r < 0)
 		return r;
 	s->debug = set;
+	if (c->debug) {
+		s->query = debug_files_query(c->debug, f, s->image);
+		s->opener = (struct elf_opener){ .open = open_split, .ctx = &s->query };
+	}
 	if (set.is_refused)
 		return source_open_raw(s, set.why, set.cure);
 	r = open_elf(s, base_name(f->path));

@@ -304,8 +304,10 @@ static void add_names(const struct capture *c, struct summary *to)
 
 static void add_debug_files(const struct capture *c, struct summary *to)
 {
-	struct debug_stats s = debug_files_stats(c->debug);
+	struct debug_stats s = { 0 };
 
+	if (c->debug)
+		s = debug_files_stats(c->debug);
 	for (unsigned int i = 0; i < NR_FETCH_RESULTS; i++)
 		if (s.fetch.results[i])
 			to->fetches[to->pub.nr_fetches++] = (struct pa_count){

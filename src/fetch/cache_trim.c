@@ -11,8 +11,8 @@
 #include "fetch/cache_internal.h"
 
 #define MAX_ENTRIES (1u << 20)
-#define MAX_DEPTH 4 /* of a temporary folder: <cache of libdebuginfod>/<build-id>/<file> */
-#define LOCK_TRIES 50
+#define MAX_DEPTH 4    /* of a temporary folder: <cache of libdebuginfod>/<build-id>/<file> */
+#define LOCK_TRIES 500 /* 5 s; a trim takes milliseconds */
 #define LOCK_WAIT_NS (10 * NS_PER_MS)
 
 struct entry {

@@ -22,7 +22,7 @@ docs=${3:+$(realpath "$3")}
 dir=$(mktemp -d) || bail_out "no temporary directory"
 cd "$dir" || bail_out "no temporary directory"
 trap 'rm -rf "$dir"' EXIT
-unset SUDO_UID SUDO_GID
+unset SUDO_UID SUDO_GID DEBUGINFOD_URLS
 nr=0
 failed=0
 # what -a means here
@@ -152,6 +152,27 @@ test_usage_outputs() {
 	usage '^perf-agent: --profile-output: .*looks like an option' --profile -a -o --strict
 	usage '^perf-agent: --profile-output: given twice' --profile -a -o x -o y
 	usage '^perf-agent: --folded-output: .*already' --profile -a -o x --folded-output x
+	usage '^perf-agent: --debuginfod-url: .*is no URL' --profile -a --debuginfod-url example.org
+	usage '^perf-agent: --debuginfod-url: .*is no URL' --profile -a --debuginfod-url 'http://a http://b'
+	usage '^perf-agent: --debuginfod-url: the value is empty' --profile -a --debuginfod-url ''
+	usage '^perf-agent: --symbol-cache-max: .*is no size' --profile -a --debuginfod-url http://a \
+		--symbol-cache-max 1X
+	usage '^perf-agent: --symbol-cache-max: .*is no size' --profile -a --debuginfod-url http://a \
+		--symbol-cache-max 0
+	usage '^perf-agent: --symbol-cache-max: .*is no size' --profile -a --debuginfod-url http://a \
+		--symbol-cache-max 9999999999T
+	usage '^perf-agent: --symbol-fetch-timeout: .*is no duration' --profile -a --debuginfod-url http://a \
+		--symbol-fetch-timeout soon
+	usage '^perf-agent: --symbol-fetch-timeout: must be greater than 0' --profile -a \
+		--debuginfod-url http://a --symbol-fetch-timeout 0
+	usage '^perf-agent: --symbol-fail-closed: .*without a server' --profile -a --symbol-fail-closed
+	usage '^perf-agent: --symbol-cache-dir: .*without a server' --profile -a --symbol-cache-dir d
+	usage '^perf-agent: --symbol-cache-max: .*without a server' --profile -a --symbol-cache-max 1G
+	usage '^perf-agent: --symbol-fetch-timeout: .*without a server' --profile -a \
+		--symbol-fetch-timeout 1s
+	DEBUGINFOD_URLS='example.org' && export DEBUGINFOD_URLS
+	usage '^perf-agent: DEBUGINFOD_URLS: .*is no URL' --profile -a
+	unset DEBUGINFOD_URLS
 	usage '^perf-agent: --json: .*already' --profile -a -o - --json
 	usage '^perf-agent: --json: .*already' --profile -a --folded-output s.json --json=s.json
 	usage '^perf-agent: --json: the value is empty' --profile -a --json=
@@ -174,7 +195,8 @@ test_information() {
 		ok $? "... and nothing on stderr"
 	done
 	for flag in --profile --pid --all --duration --sample-rate --event --unwind --kernel-stacks --json \
-		--profile-output --folded-output --tag --strict --follow-children --quiet --verbose \
+		--debuginfod-url --symbol-cache-dir --symbol-cache-max --symbol-fetch-timeout \
+		--symbol-fail-closed --profile-output --folded-output --tag --strict --follow-children --quiet --verbose \
 		--no-follow-children --version --help; do
 		prints "$flag( |\[|$)"
 	done
@@ -223,6 +245,23 @@ test_options_arrive() {
 	done
 	status 0 -q -d 250ms -- /bin/true --profile -x
 	given duration_ns=250000000
+	given cache_max=0
+	status 0 -q --debuginfod-url http://a --debuginfod-url https://b --symbol-cache-dir d \
+		--symbol-cache-max 3M --symbol-fetch-timeout 5s --symbol-fail-closed -- /bin/true
+	for line in url=http://a url=https://b cache_dir=d cache_max=3145728 \
+		fetch_timeout_ns=5000000000 fail_closed=1; do
+		given "$line"
+	done
+	DEBUGINFOD_URLS='ima:enforcing http://c  file:///d ' status 0 -q -- /bin/true
+	given url=http://c
+	given url=file:///d
+	DEBUGINFOD_URLS='http://c' status 0 -q --debuginfod-url http://a -- /bin/true
+	given url=http://a
+	! grep -q url=http://c options
+	ok $? "... servers in the arguments replace those of the environment"
+	status 0 -q -- /bin/true
+	! grep -q ^url= options
+	ok $? "... without both there is no server"
 	unset FAKE_OPTIONS
 }
 
@@ -245,6 +284,7 @@ test_owner() {
 }
 
 test_status() {
+	FAKE_REFUSED=1 status 3 --profile -a --debuginfod-url http://a --symbol-fail-closed
 	FAKE_NEW_ERROR='needs CAP_BPF; run as root' status 1 --profile -a
 	says '^perf-agent: needs CAP_BPF; run as root$'
 	says_not '--help'

@@ -9,6 +9,7 @@
  *   FAKE_DURATION_MS=N      a timed capture takes this long instead (default 20)
  *   FAKE_WRITING_MS=N       how long naming and writing take
  *   FAKE_LOST=N, FAKE_SIDEBAND_LOST=N                   losses
+ *   FAKE_REFUSED=N          files without names because of --symbol-fail-closed
  *   FAKE_IDLE=1             no samples at all
  *   FAKE_HOSTILE=1          names full of control characters and broken UTF-8
  *   FAKE_LOG=1              one message of each level
@@ -91,6 +92,12 @@ static void dump_options(const struct pa_options *o)
 		      o->auto_name ? o->auto_name : "(null)", o->no_pprof);
 	for (size_t i = 0; i < o->nr_tags; i++)
 		(void)fprintf(f, "tag=%s\n", o->tags[i]);
+	for (size_t i = 0; i < o->nr_debuginfod_urls; i++)
+		(void)fprintf(f, "url=%s\n", o->debuginfod_urls[i]);
+	(void)fprintf(f, "cache_dir=%s\ncache_max=%llu\nfetch_timeout_ns=%llu\nfail_closed=%d\n",
+		      o->symbol_cache_dir ? o->symbol_cache_dir : "(null)",
+		      (unsigned long long)o->symbol_cache_max_bytes,
+		      (unsigned long long)o->symbol_fetch_timeout_ns, o->symbol_fail_closed);
 	(void)fprintf(f, "set_owner=%d\nowner=%d:%d\n", o->set_owner, (int)o->owner_uid,
 		      (int)o->owner_gid);
 	(void)fclose(f);
@@ -187,6 +194,7 @@ static void fill_counts(struct pa_session *s)
 	m->nr_losses = 2;
 	m->ticks_lost = losses[0].count;
 	m->sideband_lost = env_number("FAKE_SIDEBAND_LOST", 0);
+	m->nr_unnamed_by_rule = env_number("FAKE_REFUSED", 0);
 	m->stops = stops;
 	m->nr_stops = getenv("FAKE_IDLE") ? 0 : 3;
 	m->cuts = cuts;

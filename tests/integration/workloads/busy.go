@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-func fib(n int) int {
-	if n < 2 {
-		return n
+func fib(n int) int { // fib line
+	if n < 2 { // fib line
+		return n // fib line
 	}
-	return fib(n-1) + fib(n-2)
+	return fib(n-1) + fib(n-2) // fib line
 }
 
 func main() {

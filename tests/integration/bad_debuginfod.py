@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A debuginfod server that misbehaves in a chosen way, and counts what it was asked."""
+import http.server
+import threading
+
+
+class BadServer:
+    """how: hang, 404, 500, garbage, endless, half, or the path of a file that is always sent."""
+
+    def __init__(self, how):
+        self.nr_requests = 0
+        self.stopped = threading.Event()
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                outer.nr_requests += 1
+                try:
+                    outer.answer(self, how)
+                except OSError:
+                    pass  # the client had enough
+
+            def log_message(self, *args):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def answer(self, handler, how):
+        if how == "hang":
+            self.stopped.wait(60)
+        elif how in ("404", "500"):
+            handler.send_error(int(how))
+        elif how == "half":
+            self.send(handler, b"\x7fELF" + bytes(5000), 10000)
+        elif how == "garbage":
+            self.send(handler, b"this is no ELF file", 19)
+        elif how == "endless":
+            handler.send_response(200)
+            handler.end_headers()
+            while not self.stopped.is_set():
+                handler.wfile.write(bytes(1 << 16))
+        else:
+            with open(how, "rb") as f:
+                data = f.read()
+            self.send(handler, data, len(data))
+
+    @staticmethod
+    def send(handler, data, length):
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(length))
+        handler.end_headers()
+        handler.wfile.write(data)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *args):
+        self.stopped.set()
+        self.server.shutdown()
+        self.server.server_close()

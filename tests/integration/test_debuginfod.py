@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stripped programs named by debug files: found on this machine, or fetched from a real debuginfod
+server; and servers, caches and debug files that are not what they should be."""
+import os
+import re
+import shutil
+import socket
+import subprocess
+import time
+import urllib.request
+
+from bad_debuginfod import BadServer
+from harness import (agent, done, end, finish_agent, need_root, no_mount_namespace, note, ok, skip,
+                     start_agent, wait_for, workdir)
+
+HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "workloads")
+PAD_BYTES = 300_000
+
+
+def sh(*argv, **kwargs):
+    subprocess.run([str(a) for a in argv], check=True, capture_output=True, **kwargs)
+
+
+class Target:
+    """A stripped program, its debug file apart from it, and what its hottest stack looks like."""
+
+    def __init__(self, tmp, name, built, outer, inner, inlined, source):
+        self.name, self.outer, self.inner, self.inlined, self.source = (name, outer, inner, inlined,
+                                                                        source)
+        self.folder = os.path.join(tmp, name)
+        self.path = os.path.join(self.folder, name)
+        self.debug = os.path.join(tmp, "served", name + ".debug")
+        for folder in (self.folder, os.path.dirname(self.debug)):
+            os.makedirs(folder, exist_ok=True)
+        sh("objcopy", "--only-keep-debug", built, self.debug)
+        sh("strip", "-o", self.path, built)
+        text = subprocess.run(["readelf", "-n", self.path], capture_output=True, text=True).stdout
+        self.build_id = re.search(r"Build ID: (\w+)", text).group(1)
+
+    def start(self, seconds=60):
+        """Running, and its file deleted."""
+        copy = os.path.join(self.folder, "run")
+        shutil.copy(self.path, copy)
+        p = subprocess.Popen([copy, str(seconds)])
+        wait_for(lambda: os.path.exists(f"/proc/{p.pid}/exe")
+                 and os.readlink(f"/proc/{p.pid}/exe") == copy, "the program to run")
+        os.unlink(copy)
+        return p
+
+    def entry(self, cache):
+        return os.path.join(cache, ".build-id", self.build_id[:2], self.build_id[2:] + ".debug")
+
+    def lines(self, mark):
+        with open(self.source) as f:
+            return {i for i, text in enumerate(f, 1) if f"// {mark}" in text}
+
+
+def build_c(tmp, name="c_prog", flags=(), pad=0):
+    source = os.path.join(HERE, "stripped.c")
+    built = os.path.join(tmp, name + ".built")
+    sh("gcc", "-g", "-O2", "-Wl,--build-id", *flags, "-o", built, source)
+    t = Target(tmp, name, built, "stripped_outer", "stripped_inner", "stripped_inlined", source)
+    if pad:
+        with open(os.path.join(tmp, "pad"), "wb") as f:
+            f.write(os.urandom(pad))
+        sh("objcopy", "--add-section", f".pad={tmp}/pad", t.debug)
+    return t
+
+
+def build_rust(tmp):
+    if not shutil.which("rustc"):
+        return "rustc is not installed"
+    source, built = os.path.join(HERE, "stripped.rs"), os.path.join(tmp, "rust.built")
+    sh("rustc", "-g", "-O", "-C", "link-arg=-Wl,--build-id", "-o", built, source)
+    return Target(tmp, "rust_prog", built, "main", "stripped_inner", "stripped_inlined", source)
+
+
+def build_go(tmp):
+    if not shutil.which("go"):
+        return "go is not installed"
+    source, built = os.path.join(HERE, "busy.go"), os.path.join(tmp, "go.built")
+    sh("go", "build", "-ldflags=-compressdwarf=false -B 0x" + os.urandom(20).hex(), "-o", built,
+       source, env=dict(os.environ, GO111MODULE="off",
+                        GOCACHE=os.environ.get("GOCACHE", os.path.join(tmp, "gocache"))))
+    return Target(tmp, "go_prog", built, "main.main", "main.fib", None, source)
+
+
+class Debuginfod:
+    """The real server, over a folder of debug files."""
+
+    def __init__(self, folder, targets):
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            port = s.getsockname()[1]
+        self.url = f"http://127.0.0.1:{port}"
+        env = {k: v for k, v in os.environ.items() if k != "DEBUGINFOD_URLS"}
+        self.process = subprocess.Popen(
+            ["debuginfod", "-p", str(port), "-d", ":memory:", "-F", folder],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env)
+        for t in targets:
+            wait_for(lambda: self.has(t), f"debuginfod to know {t.name}", 60)
+
+    def has(self, t):
+        try:
+            with urllib.request.urlopen(f"{self.url}/buildid/{t.build_id}/debuginfo") as r:
+                return r.status == 200
+        except OSError:
+            return False
+
+    def stop(self):
+        end(self.process)
+
+
+def counts(run):
+    return {x["name"]: x["count"] for x in run.summary["fetches"]}
+
+
+def frames_of(run, p):
+    """Frames of the samples of a process in its own program, the running one first."""
+    return [[f for f in s.frames if f.path.endswith(("/run", "_prog"))]
+            for s in run.profile.samples if s.labels.get("pid") == p.pid]
+
+
+def is_named(run, p, t):
+    """Whether all code of the program has names, among them those of its hottest stack."""
+    stacks = frames_of(run, p)
+    unnamed = {f.name for frames in stacks for f in frames if not f.is_named}
+    hot = [s for s in ([n for f in frames for n in f.names] for frames in stacks)
+           if any(t.inner in n for n in s) and any(t.outer in n for n in s)]
+    if unnamed or not hot:
+        note(f"{t.name}: {len(stacks)} stacks, {len(hot)} as expected, without names: {unnamed}")
+    return hot and not unnamed
+
+
+def is_raw(run, p, t):
+    names = [n for frames in frames_of(run, p) for f in frames for n in f.names]
+    return names and not any(t.inner in n or t.outer in n for n in names)
+
+
+def check_lines(run, p, t):
+    """Lines and inlined functions of the innermost frames."""
+    inner = [f for frames in frames_of(run, p) for f in frames if t.inner in f.names[-1]]
+    leaves = [f for f in inner if (t.inlined or t.inner) in f.names[0]]
+    if t.inlined:
+        ok(leaves, f"{t.name}: the inlined function is there, in the one that it was inlined into")
+    wrong = [f for f in leaves if f.line not in t.lines("inlined line" if t.inlined else "fib line")]
+    ok(leaves and len(wrong) <= 0.1 * len(leaves),
+       f"{t.name}: its lines are those of the source"
+       + (f", but {wrong[0].line}" if wrong else ""))
+    filename = {run.profile.str(run.profile.functions[f.functions[0]].filename) for f in leaves}
+    ok(filename and all(x.endswith(os.path.basename(t.source)) for x in filename),
+       f"{t.name}: and so is its file {filename}")
+
+
+def profile(tmp, processes, *args, seconds=1, **kwargs):
+    """A run over these processes that got samples of each: a busy machine may need longer."""
+    for _ in range(3):
+        run = agent(tmp, "-F", 499, "-d", f"{seconds}s", "-p",
+                    ",".join(str(p.pid) for p in processes), *args, **kwargs)
+        if run.profile and all(frames_of(run, p) for p in processes):
+            break
+        seconds *= 3
+    return run
+
+
+def test_real_server(tmp, targets):
+    cache = os.path.join(tmp, "cache")
+    server = Debuginfod(os.path.join(tmp, "served"), targets)
+    processes = [t.start() for t in targets]
+    run = profile(tmp, processes, "-v", "--debuginfod-url", server.url, "--symbol-cache-dir", cache)
+    ok(run.status == 0 and counts(run).get("fetched") == len(targets),
+       f"every debug file is fetched: {counts(run)}")
+    for t, p in zip(targets, processes):
+        ok(is_named(run, p, t), f"{t.name}: stripped and deleted, its functions are named")
+        check_lines(run, p, t)
+        ok(os.path.exists(t.entry(cache)), f"{t.name}: its debug file is in the cache")
+    ok(run.summary["fetched_bytes"] > 0 and "fetched from a server" in run.stderr
+       and "asking for its debug information" in run.stderr, "the report and the messages say so")
+    server.stop()
+    run = profile(tmp, processes, "--debuginfod-url", server.url, "--symbol-cache-dir", cache)
+    ok(run.status == 0 and counts(run).get("cached") == len(targets)
+       and not run.summary["fetched_bytes"], f"without the server, from the cache: {counts(run)}")
+    for t, p in zip(targets, processes):
+        ok(is_named(run, p, t), f"{t.name}: named from the cache")
+    run = profile(tmp, processes[:1])
+    ok(run.status == 0 and not run.summary["fetches"] and is_raw(run, processes[0], targets[0]),
+       "without a server in the arguments or the environment none is asked, nor the cache")
+    ok("--debuginfod-url" in str(run.summary["unnamed"]), "and the report says what would help")
+    for p in processes:
+        end(p)
+
+
+def size_of(folder):
+    return sum(os.path.getsize(os.path.join(d, f)) for d, _, files in os.walk(folder) for f in files)
+
+
+def test_cap_and_two_agents(tmp, targets):
+    """Three files of 300 kB, of which two fit."""
+    cache = os.path.join(tmp, "small")
+    server = Debuginfod(os.path.join(tmp, "served"), targets)
+    processes = [t.start() for t in targets]
+    args = ["--debuginfod-url", server.url]
+    run = profile(tmp, processes, *args, "--symbol-cache-dir", cache, "--symbol-cache-max", "700000")
+    ok(counts(run).get("fetched") == 3 and run.summary["nr_cache_evicted"] == 1,
+       f"one of three leaves a cache for two: {counts(run)}")
+    ok(size_of(cache) <= 700000, f"the cache keeps its size ({size_of(cache)} bytes)")
+    ok(all(is_named(run, p, t) for t, p in zip(targets, processes)), "and all are named")
+    cache = os.path.join(tmp, "shared")
+    folders = [os.path.join(tmp, x) for x in "ab"]
+    for folder in folders:
+        os.mkdir(folder)
+    pids = ",".join(str(p.pid) for p in processes)
+    runs = [start_agent(f, "-F", 499, "-d", "3s", "-p", pids, *args, "--symbol-cache-dir", cache)
+            for f in folders]
+    runs = [finish_agent(r) for r in runs]
+    fetched = [counts(r).get("fetched", 0) for r in runs]
+    ok(sum(fetched) == 3 and all(sum(counts(r).values()) == 3 for r in runs),
+       f"two agents at once fetch each file once ({[counts(r) for r in runs]})")
+    ok(all(is_named(r, p, t) for r in runs for t, p in zip(targets, processes)
+           if frames_of(r, p)), "and both name all")
+    ok(not os.listdir(os.path.join(cache, ".tmp")), "nothing is left on the way")
+    server.stop()
+    for p in processes:
+        end(p)
+
+
+def test_bad_servers(tmp, t, other):
+    p = t.start()
+    cases = [("hang", "timeout"), ("404", "not_found"), ("500", "server_failed"),
+             (other.debug, "wrong_file"), ("garbage", "wrong_file"), ("endless", "too_large"),
+             ("half", "server_failed")]
+    for i, (how, result) in enumerate(cases):
+        cache = os.path.join(tmp, f"bad{i}")
+        args = ("--symbol-cache-dir", cache, "--symbol-fetch-timeout",
+                "1s" if how == "hang" else "30s", "--symbol-cache-max", "2M")
+        with BadServer(how) as server:
+            began = time.monotonic()
+            run = profile(tmp, [p], "--debuginfod-url", server.url, *args, seconds=0.5)
+            took = time.monotonic() - began
+            how = os.path.basename(how)
+            ok(run.status == 0 and counts(run) == {result: 1} and server.nr_requests,
+               f"{how}: {counts(run)}, {took:.1f} s in all")
+            ok(is_raw(run, p, t), f"{how}: no name is made of it")
+            ok(size_of(cache) < PAD_BYTES and not os.listdir(os.path.join(cache, ".tmp")),
+               f"{how}: and nothing of it is kept")
+            if result in ("not_found", "wrong_file"):
+                asked = server.nr_requests
+                run = profile(tmp, [p], "--debuginfod-url", server.url, *args, seconds=0.5)
+                ok(counts(run) == {"remembered": 1} and server.nr_requests == asked,
+                   f"{how}: it is not asked again soon")
+    run = profile(tmp, [p], "--debuginfod-url", "http://127.0.0.1:1", "--symbol-cache-dir",
+                  os.path.join(tmp, "none"), seconds=0.5)
+    ok(run.status == 0 and counts(run) == {"server_failed": 1}, f"no server: {counts(run)}")
+    end(p)
+
+
+def test_fail_closed(tmp, t):
+    p = t.start()
+    with BadServer("404") as server:
+        args = ("--symbol-cache-dir", os.path.join(tmp, "closed"), "--debuginfod-url", server.url)
+        run = profile(tmp, [p], *args, "--symbol-fail-closed", seconds=0.5)
+    ok(run.status == 3 and run.summary["nr_unnamed_by_rule"] >= 1,
+       f"fail closed: what could not be fetched ends with status 3 ({run.status})")
+    names = [n for frames in frames_of(run, p) for f in frames for n in f.names]
+    ok(names and all(n.startswith("0x") for n in names), "and is left as raw addresses")
+    ok("--symbol-fail-closed" in run.stderr, "which the report says")
+    end(p)
+
+
+def test_bad_caches(tmp, t, server):
+    p = t.start()
+    cache = os.path.join(tmp, "others")
+    os.mkdir(cache, 0o700)
+    os.chown(cache, 65534, 65534)
+    run = profile(tmp, [p], "--debuginfod-url", server.url, "--symbol-cache-dir", cache, seconds=0.5)
+    ok(run.status == 0 and not run.summary["fetches"] and is_raw(run, p, t),
+       "a cache of another user is not used")
+    ok("belongs to another user" in (run.summary["fetch_problem"] or "")
+       and "belongs to another user" in run.stderr, "and the reason is told")
+    why = no_mount_namespace()
+    if why:
+        skip(f"a full disk {why}")
+    else:
+        full = os.path.join(tmp, "full")
+        os.mkdir(full, 0o700)
+        mount = f"mount -t tmpfs -o size=100k,mode=700 none {full} && exec \"$0\" \"$@\""
+        run = profile(tmp, [p], "--debuginfod-url", server.url, "--symbol-cache-dir", full, seconds=0.5,
+                      before=("unshare", "-m", "sh", "-c", mount))
+        ok(run.status == 0 and counts(run) == {"no_space": 1} and is_raw(run, p, t),
+           f"a full disk costs the names and no more: {counts(run)}")
+    end(p)
+
+
+def test_local(tmp, t, other):
+    """A debug file beside the program; then one of another build in its place."""
+    folder = os.path.join(tmp, "local")
+    os.makedirs(os.path.join(folder, ".debug"))
+    path = os.path.join(folder, "c_prog")
+    debug = os.path.join(folder, ".debug", os.path.basename(t.debug))
+    shutil.copy(t.debug, debug)
+    sh("objcopy", "--add-gnu-debuglink=" + debug, t.path, path)
+    p = subprocess.Popen([path, "60"])
+    run = profile(tmp, [p], seconds=0.5)
+    ok(is_named(run, p, t) and not run.summary["fetches"], "a debuglink names without any server")
+    check_lines(run, p, t)
+    shutil.copy(other.debug, debug)
+    run = profile(tmp, [p], seconds=0.5)
+    ok(is_raw(run, p, t) and run.summary["nr_debug_mismatches"] >= 1,
+       "a debug file of another build is not believed, and counted")
+    end(p)
+
+
+def test_other_root(tmp):
+    """A program in a root of its own, gone before it is named."""
+    t = build_c(tmp, "root_prog", flags=("-static",))
+    root = os.path.join(tmp, "root")
+    place = os.path.join(root, "usr/lib/debug/.build-id", t.build_id[:2])
+    os.makedirs(place)
+    shutil.copy(t.path, os.path.join(root, "root_prog"))
+    shutil.copy(t.debug, os.path.join(place, t.build_id[2:] + ".debug"))
+    run = agent(tmp, "-F", 499, command=["chroot", root, "/root_prog", "2"])
+    names = {n for s in run.profile.samples for f in s.frames for n in f.names
+             if f.path.endswith("root_prog")}
+    ok({"stripped_inner", "stripped_outer"} <= names,
+       "a process in another root that has exited is named by the debug file of that root")
+
+
+need_root()
+for tool in ("gcc", "objcopy", "readelf"):
+    if not shutil.which(tool):
+        skip(f"{tool} is not installed")
+        done()
+tmp = workdir()
+c = build_c(tmp)
+fat = [build_c(tmp, f"fat{i}_prog", flags=(f"-DWHICH={i + 1}",), pad=PAD_BYTES) for i in range(3)]
+test_local(tmp, c, fat[0])
+test_other_root(tmp)
+test_bad_servers(tmp, c, fat[0])
+test_fail_closed(tmp, c)
+if not shutil.which("debuginfod"):
+    skip("debuginfod is not installed")
+    done()
+targets = [c]
+for made in (build_rust(tmp), build_go(tmp)):
+    if isinstance(made, str):
+        skip(made)
+    else:
+        targets.append(made)
+test_real_server(tmp, targets)
+test_cap_and_two_agents(tmp, fat)
+server = Debuginfod(os.path.join(tmp, "served"), fat[:1])
+test_bad_caches(tmp, fat[0], server)
+server.stop()
+done()
