@@ -269,6 +269,14 @@ static int write_json(struct capture *c, const struct pa_summary *summary, const
 	return 0;
 }
 
+/* Whether the outputs, though written, lack what was to be in them at any rate. */
+static bool is_short_of(const struct options *o, const struct pa_summary *s)
+{
+	if (s->nr_unnamed_by_rule)
+		return true;
+	return o->strict && (s->ticks_lost || s->sideband_lost);
+}
+
 /* Ends the session and tells what it saw. What went wrong is told last, where it is seen. */
 static int conclude(struct capture *c)
 {
@@ -289,11 +297,7 @@ static int conclude(struct capture *c)
 			      strerror(-json_r));
 	if (r < 0 || json_r < 0)
 		return EXIT_STATUS_FAILED;
-	if (c->o->strict && summary && (summary->ticks_lost || summary->sideband_lost))
-		return EXIT_STATUS_LOST;
-	if (summary && summary->nr_unnamed_by_rule)
-		return EXIT_STATUS_LOST;
-	return EXIT_STATUS_OK;
+	return summary && is_short_of(c->o, summary) ? EXIT_STATUS_LOST : EXIT_STATUS_OK;
 }
 
 static int run(struct capture *c)
