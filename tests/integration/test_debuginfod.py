@@ -254,6 +254,21 @@ def test_bad_servers(tmp, t, other):
     end(p)
 
 
+def test_no_client(tmp, t):
+    """A libdebuginfod that cannot be loaded stands for one that is not installed."""
+    p = t.start()
+    libs = os.path.join(tmp, "libs")
+    os.mkdir(libs)
+    with open(os.path.join(libs, "libdebuginfod.so.1"), "w") as f:
+        f.write("no library")
+    run = profile(tmp, [p], "--debuginfod-url", "http://127.0.0.1:1", "--symbol-cache-dir",
+                  os.path.join(tmp, "unasked"), seconds=0.5,
+                  env=dict(os.environ, LD_LIBRARY_PATH=libs))
+    ok(run.status == 0 and counts(run) == {"no_client": 1}, f"no libdebuginfod: {counts(run)}")
+    ok("apt install libdebuginfod1" in run.stderr, "and the report says what to install")
+    end(p)
+
+
 def test_fail_closed(tmp, t):
     p = t.start()
     with BadServer("404") as server:
@@ -336,6 +351,7 @@ fat = [build_c(tmp, f"fat{i}_prog", flags=(f"-DWHICH={i + 1}",), pad=PAD_BYTES) 
 test_local(tmp, c, fat[0])
 test_other_root(tmp)
 test_bad_servers(tmp, c, fat[0])
+test_no_client(tmp, c)
 test_fail_closed(tmp, c)
 if not shutil.which("debuginfod"):
     skip("debuginfod is not installed")
