@@ -100,6 +100,12 @@ int main(void)
 	check(&p, false, 30, "3.2s, 1234 samples, 56 stacks", "an open end shows no duration");
 	p.phase = PA_PHASE_NAMING;
 	check(&p, true, 80, "naming, 1234 samples, 56 stacks, 7 lost", "naming is shown");
+	p.nr_fetches_wanted = 3;
+	p.nr_fetches_done = 1;
+	check(&p, false, 80, "fetching debug files, 1 of 3 done, 1234 samples, 56 stacks, 7 lost",
+	      "and what it waits for");
+	p.nr_fetches_done = 3;
+	check(&p, false, 80, "naming, 1234 samples, 56 stacks, 7 lost", "until that is there");
 	p.phase = PA_PHASE_WRITING;
 	check(&p, false, 80, "writing, 1234 samples, 56 stacks, 7 lost", "writing is shown");
 	test_widths_never_overflow();

@@ -159,6 +159,27 @@ static void test_tables(void)
 	has(&s, "2 had no room in the kernel", "and so are those without room");
 }
 
+static void test_debug_files(void)
+{
+	static const struct pa_count fetches[] = { { "fetched", "fetched from a server", 2 },
+						   { "timeout", "not answered in time", 1 } };
+	struct pa_summary s = sample();
+
+	has_not(&s, "\ndebug ", "where nothing is to be fetched nothing is said of it");
+	s.fetches = fetches;
+	s.nr_fetches = 2;
+	s.fetched_bytes = 3 << 20;
+	has(&s, "2 debug files fetched from a server\n", "fetched files are counted");
+	has(&s, "1 debug file not answered in time\n", "and those that were not, by reason");
+	has(&s, "3.0 MiB came from servers", "with their bytes");
+	s.nr_debug_mismatches = 1;
+	has(&s, "1 debug file of another build was not used", "a wrong debug file is told of");
+	s.nr_unnamed_by_rule = 1;
+	has(&s, "1 file without names: --symbol-fail-closed", "so is what the rule left unnamed");
+	s.fetch_problem = "the cache is another's";
+	has(&s, "nothing was fetched: the cache is another's", "and why nothing was fetched");
+}
+
 static void test_cases(void)
 {
 	struct pa_summary s = sample();
@@ -270,6 +291,7 @@ int main(void)
 	test_naming();
 	test_losses();
 	test_tables();
+	test_debug_files();
 	test_cases();
 	test_one_of_each();
 	test_hostile_names();
