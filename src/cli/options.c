@@ -180,7 +180,7 @@ static int add_url(struct options *o, const char *url)
 	return 0;
 }
 
-#define URL_MISTAKE "'%s' is no URL of a server; write it like https://debuginfod.debian.net"
+#define URL_MISTAKE "'%s' is no URL of a server; write it like https://debuginfod.elfutils.org"
 
 static int handle_url(void *ctx, const struct option_def *def, const char *value)
 {

@@ -20,7 +20,7 @@ def share(profile, condition):
 
 
 def is_spin(sample):
-    return sample.names()[:3] == OWN
+    return [f.function for f in sample.frames[:3]] == OWN
 
 
 def test_command(tmp):
@@ -29,6 +29,11 @@ def test_command(tmp):
     ok(all(s.labels["comm"] == "spin" for s in run.profile.samples),
        "from its first instruction, and nothing before")
     ok(run.summary["targets_exited"], "the run ends with it")
+    ballast = bytearray(300 << 20)  # of the process that starts the agent, not the agent's own
+    run = agent(tmp, command=["sh", "-c", "exit 0"])
+    peak = run.summary["agent_peak_rss_bytes"]
+    ok(0 < peak < len(ballast) // 2, f"the agent tells its own memory: {peak >> 20} MiB")
+    del ballast
     ok(agent(tmp, command=["sh", "-c", "exit 7"]).status == 7, "its status is passed on")
     ok(agent(tmp, command=["sh", "-c", "kill -9 $$"]).status == 137, "a signal is 128 + its number")
     begin = time.monotonic()
