@@ -70,7 +70,7 @@ def check(name, path, reference="eu", options=(), of=None):
     ours = ask_us(HELPER, path, asked, [*options, *(["-s"] if reference == "llvm" else [])])
     eu = ask_eu(of or path, asked) if reference == "eu" else [None] * len(asked)
     llvm = ask_llvm(of or path, asked)
-    found = Comparison()
+    found = Comparison(of or path)
     for answer in zip(asked, ours, eu, llvm, strict=True):
         found.add(*answer)
     known = sum(len(frames) > 1 for frames in ours)

@@ -15,13 +15,17 @@ def run(command, text=""):
                           encoding="utf-8", errors="replace").stdout
 
 
-def functions_of(path):
-    """(start, size, name) of every function with a size."""
-    found = {}
+def function_symbols(path):
+    """(start, size, name) of every symbol of a function with a size."""
     for line in run(["readelf", "-sW", path]).splitlines():
         f = line.split()
         if len(f) > 7 and f[3] == "FUNC" and f[6] != "UND" and int(f[2], 0) > 0:
-            found[(int(f[1], 16), int(f[2], 0))] = f[7].split("@")[0]
+            yield int(f[1], 16), int(f[2], 0), f[7].split("@")[0]
+
+
+def functions_of(path):
+    """Each function once."""
+    found = {(start, size): name for start, size, name in function_symbols(path)}
     return sorted((start, size, name) for (start, size), name in found.items())
 
 
@@ -107,13 +111,16 @@ class Comparison:
              which is no path, with line 0.
     outer:   llvm-symbolizer names the outermost function after the symbol table (f.isra.0, an alias of
              folded functions); eu-addr2line, as we do where DWARF has the symbol's name, after that.
+    folded:  the outermost function is one of several whose code was found to be the same and kept once:
+             the symbol table has both names at that address.
     eu:      eu-addr2line differs from us and from llvm-symbolizer, which agree on every frame, file
              and line: it asks .debug_aranges (which clang does not write), reads the ranges of a unit
              as if they had no holes, takes an inlined function's concrete parent for the caller in
              split units, or passes over an inlined function in another section (.text.unlikely).
     """
 
-    def __init__(self):
+    def __init__(self, path):
+        self.start_of = {name: start for start, _, name in function_symbols(path)}
         self.classes = collections.Counter()
         self.examples = []
 
@@ -123,14 +130,18 @@ class Comparison:
         if kind == "DIFFERS":
             self.examples.append((address, ours, eu, llvm))
 
-    @staticmethod
-    def classify(ours, eu, llvm):
+    def is_folded(self, name, other):
+        return name in self.start_of and self.start_of[name] == self.start_of.get(other)
+
+    def classify(self, ours, eu, llvm):
         if ours == eu or (eu is None and ours == llvm):
             return "same"
         if len(ours) == len(llvm) == 1 and ours[0] == (llvm[0][0], "??", 0) and llvm[0][2] == 0:
             return "symbol"
         if without_outermost_name(ours) != without_outermost_name(llvm):
             return "DIFFERS"
+        if self.is_folded(ours[-1][0], llvm[-1][0]):
+            return "folded"
         if not is_short_form(ours[-1][0], llvm[-1][0]):
             return "DIFFERS"
         return "outer" if eu is None else "eu"
