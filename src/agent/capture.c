@@ -105,6 +105,7 @@ int capture_new(const struct capture_config *cfg, const struct log *log,
 	c->cfg = *cfg;
 	c->cfg.debug = NULL;
 	c->log = log;
+	capture_begin_turn(c);
 	c->queue = BUF_INIT(QUEUE_MAX_BYTES);
 	parking_init(&c->parking);
 	c->procfs.fd = -1;
@@ -429,7 +430,8 @@ static void settle_all_parked(struct capture *c)
 	}
 }
 
-/* Pages follow their sample within microseconds: what is younger than this may not be complete. */
+/* Pages follow their sample within microseconds: what was younger than this when the ring was looked
+ * at may not be complete, however long ago that is by now. */
 #define STACK_ON_ITS_WAY_NS NS_PER_MS
 
 /* The side-band has said so before, or never will. */
@@ -477,6 +479,11 @@ static uint64_t forget_before(const struct capture *c, uint64_t now)
 	return parked < now - FORGET_AFTER_NS ? parked : now - FORGET_AFTER_NS;
 }
 
+void capture_begin_turn(struct capture *c)
+{
+	c->turn_ns = clock_mono_ns();
+}
+
 int capture_settle(struct capture *c, bool is_last)
 {
 	uint64_t now = clock_mono_ns();
@@ -487,7 +494,7 @@ int capture_settle(struct capture *c, bool is_last)
 		(void)procfs_each_pid(&c->procfs, rescan_one, c); /* best effort by nature */
 	}
 	if (c->unwinder)
-		settle_unwinding(c, is_last, now - STACK_ON_ITS_WAY_NS);
+		settle_unwinding(c, is_last, c->turn_ns - STACK_ON_ITS_WAY_NS);
 	else
 		settle_queue(c, UINT64_MAX);
 	if (now - c->forgot_ns >= FORGET_EVERY_NS) {

@@ -88,6 +88,7 @@ struct capture {
 	struct parking parking;    /* samples that wait for unwind tables */
 	bool needs_rescan;         /* events were lost */
 	bool has_published;        /* the walker was told something in the last turn */
+	uint64_t turn_ns;          /* when this turn began */
 	uint64_t rescanned_ns, forgot_ns, looked_again_ns; /* when each was last done */
 	struct capture_stats stats;
 
@@ -112,6 +113,9 @@ int capture_new(const struct capture_config *cfg, const struct log *log,
 		struct capture **ret_capture);
 struct capture *capture_free(struct capture *c);
 DEFINE_CLEANUP(struct capture *, capture_free)
+
+/* A turn begins: the ring is emptied after this, and capture_settle() ends it. */
+void capture_begin_turn(struct capture *c);
 
 /* Learns what a process has mapped now; -ESRCH: it is gone. */
 int capture_scan(struct capture *c, pid_t pid);

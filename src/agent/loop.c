@@ -93,8 +93,10 @@ static void publish(struct pa_session *s)
 /* The ring before the side-band: whatever happened before a sample is then in the side-band. */
 static int turn(struct pa_session *s, bool is_last)
 {
-	int r = programs_drain(s->programs, capture_record, s->capture);
+	int r;
 
+	capture_begin_turn(s->capture);
+	r = programs_drain(s->programs, capture_record, s->capture);
 	if (r == 0)
 		r = sideband_drain(s->sideband, capture_event, s->capture);
 	if (r == 0)

@@ -35,6 +35,7 @@ static uint64_t nr_complete(const struct capture *c)
 static void settle(struct capture *c)
 {
 	for (int i = 0; i < 10000 && c->parking.first; i++) {
+		capture_begin_turn(c);
 		(void)capture_settle(c, false);
 		usleep(1000);
 	}
@@ -44,6 +45,7 @@ static void settle(struct capture *c)
 static void settle_young(struct capture *c)
 {
 	usleep(3000);
+	capture_begin_turn(c);
 	must(capture_settle(c, false) == 0);
 }
 
@@ -68,6 +70,28 @@ static void test_wait(void)
 	walk_from_here(c, 1);
 	settle_young(c);
 	ok(nr_complete(c) == 4, "the next walk does not wait");
+	capture_free(c);
+}
+
+/* The ring is emptied between a sample and its stack, and then the side-band keeps the turn busy. */
+static void test_stack_on_its_way(void)
+{
+	struct capture *c = new_capture(SIZE_MAX, false, true);
+	_cleanup_(buf_done) struct buf pages = BUF_INIT(1 << 20);
+	uint64_t size;
+
+	capture_begin_turn(c);
+	walk_from_here(c, 1);
+	memcpy(&size, c->queue.data, sizeof(size));
+	size += sizeof(size); /* of the sample */
+	must(buf_append(&pages, c->queue.data + size, c->queue.len - size) == 0);
+	c->queue.len = size;
+	usleep(3000);
+	must(capture_settle(c, false) == 0);
+	ok(c->stats.nr_kept == 0, "a sample is not taken for one whose stack was not copied");
+	must(buf_append(&c->queue, pages.data, pages.len) == 0);
+	settle_young(c);
+	ok(nr_complete(c) == 1, "its stack comes with the next turn");
 	capture_free(c);
 }
 
@@ -144,6 +168,7 @@ int main(void)
 	return tap_done();
 #endif
 	test_wait();
+	test_stack_on_its_way();
 	test_end();
 	test_first();
 	test_freed_while_waiting();
