@@ -87,15 +87,20 @@ static void unmap(void *p, size_t bytes)
 		munmap(p, bytes);
 }
 
+static void shard_done(struct shard *s)
+{
+	unmap(s->rows, SHARD_ROWS * sizeof(struct pa_row));
+	if (s->fd >= 0)
+		close(s->fd);
+	ranges_done(&s->free);
+}
+
 struct tables *tables_free(struct tables *t)
 {
 	if (!t)
 		return NULL;
-	for (uint32_t i = 0; i < t->nr_shards; i++) {
-		unmap(t->shards[i].rows, SHARD_ROWS * sizeof(struct pa_row));
-		close(t->shards[i].fd);
-		ranges_done(&t->shards[i].free);
-	}
+	for (uint32_t i = 0; i < t->nr_shards; i++)
+		shard_done(&t->shards[i]);
 	unmap(t->blocks, blocks_bytes(t));
 	unmap(t->rules, (PA_MAX_RULES + 1) * sizeof(uint64_t));
 	unmap(t->mappings, mappings_bytes(t));
@@ -134,25 +139,39 @@ int tables_new(const struct tables_config *cfg, struct tables **ret_tables)
 	return 0;
 }
 
-static int open_shard(struct tables *t)
+/* The walker knows it by the number `at`, and not before it is there. */
+static int shard_init(struct shard *s, int shards_fd, uint32_t at)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+	size_t bytes = SHARD_ROWS * sizeof(struct pa_row);
+
+	*s = (struct shard){ 0 };
+	s->fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "pa_shard", sizeof(uint32_t), (uint32_t)bytes, 1,
+			       &opts);
+	if (s->fd < 0)
+		return -errno;
+	s->rows = map_array(s->fd, bytes);
+	if (!s->rows)
+		return -errno;
+	if (bpf_map_update_elem(shards_fd, &at, &s->fd, BPF_ANY) < 0)
+		return -errno;
+	return ranges_init(&s->free, SHARD_ROWS);
+}
+
+static int open_shard(struct tables *t)
+{
 	struct shard *s = &t->shards[t->nr_shards];
-	uint32_t at = t->nr_shards;
 	int r;
 
 	if (t->nr_shards == MAX_SHARDS)
 		return -ENOSPC;
-	r = ranges_init(&s->free, SHARD_ROWS);
-	if (r < 0)
+	r = shard_init(s, t->cfg.shards_fd, t->nr_shards);
+	if (r < 0) {
+		shard_done(s);
 		return r;
-	s->fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "pa_shard", sizeof(uint32_t),
-			       SHARD_ROWS * sizeof(struct pa_row), 1, &opts);
-	s->rows = s->fd < 0 ? NULL : map_array(s->fd, SHARD_ROWS * sizeof(struct pa_row));
-	t->nr_shards++; /* from here on it is freed with the rest */
-	if (!s->rows)
-		return -errno;
-	return bpf_map_update_elem(t->cfg.shards_fd, &at, &s->fd, BPF_ANY);
+	}
+	t->nr_shards++;
+	return 0;
 }
 
 /* Room for nr rows in one shard. */
@@ -199,9 +218,8 @@ static int add_piece(struct tables *t, const struct table_data *d, uint32_t slot
 	return 0;
 }
 
-/* The first block from `from` on that begins a page with its own first row, so that a table can be
- * cut before it. */
-static uint32_t page_end(const struct table_data *d, uint32_t from, uint32_t row0)
+/* The first block from `from` on whose rows, counted from row0, do not fit into a shard. */
+static uint32_t piece_end(const struct table_data *d, uint32_t from, uint32_t row0)
 {
 	uint32_t end = from;
 
@@ -248,7 +266,7 @@ int tables_add(struct tables *t, const struct table_data *d, struct table_slot *
 	if (r < 0)
 		return r;
 	for (uint32_t first = 0; first < d->nr_blocks && r == 0;) {
-		uint32_t end = page_end(d, first, row), behind = last_row(d, first, end, row);
+		uint32_t end = piece_end(d, first, row), behind = last_row(d, first, end, row);
 
 		r = add_piece(t, d, slot.first_block, first, end, row, behind - row);
 		/* The next block may look back at one row of this piece: it is copied again. */

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables and lists of mappings, in memory instead of a kernel: the calls of libbpf and the clock are
+ * replaced. */
+#include "collect/tables.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tap.h"
+
+#define NR_BLOCKS 4096u
+#define NR_MAPPINGS 64u
+
+enum { SHARDS_FD = 1000, PROCESSES_FD };
+
+static bool no_map, no_insert; /* what fails */
+static uint32_t nr_inserted;
+static struct pa_process process; /* written last */
+static time_t now_s = 1000;
+
+static int memory(size_t bytes)
+{
+	int fd = memfd_create("map", MFD_CLOEXEC);
+
+	must(fd >= 0 && ftruncate(fd, (off_t)bytes) == 0);
+	return fd;
+}
+
+static int fail(int error)
+{
+	errno = error;
+	return -error;
+}
+
+int bpf_map_create(enum bpf_map_type type, const char *name, __u32 key_size, __u32 value_size,
+		   __u32 max_entries, const struct bpf_map_create_opts *opts)
+{
+	return no_map ? fail(ENOMEM) : memory(value_size);
+}
+
+int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
+{
+	if (fd == PROCESSES_FD)
+		process = *(const struct pa_process *)value;
+	else if (no_insert)
+		return fail(ENOMEM);
+	else
+		nr_inserted++;
+	return 0;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *to)
+{
+	*to = (struct timespec){ .tv_sec = now_s };
+	return 0;
+}
+
+int bpf_map_delete_elem(int fd, const void *key)
+{
+	return 0;
+}
+
+struct world {
+	struct tables *t;
+	struct tables_config cfg;
+	struct pa_mapping *mappings; /* as the walker sees them */
+};
+
+static struct world new_world(size_t max_bytes)
+{
+	struct world w = { .cfg = { .shards_fd = SHARDS_FD,
+				    .blocks_fd = memory(NR_BLOCKS * sizeof(struct pa_block)),
+				    .rules_fd = memory((PA_MAX_RULES + 1) * sizeof(uint64_t)),
+				    .mappings_fd = memory(NR_MAPPINGS * sizeof(struct pa_mapping)),
+				    .processes_fd = PROCESSES_FD,
+				    .nr_blocks = NR_BLOCKS,
+				    .nr_mappings = NR_MAPPINGS,
+				    .max_bytes = max_bytes } };
+
+	nr_inserted = 0;
+	must(tables_new(&w.cfg, &w.t) == 0);
+	w.mappings = mmap(NULL, NR_MAPPINGS * sizeof(struct pa_mapping), PROT_READ, MAP_SHARED,
+			  w.cfg.mappings_fd, 0);
+	must(w.mappings != MAP_FAILED);
+	return w;
+}
+
+static void end_world(struct world *w)
+{
+	tables_free(w->t);
+	munmap(w->mappings, NR_MAPPINGS * sizeof(struct pa_mapping));
+	close(w->cfg.blocks_fd);
+	close(w->cfg.rules_fd);
+	close(w->cfg.mappings_fd);
+}
+
+/* A table with `per_block` rows in every block; row i has rule (seed + i), below 0xffff. */
+static struct table_data make_table(uint32_t nr_blocks, uint32_t per_block, uint32_t seed)
+{
+	uint32_t nr_rows = nr_blocks * per_block;
+	struct pa_block *blocks = calloc(nr_blocks, sizeof(*blocks));
+	struct pa_row *rows = calloc(nr_rows, sizeof(*rows));
+
+	must(blocks && rows);
+	for (uint32_t i = 0; i < nr_rows; i++) {
+		uint32_t block = i / per_block;
+		uint32_t at = i % per_block * (PA_BLOCK_SIZE / per_block);
+
+		rows[i].pc = (uint16_t)(block * PA_BLOCK_SIZE + at);
+		rows[i].rule = (uint16_t)((seed + i) % 0xffff);
+	}
+	for (uint32_t i = 0; i < nr_blocks; i++)
+		blocks[i] = (struct pa_block){ i * per_block, per_block };
+	return (struct table_data){ rows, nr_rows, blocks, nr_blocks };
+}
+
+static void free_table(struct table_data *d)
+{
+	free((void *)(uintptr_t)d->rows);
+	free((void *)(uintptr_t)d->blocks);
+}
+
+/* Rows that are not found by their address. */
+static uint32_t nr_wrong(const struct world *w, const struct table_slot *slot,
+			 const struct table_data *d)
+{
+	uint32_t per_block = d->nr_rows / d->nr_blocks, wrong = 0;
+
+	for (uint32_t i = 0; i < d->nr_rows; i++) {
+		uint64_t addr = (uint64_t)(i / per_block) * PA_BLOCK_SIZE +
+				i % per_block * (PA_BLOCK_SIZE / per_block);
+
+		wrong += tables_find(w->t, slot, 0, addr) != d->rows[i].rule;
+	}
+	return wrong;
+}
+
+/* More rows than a shard has: pieces, none of which crosses a border. */
+static void test_big(void)
+{
+	struct world w = new_world(SIZE_MAX);
+	struct table_data d = make_table(300, 4096, 7);
+	struct table_slot slot;
+
+	ok(tables_add(w.t, &d, &slot) == 0 && nr_inserted == 3, "a big table takes three shards");
+	ok(nr_wrong(&w, &slot, &d) == 0, "all of its rows are found");
+	ok(tables_find(w.t, &slot, 0, 300 * (uint64_t)PA_BLOCK_SIZE) == PA_RULE_ID_NONE,
+	   "nothing behind it");
+	ok(tables_bytes(w.t) == d.nr_rows * sizeof(struct pa_row), "its bytes are counted");
+	free_table(&d);
+	end_world(&w);
+}
+
+static void test_no_shard(void)
+{
+	struct world w = new_world(SIZE_MAX);
+	struct table_data d = make_table(4, 16, 7);
+	struct table_slot slot;
+	int fd;
+
+	no_map = true;
+	ok(tables_add(w.t, &d, &slot) == -ENOMEM, "no memory for a shard");
+	ok(tables_add(w.t, &d, &slot) == -ENOMEM, "it is not taken for one later");
+	no_map = false;
+	no_insert = true;
+	ok(tables_add(w.t, &d, &slot) == -ENOMEM, "a shard that the walker cannot be told of");
+	no_insert = false;
+	ok(tables_add(w.t, &d, &slot) == 0 && nr_inserted == 1, "is not used for rows");
+	ok(nr_wrong(&w, &slot, &d) == 0, "the table is there at last");
+	fd = memory(1);
+	end_world(&w);
+	ok(close(fd) == 0, "only its own descriptors are closed");
+	free_table(&d);
+}
+
+static void test_limit(void)
+{
+	struct table_data d = make_table(4, 16, 7);
+	struct world w = new_world(2 * d.nr_rows * sizeof(struct pa_row));
+	struct table_slot slot;
+
+	must(tables_add(w.t, &d, &slot) == 0 && tables_add(w.t, &d, &slot) == 0);
+	ok(tables_add(w.t, &d, &slot) == -ENOSPC, "not more rows than allowed");
+	tables_retire(w.t, &slot);
+	for (int i = 0; i < 10; i++)
+		must(!tables_age(w.t));
+	ok(tables_add(w.t, &d, &slot) == -ENOSPC, "what was retired now is not free, turns or not");
+	now_s++;
+	ok(tables_age(w.t) && tables_add(w.t, &d, &slot) == 0, "after a second it is");
+	free_table(&d);
+	end_world(&w);
+}
+
+static void test_lists(void)
+{
+	struct world w = new_world(SIZE_MAX);
+	struct pa_mapping m[2] = { { .start = 0x1000, .end = 0x2000 },
+				   { .start = 0x3000, .end = 0x4000 } };
+	uint32_t first, generation = 0, before;
+
+	must(tables_set_process(w.t, 7, m, 2, &generation) == 0);
+	first = process.first;
+	before = generation;
+	ok(process.nr == 2 && process.generation == generation &&
+		   w.mappings[first].generation == generation &&
+		   w.mappings[first + 1].start == 0x3000,
+	   "a list is written where its process says");
+	ok(tables_has_process(w.t, 7, m, 2) && !tables_has_process(w.t, 8, m, 2), "and known");
+	m[1].end = 0x5000;
+	ok(!tables_has_process(w.t, 7, m, 2), "another one is not");
+	must(tables_set_process(w.t, 7, m, 2, &generation) == 0);
+	ok(generation != before && process.first != first, "it goes to another place");
+	must(!tables_age(w.t) && !tables_age(w.t));
+	ok(w.mappings[first].generation == before, "the list before stays for two turns");
+	must(!tables_age(w.t));
+	ok(w.mappings[first].generation == 0 && w.mappings[first + 1].generation == 0,
+	   "then it is empty for whoever still has it");
+	must(tables_set_process(w.t, 8, m, 2, &generation) == 0);
+	ok(process.first == first, "and its room is used again");
+	end_world(&w);
+}
+
+static void test_many_lists(void)
+{
+	struct world w = new_world(SIZE_MAX);
+	struct pa_mapping m[NR_MAPPINGS] = { { 0 } };
+	uint32_t generation;
+
+	must(tables_set_process(w.t, 7, m, NR_MAPPINGS, &generation) == 0);
+	ok(tables_set_process(w.t, 8, m, 1, &generation) == -ENOSPC, "no room for a list");
+	tables_drop_process(w.t, 7);
+	ok(!tables_has_process(w.t, 7, m, NR_MAPPINGS), "a process is dropped");
+	for (int i = 0; i < 3; i++)
+		must(!tables_age(w.t));
+	ok(tables_set_process(w.t, 8, m, NR_MAPPINGS, &generation) == 0, "then there is room");
+	end_world(&w);
+}
+
+int main(void)
+{
+	test_big();
+	test_no_shard();
+	test_limit();
+	test_lists();
+	test_many_lists();
+	return tap_done();
+}
