@@ -101,7 +101,7 @@ static int turn(struct pa_session *s, bool is_last)
 		r = sideband_drain(s->sideband, capture_event, s->capture);
 	if (r == 0)
 		r = capture_settle(s->capture, is_last);
-	programs_set_stack_budget(s->programs, s->stack_budget);
+	session_refill_stack_budget(s);
 	publish(s);
 	return r;
 }

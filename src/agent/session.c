@@ -233,11 +233,19 @@ int pa_session_new(const struct pa_options *opts, struct pa_session **ret_sessio
 }
 
 /* For walks that user space finishes, per turn: a named budget, since a copy is up to 128 KiB. */
-static int64_t stack_budget(const struct pa_options *o)
+static int64_t stack_bytes_per_turn(const struct pa_options *o)
 {
 	if (o->unwind == PA_UNWIND_FP)
 		return 0;
 	return (int64_t)STACK_BYTES_PER_S * o->drain_interval_ms / 1000;
+}
+
+void session_refill_stack_budget(struct pa_session *s)
+{
+	int64_t left = programs_stack_budget(s->programs);
+
+	programs_add_stack_budget(s->programs,
+				  stack_budget_next(&s->stack_budget, left, clock_mono_ns()));
 }
 
 static size_t ring_bytes(const struct pa_options *o, unsigned int nr_cpus)
@@ -247,7 +255,7 @@ static size_t ring_bytes(const struct pa_options *o, unsigned int nr_cpus)
 
 	if (o->ring_bytes)
 		return o->ring_bytes;
-	want += (uint64_t)stack_budget(o) * 2;
+	want += (uint64_t)stack_bytes_per_turn(o) * 2;
 	if (want < RING_MIN_BYTES)
 		return RING_MIN_BYTES;
 	return want > RING_MAX_BYTES ? RING_MAX_BYTES : (size_t)want;
@@ -267,10 +275,11 @@ static int attach(struct pa_session *s, struct pa_error *err)
 	if (r < 0)
 		return error_set(err, -r, "cannot read %s: %s", CPUS_ONLINE_PATH, strerror(-r));
 	pc.ring_bytes = ring_bytes(o, cpus_count(&online));
-	s->stack_budget = stack_budget(o);
+	stack_budget_init(&s->stack_budget, STACK_BYTES_PER_S, stack_bytes_per_turn(o),
+			  clock_mono_ns());
 	r = programs_load(&pc, &s->log, &s->programs, err);
 	if (r == 0)
-		programs_set_stack_budget(s->programs, s->stack_budget);
+		session_refill_stack_budget(s);
 	if (r == 0 && pc.use_tables)
 		r = capture_use_tables(s->capture, programs_tables(s->programs));
 	if (r == 0)

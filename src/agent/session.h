@@ -13,6 +13,7 @@
 
 #include "agent/capture.h"
 #include "agent/settings.h"
+#include "agent/stack_budget.h"
 #include "base/log.h"
 #include "collect/events.h"
 #include "collect/programs.h"
@@ -44,7 +45,7 @@ struct pa_session {
 	uint64_t start_real_ns;
 	bool targets_exited;
 	uint64_t nr_ring_full; /* as of the last look */
-	int64_t stack_budget;  /* bytes of stacks per turn */
+	struct stack_budget stack_budget;
 
 	pthread_t thread;
 	bool has_thread; /* of the caller */
@@ -64,6 +65,9 @@ struct pa_session {
 
 /* session.c: whether /proc is there and shows our own PID namespace. */
 int session_check_proc(struct pa_error *err);
+
+/* session.c: once per turn, what stacks the kernel may copy until the next one. */
+void session_refill_stack_budget(struct pa_session *s);
 
 /* loop.c: the thread's life. */
 void *session_thread(void *session);

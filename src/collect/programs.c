@@ -265,9 +265,14 @@ struct tables *programs_tables(const struct programs *p)
 	return p->tables;
 }
 
-void programs_set_stack_budget(struct programs *p, int64_t bytes)
+int64_t programs_stack_budget(const struct programs *p)
 {
-	__atomic_store_n(&p->skel->bss->proc_stats.stack_budget, bytes, __ATOMIC_RELAXED);
+	return __atomic_load_n(&p->skel->bss->proc_stats.stack_budget, __ATOMIC_RELAXED);
+}
+
+void programs_add_stack_budget(struct programs *p, int64_t bytes)
+{
+	(void)__atomic_fetch_add(&p->skel->bss->proc_stats.stack_budget, bytes, __ATOMIC_RELAXED);
 }
 
 int programs_ring_fd(const struct programs *p)

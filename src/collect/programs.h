@@ -48,8 +48,9 @@ struct pa_proc_stats programs_proc_stats(const struct programs *p);
 /* Where unwind tables and mappings are written; NULL without use_tables. Borrowed. */
 struct tables *programs_tables(const struct programs *p);
 
-/* How many bytes of stacks may be copied until this is called again. */
-void programs_set_stack_budget(struct programs *p, int64_t bytes);
+/* How many bytes of stacks may still be copied; below 0: none. The kernel counts down meanwhile. */
+int64_t programs_stack_budget(const struct programs *p);
+void programs_add_stack_budget(struct programs *p, int64_t bytes);
 
 /* The ring: becomes readable when a record asks for attention. */
 int programs_ring_fd(const struct programs *p);
