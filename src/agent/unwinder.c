@@ -14,6 +14,7 @@ enum pid_flag {
 	PID_DIRTY = 1,     /* in the list of what is to be told */
 	PID_WAITING = 2,   /* in the list of those whose tables are not all there */
 	PID_PUBLISHED = 4, /* in the list of those that the kernel knows */
+	PID_FORGOTTEN = 8, /* perhaps, by the kernel: it is told even if nothing has changed */
 };
 
 struct unwinder *unwinder_free(struct unwinder *u)
@@ -70,7 +71,8 @@ static bool list_add(struct unwinder *u, struct pid_list *l, pid_t pid, uint8_t 
 
 void unwinder_touch(struct unwinder *u, pid_t pid)
 {
-	(void)list_add(u, &u->dirty, pid, PID_DIRTY);
+	if (list_add(u, &u->dirty, pid, PID_DIRTY))
+		u->flags[pid] |= PID_FORGOTTEN;
 }
 
 void unwinder_missed(struct unwinder *u, pid_t pid, uint8_t stop)
@@ -79,7 +81,11 @@ void unwinder_missed(struct unwinder *u, pid_t pid, uint8_t stop)
 
 	if (stop == PA_STOP_HARD_RULE || (stop == PA_STOP_NO_TABLE && is_waiting))
 		return;
-	unwinder_touch(u, pid);
+	/* Code that is not known may be no code: a walk gone astray, and the next one will too. */
+	if (stop == PA_STOP_UNKNOWN_CODE)
+		(void)list_add(u, &u->dirty, pid, PID_DIRTY);
+	else
+		unwinder_touch(u, pid);
 }
 
 /* What the walker is to know of one mapping. */
@@ -147,9 +153,7 @@ static void tell(struct unwinder *u, const struct process *p, pid_t pid, uint32_
 	u->stats.nr_processes_refused++;
 }
 
-/* is_new: it is told again even if nothing seems to have changed, since the kernel may have forgotten
- * it by itself. */
-static void publish(struct unwinder *u, pid_t pid, bool is_new)
+static void publish(struct unwinder *u, pid_t pid, bool is_forgotten)
 {
 	const struct process *p = tracker_find(u->tracker, pid, UINT64_MAX);
 	uint32_t nr;
@@ -160,7 +164,7 @@ static void publish(struct unwinder *u, pid_t pid, bool is_new)
 	}
 	if (gather(u, p, &nr))
 		(void)list_add(u, &u->waiting, pid, PID_WAITING);
-	if (is_new || !tables_has_process(u->tables, pid, u->scratch, nr))
+	if (is_forgotten || !tables_has_process(u->tables, pid, u->scratch, nr))
 		tell(u, p, pid, nr);
 }
 
@@ -172,8 +176,10 @@ static void publish_list(struct unwinder *u, struct pid_list *l, uint8_t flag)
 	for (uint32_t i = 0; i < nr; i++) {
 		pid_t pid = l->pids[i];
 
-		u->flags[pid] &= (uint8_t)~flag;
-		publish(u, pid, flag == PID_DIRTY);
+		bool is_forgotten = flag == PID_DIRTY && u->flags[pid] & PID_FORGOTTEN;
+
+		u->flags[pid] &= (uint8_t) ~(flag | (is_forgotten ? PID_FORGOTTEN : 0));
+		publish(u, pid, is_forgotten);
 	}
 	l->nr -= nr;
 	memmove(l->pids, l->pids + nr, l->nr * sizeof(l->pids[0]));

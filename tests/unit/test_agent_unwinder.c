@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the walker is told, when, and which of its walks are believed: this process as the target, and
+ * maps in plain memory. */
+#include <signal.h>
+
+#include "agent/unwinder_internal.h"
+#include "fake_maps.h"
+#include "self_walk.h"
+
+static struct capture *new_capture(struct tables *tables)
+{
+	struct capture_config cfg = { .proc_root = "/proc",
+				      .kallsyms_path = "/dev/null",
+				      .all = true,
+				      .period_ns = 1000000,
+				      .max_fds = 64,
+				      .compile_first = true,
+				      .compile_inline = true,
+				      .table_bytes = SIZE_MAX };
+	struct capture *c = NULL;
+
+	must(capture_new(&cfg, NULL, &c) == 0 && capture_use_tables(c, tables) == 0);
+	must(capture_scan(c, getpid()) == 0);
+	return c;
+}
+
+/* Only what is older than a millisecond is looked at. */
+static void turn(struct capture *c)
+{
+	usleep(3000);
+	capture_begin_turn(c);
+	must(capture_settle(c, false) == 0);
+}
+
+/* A walk that the kernel went through with: of nr functions here, the first one exact. */
+static void kernel_walk(struct capture *c, uint32_t generation, uint16_t nr)
+{
+	struct {
+		struct pa_sample s;
+		uint64_t pcs[4];
+	} r = { .s = { .head = { PA_RECORD_SAMPLE, (uint32_t)getpid(), clock_mono_ns() },
+		       .weight = 1,
+		       .nr_user = nr,
+		       .stop = PA_STOP_END,
+		       .generation = generation,
+		       .comm = "self" } };
+
+	for (uint16_t i = 0; i < nr; i++)
+		r.pcs[i] = (uint64_t)(uintptr_t)kernel_walk + 1 + i;
+	r.pcs[0] |= PA_PC_EXACT;
+	must(capture_record(c, &r, sizeof(r.s) + nr * sizeof(uint64_t)) == 0);
+}
+
+static uint32_t deepest(const struct capture *c)
+{
+	uint32_t max = 0;
+
+	for (uint32_t i = 0; i < c->profile->nr_stacks; i++)
+		if (c->profile->stacks[i].nr > max)
+			max = c->profile->stacks[i].nr;
+	return max;
+}
+
+static void test_outdated(void)
+{
+	struct world w = new_world(SIZE_MAX);
+	struct capture *c = new_capture(w.t);
+	struct sideband_event exec = { .type = SIDEBAND_EXEC, .pid = getpid() };
+	uint32_t generation;
+
+	turn(c);
+	generation = process.generation;
+	must(generation && nr_told == 1);
+	exec.time_ns = clock_mono_ns();
+	must(capture_event(c, &exec) == 0);
+	kernel_walk(c, generation, 3);
+	turn(c);
+	ok(c->stats.stops[PA_STOP_NO_PROCESS] == 1 && deepest(c) == 1,
+	   "a walk with the mappings from before an exec is cut to its leaf");
+	kernel_walk(c, generation + 1000, 3);
+	turn(c);
+	ok(c->stats.stops[PA_STOP_NO_PROCESS] == 2, "so is one with mappings that nobody told");
+	capture_free(c);
+	end_world(&w);
+}
+
+static void test_current(void)
+{
+	struct world w = new_world(SIZE_MAX);
+	struct capture *c = new_capture(w.t);
+
+	turn(c);
+	kernel_walk(c, process.generation, 3);
+	turn(c);
+	ok(c->stats.stops[PA_STOP_END] == 1 && deepest(c) == 3, "a walk of now is believed");
+	capture_free(c);
+	end_world(&w);
+}
+
+static uint32_t nr_with_table(const struct world *w)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < process.nr; i++) {
+		const struct pa_mapping *m = &w->mappings[process.first + i];
+
+		nr += m->nr_blocks && m->nr_blocks != PA_BLOCKS_PENDING;
+	}
+	return nr;
+}
+
+/* Tables that go while a list names them. */
+static void test_evicted(void)
+{
+	struct world w = new_world(SIZE_MAX);
+	struct capture *c = new_capture(w.t);
+
+	turn(c);
+	ok(nr_with_table(&w) >= 2, "a list names tables");
+	c->unwinder->files.max_bytes = 1;
+	turn(c);
+	ok(nr_told == 2 && nr_with_table(&w) <= 1,
+	   "when they go, all but the vDSO's, it is replaced in the same turn");
+	turn(c);
+	ok(nr_told == 2, "and then stays");
+	capture_free(c);
+	end_world(&w);
+}
+
+/* A walk that goes astray says nothing new of the process. */
+static void test_astray(void)
+{
+	struct world w = new_world(SIZE_MAX);
+	struct capture *c = new_capture(w.t);
+
+	turn(c);
+	for (int i = 0; i < 5; i++) {
+		must(self_walk(c, PA_STOP_UNKNOWN_CODE));
+		turn(c);
+	}
+	ok(c->stats.nr_kept == 5 && nr_told == 1,
+	   "code that nobody knows is no news: told %u times", nr_told);
+	must(self_walk(c, PA_STOP_NO_PROCESS));
+	turn(c);
+	ok(nr_told == 2, "a process that the walker does not know is told again");
+	w.mappings[process.first].generation = 0;
+	must(self_walk(c, PA_STOP_UNKNOWN_CODE));
+	turn(c);
+	ok(nr_told == 3, "so is one of whose code the kernel has struck out something");
+	capture_free(c);
+	end_world(&w);
+}
+
+/* The kernel's walk was stopped by a rule; the copy of the stack shows less. */
+static void test_shorter(void)
+{
+	struct {
+		struct pa_sample s;
+		uint64_t pcs[3];
+		struct pa_stack_regs regs;
+	} r = { .s = { .head = { PA_RECORD_SAMPLE, (uint32_t)getpid(), 0 },
+		       .weight = 1,
+		       .nr_user = 3,
+		       .stop = PA_STOP_HARD_RULE,
+		       .flags = PA_SAMPLE_UNFINISHED } };
+	struct self_page page = { .head = { .addr = 4096, .size = 64 } };
+	struct world w = new_world(SIZE_MAX);
+	struct capture *c = new_capture(w.t);
+
+	turn(c);
+	r.s.head.time_ns = clock_mono_ns();
+	r.s.generation = process.generation;
+	for (unsigned int i = 0; i < 3; i++)
+		r.pcs[i] = (uint64_t)(uintptr_t)kernel_walk + 1 + i;
+	r.regs.pc = r.pcs[0];
+	r.pcs[0] |= PA_PC_EXACT;
+	page.head.head = r.s.head;
+	page.head.head.type = PA_RECORD_STACK;
+	must(capture_record(c, &r, sizeof(r)) == 0);
+	must(capture_record(c, &page, sizeof(page.head) + page.head.size) == 0);
+	turn(c);
+	ok(c->stats.stops[PA_STOP_HARD_RULE] == 1 && deepest(c) == 3,
+	   "the walk that got further is kept");
+	capture_free(c);
+	end_world(&w);
+}
+
+/* ---- what handlers return to ---- */
+
+static struct capture *from_handler;
+static uint64_t restorer;
+
+static void on_signal(int nr)
+{
+	restorer = (uint64_t)(uintptr_t)__builtin_return_address(0);
+	must(self_walk(from_handler, PA_STOP_NO_TABLE));
+}
+
+static bool has_location(const struct capture *c, uint64_t addr)
+{
+	for (uint32_t i = 0; i < c->profile->nr_locations; i++)
+		if (c->profile->locations[i].address == addr)
+			return true;
+	return false;
+}
+
+static void test_signal(void)
+{
+	struct world w = new_world(SIZE_MAX);
+	struct capture *c = new_capture(w.t);
+
+	turn(c);
+	from_handler = c;
+	signal(SIGUSR1, on_signal);
+	raise(SIGUSR1);
+	turn(c);
+	ok(c->stats.stops[PA_STOP_END] == 1, "a walk out of a signal handler is complete");
+	ok(has_location(c, restorer) && !has_location(c, restorer - 1),
+	   "what the handler returns to was not called: its address is exact");
+	capture_free(c);
+	end_world(&w);
+}
+
+int main(void)
+{
+#ifndef SELF_WALK_IS_POSSIBLE
+	tap_skip("only x86-64 registers are known here");
+	return tap_done();
+#endif
+	test_current();
+	test_outdated();
+	test_evicted();
+	test_astray();
+	test_shorter();
+	test_signal();
+	return tap_done();
+}
