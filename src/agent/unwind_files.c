@@ -313,17 +313,37 @@ bool unwind_file_is_root(const struct unwind_file *f, const struct mapping *m, u
 	return false;
 }
 
-/* The segment that the mapping shows: pages before and behind it may come along. */
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Bytes of a segment that the mapping shows. */
+static uint64_t shown_bytes(const struct mapping *m, const struct elf_segment *s)
+{
+	uint64_t size = m->end - m->start, skipped;
+
+	if (s->offset >= m->offset) {
+		skipped = smaller(s->offset - m->offset, size);
+		return smaller(s->filesz, size - skipped);
+	}
+	skipped = smaller(m->offset - s->offset, s->filesz);
+	return smaller(s->filesz - skipped, size);
+}
+
+/* By the segment that the mapping shows most of: pages before and behind it may come along. */
 int unwind_file_bias(const struct unwind_file *f, const struct mapping *m, uint64_t *ret_bias)
 {
+	uint64_t most = 0;
+
 	for (uint32_t i = 0; i < f->made.nr_loads; i++) {
 		const struct elf_segment *s = &f->made.loads[i];
+		uint64_t shown = shown_bytes(m, s);
 
-		if (s->offset >= m->offset + (m->end - m->start) ||
-		    s->offset + s->filesz <= m->offset)
+		if (shown <= most)
 			continue;
+		most = shown;
 		*ret_bias = m->start - m->offset + s->offset - s->vaddr;
-		return 0;
 	}
-	return -ENOENT;
+	return most ? 0 : -ENOENT;
 }

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which tables go when there is no room for all, and where a file's code lies in a mapping. */
+#include "agent/unwind_files.h"
+
+#include "base/clock.h"
+#include "fake_maps.h"
+
+#define NR_FILES 4
+#define BYTES 1000
+
+/* Files with tables of one size, the first one used longest ago; [in_kernel] is in the kernel. */
+static void fill(struct unwind_files *u, struct tables *tables, uint32_t in_kernel)
+{
+	struct unwind_files_config cfg = { .tables = tables,
+					   .max_bytes = NR_FILES * BYTES,
+					   .is_inline = true };
+
+	must(unwind_files_init(u, &cfg) == 0);
+	for (uint32_t i = 0; i < NR_FILES; i++) {
+		struct mapping m = { .kind = MAPPING_FILE, .file = i };
+		struct unwind_file *f = unwind_files_get(u, &m);
+
+		must(f);
+		f->state = UNWIND_READY;
+		f->bytes = BYTES;
+		f->used_ns = 10 * NS_PER_S + i;
+		f->is_in_kernel = i == in_kernel;
+		u->bytes += BYTES;
+	}
+}
+
+static bool has(const struct unwind_files *u, uint32_t file)
+{
+	return u->files[file].state == UNWIND_READY;
+}
+
+static void test_trim(void)
+{
+	struct world w = new_world(SIZE_MAX);
+	struct unwind_files u;
+
+	fill(&u, w.t, NR_FILES);
+	ok(!unwind_files_trim(&u) && u.stats.nr_evicted == 0, "where all fit, none goes");
+	u.max_bytes = 2 * BYTES + BYTES / 2;
+	ok(!unwind_files_trim(&u) && !has(&u, 0) && !has(&u, 1) && has(&u, 2) && has(&u, 3),
+	   "those used longest ago go first");
+	ok(u.bytes == 2 * BYTES, "down to what is allowed");
+	unwind_files_done(&u);
+
+	fill(&u, w.t, 0);
+	u.max_bytes = 3 * BYTES + BYTES / 2;
+	ok(!unwind_files_trim(&u) && has(&u, 0) && !has(&u, 1),
+	   "what is in the kernel stays for a while longer");
+	u.files[2].used_ns = u.files[3].used_ns += 2 * NS_PER_S;
+	u.max_bytes = 2 * BYTES + BYTES / 2;
+	ok(unwind_files_trim(&u) && !has(&u, 0) && has(&u, 2), "but not for ever, which is said");
+	unwind_files_done(&u);
+	end_world(&w);
+}
+
+static void test_kernel_is_full(void)
+{
+	struct world w = new_world(SIZE_MAX);
+	struct unwind_files u;
+
+	fill(&u, w.t, NR_FILES);
+	u.needs_room = true;
+	(void)unwind_files_trim(&u);
+	ok(u.stats.nr_evicted == 1 && !has(&u, 0), "where the kernel has no room, one goes");
+	(void)unwind_files_trim(&u);
+	ok(u.stats.nr_evicted == 1, "once for each time that it refuses");
+	tables_retire(w.t, &(struct table_slot){ 0, 0 });
+	u.needs_room = true;
+	(void)unwind_files_trim(&u);
+	ok(u.stats.nr_evicted == 1, "and none while the room of one is not free yet");
+	unwind_files_done(&u);
+	end_world(&w);
+}
+
+/* Two segments of code in one file, which share a page of it and lie apart in memory. */
+static void test_bias(void)
+{
+	struct elf_segment loads[] = {
+		{ .offset = 0x1000, .vaddr = 0x401000, .filesz = 0x1234 },
+		{ .offset = 0x2234, .vaddr = 0x405234, .filesz = 0x1000 },
+	};
+	struct unwind_file f = { .made = { .loads = loads, .nr_loads = 2 } };
+	struct mapping first = { .start = 0x7f0000001000, .end = 0x7f0000003000, .offset = 0x1000 };
+	struct mapping second = { .start = 0x7f0000005000,
+				  .end = 0x7f0000007000,
+				  .offset = 0x2000 };
+	struct mapping other = { .start = 0x7f0000009000, .end = 0x7f000000a000, .offset = 0x9000 };
+	uint64_t bias = 0;
+
+	ok(unwind_file_bias(&f, &first, &bias) == 0 && bias == 0x7f0000001000 - 0x401000,
+	   "a mapping shows the segment that it was made for");
+	ok(unwind_file_bias(&f, &second, &bias) == 0 && bias == 0x7f0000005000 - 0x405000,
+	   "not the end of the one before, which comes along");
+	ok(unwind_file_bias(&f, &other, &bias) == -ENOENT,
+	   "a mapping of something else shows none");
+}
+
+int main(void)
+{
+	test_trim();
+	test_kernel_is_full();
+	test_bias();
+	return tap_done();
+}
