@@ -23,6 +23,7 @@
 struct jit_process {
 	uint64_t id;
 	pid_t pid, ppid;
+	uint64_t start_ticks; /* 0: not known */
 	char comm[PROC_COMM_SIZE];
 	enum jit_map map;
 	int map_fd;         /* owned; -1: none */
@@ -107,6 +108,8 @@ static int find_owner(const struct jit_files *j, const struct jit_process *p,
 	if (r < 0)
 		return r;
 	(void)procfs_stat(j->procfs, p->pid, &stat); /* without it age is not checked */
+	if (p->start_ticks && stat.start_ticks && p->start_ticks != stat.start_ticks)
+		return -ESRCH; /* another process has its PID by now, and writes its own map */
 	*ret_owner = (struct owner){ .root_pid = p->pid,
 				     .ns_pid = st.ns_pid,
 				     .uid = st.euid,
@@ -235,15 +238,18 @@ static struct jit_process *find(const struct jit_files *j, uint64_t id)
 
 static struct jit_process *add(struct jit_files *j, uint64_t id, pid_t pid, pid_t ppid)
 {
+	struct proc_stat stat = { 0 };
 	struct jit_process *p;
 
 	if (ARRAY_RESERVE(j->processes, j->cap_processes, j->nr_processes + 1, MAX_PROCESSES) < 0 ||
 	    idtable_reserve(&j->by_id) < 0)
 		return NULL;
+	(void)procfs_stat(j->procfs, pid, &stat); /* gone: not known */
 	p = &j->processes[j->nr_processes];
 	*p = (struct jit_process){ .id = id,
 				   .pid = pid,
 				   .ppid = ppid,
+				   .start_ticks = stat.start_ticks,
 				   .map_fd = -1,
 				   .dump_file = NO_FILE,
 				   .wait_ns = LOOK_AGAIN_FIRST_NS };

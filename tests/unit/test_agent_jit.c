@@ -132,6 +132,40 @@ static void test_kept(void)
 	world_done(&w);
 }
 
+static void started_at(struct world *w, unsigned int ticks)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text),
+		 "4242 (node) R 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 %u 0", ticks);
+	fake_write(&w->f, "4242/stat", text);
+}
+
+/* The PID goes to another process, which writes a map of its own under the same name. */
+static void test_reused_pid(void)
+{
+	struct jit_sources src;
+	struct world w;
+
+	world_init(&w, 4);
+	started_at(&w, 100);
+	map(&w, "A");
+	note(&w, CODE, 30);
+	fake_unlink(&w.f, "4242/root/tmp/perf-7.map");
+	map(&w, "B");
+	started_at(&w, 200);
+	ok(get(&w, &src) == JIT_MAP_OPEN && first_byte_of(src.map_fd) == 'A',
+	   "the map of a later process with the same PID does not take its place");
+	world_done(&w);
+	world_init(&w, 4);
+	started_at(&w, 100);
+	note(&w, CODE, 30);
+	map(&w, "B");
+	started_at(&w, 200);
+	ok(get(&w, &src) != JIT_MAP_OPEN && src.map_fd < 0, "nor is it taken where there was none");
+	world_done(&w);
+}
+
 static void test_late(void)
 {
 	struct jit_sources src;
@@ -185,14 +219,12 @@ static void test_refused(void)
 	ok(outcome(&w) == JIT_MAP_LINK, "so is what is no regular file");
 	world_init(&w, 4);
 	map(&w, "A");
-	fake_write(&w.f, "4242/stat",
-		   "4242 (node) R 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 1 0");
+	started_at(&w, 1);
 	must(utimes(fake_path(&w.f, "4242/root/tmp/perf-7.map", path), old) == 0);
 	ok(outcome(&w) == JIT_MAP_STALE, "a map of an earlier process is stale");
 	world_init(&w, 4);
 	map(&w, "A");
-	fake_write(&w.f, "4242/stat",
-		   "4242 (node) R 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 1 0");
+	started_at(&w, 1);
 	ok(outcome(&w) == JIT_MAP_OPEN, "one that was written since is not");
 	world_init(&w, 0);
 	map(&w, "A");
@@ -276,6 +308,7 @@ int main(void)
 	}
 	test_found();
 	test_kept();
+	test_reused_pid();
 	test_late();
 	test_refused();
 	test_by_parent("77", JIT_MAP_OPEN,
