@@ -229,8 +229,11 @@ int cache_tmp(struct cache *c, char name[CACHE_TMP_NAME_SIZE], int *ret_fd)
 		(void)snprintf(name, CACHE_TMP_NAME_SIZE, "%016llx",
 			       (unsigned long long)number + (uint64_t)i);
 		(void)snprintf(path, sizeof(path), CACHE_TMP "/%s", name);
-		if (mkdirat(c->dir_fd, path, 0700) < 0 && errno == EEXIST)
+		if (mkdirat(c->dir_fd, path, 0700) < 0) {
+			if (errno != EEXIST)
+				return -errno; /* a full disk is told as one */
 			continue;
+		}
 		fd = openat(c->dir_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (fd < 0)
 			return -errno;

@@ -109,7 +109,7 @@ static _Noreturn void become(const char *program, char *const argv[], char *cons
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
 		(void)dup2(null_fd, fd);
 	if (fchdir(dir_fd) == 0) {
-		(void)syscall(SYS_close_range, 3, ~0u, 4 /* CLOSE_RANGE_CLOEXEC */);
+		(void)syscall(SYS_close_range, STDERR_FILENO + 1, ~0u, 0); /* since 5.9 */
 		limit_child(max_bytes);
 		drop_privileges();
 		execve(program, argv, env);

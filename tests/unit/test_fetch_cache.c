@@ -107,6 +107,25 @@ static void test_layout(void)
 	cache_close(&c);
 }
 
+#define NOBODY 65534
+
+/* Somewhere that nothing can be made in, as on a disk that is full or read-only. */
+static void test_no_folder(void)
+{
+	struct cache c = open_cache(1 << 20);
+	char tmp[CACHE_TMP_NAME_SIZE];
+	uid_t user = geteuid();
+	int fd, r;
+
+	must(fchmod(c.dir_fd, 0755) == 0 && fchmodat(c.dir_fd, ".tmp", 0555, 0) == 0);
+	must(user != 0 || seteuid(NOBODY) == 0);
+	r = cache_tmp(&c, tmp, &fd);
+	must(user != 0 || seteuid(0) == 0);
+	ok(r == -EACCES, "a folder that cannot be made is told with its reason (%s)", strerror(-r));
+	must(fchmodat(c.dir_fd, ".tmp", 0700, 0) == 0);
+	cache_close(&c);
+}
+
 static void test_least_recently_used_goes(void)
 {
 	struct cache c = open_cache(1000);
@@ -275,6 +294,7 @@ static void in_new_dir(void (*test)(void))
 int main(void)
 {
 	in_new_dir(test_layout);
+	in_new_dir(test_no_folder);
 	in_new_dir(test_least_recently_used_goes);
 	in_new_dir(test_notes);
 	in_new_dir(test_refused);

@@ -18,6 +18,7 @@
 #include "tap.h"
 
 #define MANY 40
+#define INHERITED_FD 77
 
 static char dir[PATH_MAX];
 
@@ -61,7 +62,8 @@ static bool is_confined(void)
 
 	return path && path[0] != '/' && s && !strcmp(s, "5") && !getenv("SECRET") &&
 	       getenv("http_proxy") && getrlimit(RLIMIT_FSIZE, &lim) == 0 &&
-	       lim.rlim_cur == 1000000 && getsid(0) == getpid() && !has_capabilities();
+	       lim.rlim_cur == 1000000 && getsid(0) == getpid() && !has_capabilities() &&
+	       fcntl(INHERITED_FD, F_GETFD) < 0;
 }
 
 static int behave(const char *how, const char *hex)
@@ -189,9 +191,12 @@ static void test_results(void)
 
 static void test_confined(void)
 {
+	must(dup2(STDERR_FILENO, INHERITED_FD) == INHERITED_FD);
 	must(setenv("SECRET", "1", 1) == 0 && setenv("http_proxy", "http://127.0.0.1:1", 1) == 0);
 	ok(get_new("confined", 5 * NS_PER_S, 1) == FETCH_FETCHED,
-	   "the process has its own environment, size limit and session, and no capabilities");
+	   "the process has its own environment, size limit and session, no capabilities and "
+	   "none of our files");
+	close(INHERITED_FD);
 }
 
 static void test_no_program(void)
