@@ -152,15 +152,27 @@ static bool is_forced_to_kallsyms(void)
 	return value && !strcmp(value, "1");
 }
 
+/* Beside the kernel's symbols, unless told otherwise. NULL: there is no such place. */
+static int find_debug_dir(const struct pa_session *s, char **ret_path)
+{
+	const char *told = s->settings.o.symbol_cache_dir;
+
+	if (told)
+		*ret_path = strdup(told);
+	else if (!s->cache_dir)
+		return 0;
+	else if (asprintf(ret_path, "%s/debuginfo", s->cache_dir) < 0)
+		*ret_path = NULL; /* else it is not defined */
+	return *ret_path ? 0 : -ENOMEM;
+}
+
 static int new_capture(struct pa_session *s)
 {
 	const struct pa_options *o = &s->settings.o;
-	char default_dir[PATH_MAX];
+	_cleanup_(freep) char *debug_dir = NULL;
 	struct debug_config debug = {
 		.urls = o->debuginfod_urls,
 		.nr_urls = o->nr_debuginfod_urls,
-		.cache_dir = o->symbol_cache_dir ? o->symbol_cache_dir
-						 : cache_default_dir(default_dir),
 		.cache_max_bytes = o->symbol_cache_max_bytes,
 		.timeout_ns = o->symbol_fetch_timeout_ns,
 		.program = o->fetch_program ? o->fetch_program : PERFAGENT_PROGRAM,
@@ -184,7 +196,11 @@ static int new_capture(struct pa_session *s)
 		.table_bytes = o->table_bytes ? o->table_bytes : TABLE_MAX_BYTES,
 		.debug = &debug,
 	};
+	int r = find_debug_dir(s, &debug_dir);
 
+	if (r < 0)
+		return r;
+	debug.cache_dir = debug_dir;
 	return capture_new(&cfg, &s->log, &s->capture);
 }
 

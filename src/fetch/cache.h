@@ -26,10 +26,6 @@ struct cache {
 	uint64_t nr_evicted;
 };
 
-/* Where the cache is unless told otherwise: below the cache folder of the user, or of the machine
- * for root without a home. PATH_MAX bytes; NULL: there is no such place. Returns path. */
-const char *cache_default_dir(char *path);
-
 /* Makes the folder and its parents (mode 0700) where they are missing. Refuses, in a sentence, one
  * that belongs to somebody else or that others may write to. */
 int cache_open(struct cache *c, const char *path, uint64_t max_bytes, uint64_t salt,

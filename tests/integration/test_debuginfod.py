@@ -10,8 +10,8 @@ import time
 import urllib.request
 
 from bad_debuginfod import BadServer
-from harness import (agent, done, end, finish_agent, need_root, no_mount_namespace, note, ok, skip,
-                     start_agent, wait_for, workdir)
+from harness import (agent, done, end, finish_agent, need_root, no_mount_namespace, note, ok, private_cache,
+                     skip, start_agent, wait_for, workdir)
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "workloads")
 PAD_BYTES = 300_000
@@ -176,6 +176,10 @@ def test_real_server(tmp, targets):
         ok(os.path.exists(t.entry(cache)), f"{t.name}: its debug file is in the cache")
     ok(run.summary["fetched_bytes"] > 0 and "fetched from a server" in run.stderr
        and "asking for its debug information" in run.stderr, "the report and the messages say so")
+    mine = os.path.join(private_cache(), "debuginfo")
+    run = profile(tmp, processes[:1], seconds=0.5, env=os.environ | {"DEBUGINFOD_URLS": server.url})
+    ok(counts(run).get("fetched") == 1 and os.path.exists(targets[0].entry(mine)),
+       "unless told otherwise they are kept in the user's cache directory")
     server.stop()
     run = profile(tmp, processes, "--debuginfod-url", server.url, "--symbol-cache-dir", cache)
     ok(run.status == 0 and counts(run).get("cached") == len(targets)
