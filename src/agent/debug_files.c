@@ -185,9 +185,9 @@ struct debug_query debug_files_query(const struct debug_files *d, const struct f
 	return q;
 }
 
-/* A fetched file, in a descriptor of its own. */
-static int open_fetched(struct debug_files *d, const struct build_id *id,
-			struct debug_file *ret_file)
+/* In a descriptor of its own. */
+int debug_files_open_fetched(struct debug_files *d, const struct build_id *id,
+			     struct debug_file *ret_file)
 {
 	const struct fetched *known = find_fetched(d, id);
 	_cleanup_(closep) int fd = -1;
@@ -216,7 +216,7 @@ static int open_debug(struct debug_files *d, const struct debug_query *q,
 		*ret_file = local;
 		return r;
 	}
-	if (id->len && open_fetched(d, id, &fetched) == 0) {
+	if (id->len && debug_files_open_fetched(d, id, &fetched) == 0) {
 		debug_file_done(&local);
 		local = fetched;
 		r = 0;
@@ -236,7 +236,7 @@ static int open_alt(struct debug_files *d, const struct debug_query *q,
 	if (r == 0)
 		r = debug_search_alt(q, &link, from_path, stats, &s->alt);
 	if (r == -ENOENT && link.build_id.len)
-		r = open_fetched(d, &link.build_id, &s->alt);
+		r = debug_files_open_fetched(d, &link.build_id, &s->alt);
 	return r == -ENOMEM ? r : 0;
 }
 
@@ -386,10 +386,10 @@ static void keep_fetched(struct debug_files *d, const struct wish_list *w)
 
 /* One round: what all files lack, fetched. *ret_nr: how many were asked for. */
 static int fetch_round(struct debug_files *d, const uint32_t *files, uint32_t nr,
-		       const atomic_bool *cancel, uint32_t *ret_nr)
+		       const struct build_id *kernel, const atomic_bool *cancel, uint32_t *ret_nr)
 {
 	_cleanup_(wish_list_done) struct wish_list w = { 0 };
-	int r = 0;
+	int r = kernel ? wish(d, &w, kernel, "vmlinux") : 0;
 
 	for (uint32_t i = 0; i < nr && r == 0; i++)
 		r = wish_for_file(d, &w, filestore_get(d->files, files[i]));
@@ -408,18 +408,23 @@ static int fetch_round(struct debug_files *d, const uint32_t *files, uint32_t nr
 	return r;
 }
 
+bool debug_files_can_fetch(const struct debug_files *d)
+{
+	return d->fetcher;
+}
+
 /* A debug file may lead to another that is not there either: a second round. */
 int debug_files_fetch(struct debug_files *d, const uint32_t *files, uint32_t nr,
-		      const atomic_bool *cancel)
+		      const struct build_id *kernel, const atomic_bool *cancel)
 {
 	uint32_t asked = 0;
 	int r;
 
 	if (!d->fetcher)
 		return 0;
-	r = fetch_round(d, files, nr, cancel, &asked);
+	r = fetch_round(d, files, nr, kernel, cancel, &asked);
 	if (r == 0 && asked)
-		r = fetch_round(d, files, nr, cancel, &asked);
+		r = fetch_round(d, files, nr, kernel, cancel, &asked);
 	return r;
 }
 

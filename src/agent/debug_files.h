@@ -37,10 +37,17 @@ int debug_files_new(const struct debug_config *cfg, const struct filestore *file
 struct debug_files *debug_files_free(struct debug_files *d);
 DEFINE_CLEANUP(struct debug_files *, debug_files_free)
 
-/* Fetches what the files with these numbers lack. -ECANCELED; -ENOMEM. What cannot be had is no
- * failure. */
+/* Whether servers are named and there is a place for what they send. */
+bool debug_files_can_fetch(const struct debug_files *d);
+
+/* Fetches what the files with these numbers lack, and the file of the kernel with this build-id
+ * (NULL: none). -ECANCELED; -ENOMEM. What cannot be had is no failure. */
 int debug_files_fetch(struct debug_files *d, const uint32_t *files, uint32_t nr,
-		      const atomic_bool *cancel);
+		      const struct build_id *kernel, const atomic_bool *cancel);
+
+/* What was fetched for a build-id. -ENOENT: nothing; -ENOMEM. */
+int debug_files_open_fetched(struct debug_files *d, const struct build_id *id,
+			     struct debug_file *ret_file);
 
 /* What tells of one binary besides itself. */
 struct debug_set {

@@ -248,12 +248,14 @@ static int name_groups(struct capture *c, const struct grouping *g, const uint32
 	return r;
 }
 
-/* Debug files of the mappings that have samples, each file once. */
+/* Debug files of the mappings that have samples, each file once, and the kernel's own. */
 static int fetch_debug_files(struct capture *c, const struct grouping *g, const uint32_t *order,
 			     const atomic_bool *cancel)
 {
 	const struct profile *p = c->profile;
 	_cleanup_(freep) uint32_t *files = calloc((size_t)p->nr_mappings + 1, sizeof(*files));
+	const struct build_id *kernel = NULL;
+	struct build_id id;
 	uint32_t nr = 0;
 
 	if (!files)
@@ -261,13 +263,14 @@ static int fetch_debug_files(struct capture *c, const struct grouping *g, const 
 	for (uint32_t i = 0; i < p->nr_mappings; i++) {
 		const struct profile_mapping *m = &p->mappings[order[i]];
 
-		if (m->kind != PROFILE_MAPPING_FILE ||
-		    g->first[order[i]] == g->first[order[i] + 1] ||
-		    (nr && files[nr - 1] == (uint32_t)m->owner))
+		if (g->first[order[i]] == g->first[order[i] + 1])
 			continue;
-		files[nr++] = (uint32_t)m->owner;
+		if (m->kind == PROFILE_MAPPING_KERNEL && source_lacks_kernel_file(c, &id))
+			kernel = &id;
+		if (m->kind == PROFILE_MAPPING_FILE && !(nr && files[nr - 1] == (uint32_t)m->owner))
+			files[nr++] = (uint32_t)m->owner;
 	}
-	return debug_files_fetch(c->debug, files, nr, cancel);
+	return debug_files_fetch(c->debug, files, nr, kernel, cancel);
 }
 
 int capture_name(struct capture *c, const atomic_bool *cancel)
@@ -286,7 +289,7 @@ int capture_name(struct capture *c, const atomic_bool *cancel)
 	for (uint32_t i = 0; i < p->nr_mappings; i++)
 		order[i] = i;
 	qsort_r(order, p->nr_mappings, sizeof(*order), by_source, p->mappings);
-	if (c->debug)
+	if (c->debug && debug_files_can_fetch(c->debug))
 		r = fetch_debug_files(c, &g, order, cancel);
 	if (r < 0 && r != -ENOMEM) /* without memory for that, names are made of what is here */
 		return r;

@@ -40,6 +40,9 @@ bool source_is_about_size(int r);
 /* Mappings whose names come from one source, side by side: an order, and whether two are. */
 int source_compare(const struct profile_mapping *a, const struct profile_mapping *b);
 
+/* Whether the file with the kernel's lines is not here, but may be asked for by *ret_id. */
+bool source_lacks_kernel_file(struct capture *c, struct build_id *ret_id);
+
 /* The kinds; only for source.c. */
 int source_open_raw(struct source *s, const char *why, const char *cure);
 int source_open_file(struct capture *c, const struct profile_mapping *m, struct source *s);

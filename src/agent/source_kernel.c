@@ -50,13 +50,35 @@ static int find_cache(const struct capture *c, char **ret_path, struct pa_error 
 	return asprintf(ret_path, "%s/" CACHE_NAME, c->cfg.cache_dir) < 0 ? -ENOMEM : 0;
 }
 
+bool source_lacks_kernel_file(struct capture *c, struct build_id *ret_id)
+{
+	if (!c->cfg.notes_path || vmlinux_build_id(c->cfg.notes_path, ret_id) < 0)
+		return false;
+	vmlinux_done(&c->vmlinux);
+	return vmlinux_find("", c->cfg.notes_path, &c->vmlinux) == -ENOENT;
+}
+
+/* Where it was fetched. */
+static int take_fetched(struct capture *c, const struct build_id *id)
+{
+	struct debug_file f = DEBUG_FILE_NONE;
+	int r = debug_files_open_fetched(c->debug, id, &f);
+
+	if (r < 0)
+		return r;
+	c->vmlinux = (struct vmlinux){ .fd = f.fd, .image = f.image, .path = strdup("debuginfod") };
+	return c->vmlinux.path ? 0 : -ENOMEM; /* what it holds goes with the capture */
+}
+
 /* Without the file there are names all the same. */
 static int find_lines(struct capture *c)
 {
-	vmlinux_done(&c->vmlinux);
-	if (c->cfg.notes_path && vmlinux_find("", c->cfg.notes_path, &c->vmlinux) == -ENOMEM)
-		return -ENOMEM;
-	return 0;
+	struct build_id id;
+	int r = 0;
+
+	if (source_lacks_kernel_file(c, &id) && c->debug)
+		r = take_fetched(c, &id);
+	return r == -ENOMEM ? r : 0;
 }
 
 int source_open_kernel(struct capture *c, struct source *s)

@@ -37,7 +37,7 @@ void vmlinux_done(struct vmlinux *v)
 	vmlinux_init(v);
 }
 
-static int read_build_id(const char *notes_path, struct build_id *ret_id)
+int vmlinux_build_id(const char *notes_path, struct build_id *ret_id)
 {
 	_cleanup_(closep) int fd = open(notes_path, O_RDONLY | O_CLOEXEC);
 	struct buf notes = BUF_INIT(NOTES_MAX_BYTES);
@@ -72,7 +72,7 @@ int vmlinux_find(const char *root, const char *notes_path, struct vmlinux *v)
 {
 	struct build_id id = { 0 };
 	struct utsname u;
-	int r = read_build_id(notes_path, &id);
+	int r = vmlinux_build_id(notes_path, &id);
 
 	if (r < 0)
 		return r;

@@ -3,6 +3,7 @@
 #ifndef AGENT_VMLINUX_H
 #define AGENT_VMLINUX_H
 
+struct build_id;
 struct elf_image;
 
 struct vmlinux {
@@ -17,5 +18,8 @@ void vmlinux_done(struct vmlinux *v);
 /* Of the usual places below root ("": this machine's) the first whose file has the build-id that the
  * kernel tells in notes_path ("/sys/kernel/notes"). v was initialised. -ENOENT: none. */
 int vmlinux_find(const char *root, const char *notes_path, struct vmlinux *v);
+
+/* The build-id of the kernel that runs. -ENOENT: it tells none. */
+int vmlinux_build_id(const char *notes_path, struct build_id *ret_id);
 
 #endif

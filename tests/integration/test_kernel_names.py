@@ -8,6 +8,7 @@ import shutil
 import struct
 import subprocess
 
+from bad_debuginfod import BadServer
 from harness import (agent, done, end, finish_agent, need_root, no_mount_namespace, note, ok, prog,
                      private_cache, skip, start_agent, workdir)
 
@@ -246,9 +247,20 @@ def test_lines():
     run = capture(before=cover, env=dict(os.environ, PERFAGENT_FORCE_KERNEL_FALLBACK="1"))
     ok("lines" not in run.summary["kernel_symbols"] and not any(f.line for f in kernel_frames(run)),
        "forced to kallsyms there are no lines")
+    with BadServer(out) as server:
+        run = capture("--debuginfod-url", server.url)
+        ok(run.summary["kernel_symbols"].endswith("; lines: debuginfod")
+           and any(f.line == lines.get(f.name) for f in kernel_frames(run)), "where it is not here, it is fetched")
+    nr_requests = server.nr_requests
+    run = capture("--debuginfod-url", server.url)
+    ok(run.summary["kernel_symbols"].endswith("; lines: debuginfod") and server.nr_requests == nr_requests,
+       "and kept for the next time")
     other, _ = make_vmlinux(tmp, functions, "00" + build_id[2:])
     run = capture(before=cover)
     ok("lines" not in run.summary["kernel_symbols"], "a file of another build is not used")
+    with BadServer(other) as server:
+        run = capture("--debuginfod-url", server.url, "--symbol-cache-dir", os.path.join(tmp, "other"))
+        ok("lines" not in run.summary["kernel_symbols"] and run.status == 0, "nor is one that is sent")
 
 
 def bpf_leaves(run):
