@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tempfile
 
+from bad_debuginfod import BadServer
 from harness import PROGS, agent, done, end, need_root, no_mount_namespace, note, ok, prog, skip
 from harness import wait_for, workdir
 
@@ -209,8 +210,21 @@ def check_script(run, what, name, file, line, native):
     ok(len(named) >= 0.95 * len(jit_frames(run)), f"{what}: {len(named)} of {len(jit_frames(run))} frames are named")
 
 
+def check_with_servers(what, name, file, *command):
+    """The same with a debuginfod server that knows nothing: maps are no business of its."""
+    with BadServer("404") as server:
+        cache = os.path.join(tmp, "debuginfo")
+        run = agent(tmp, "-F", 499, "--debuginfod-url", server.url, "--symbol-cache-dir", cache, command=command,
+                    cwd=dumps.name)
+    named = [f for f in jit_frames(run) if f.is_named]
+    ok(run.status == 0 and any((f.name, f.filename) == (name, file) for f in named)
+       and len(named) >= 0.95 * len(jit_frames(run)),
+       f"{what}: with debuginfod configured {len(named)} of {len(jit_frames(run))} frames are named")
+
+
 busy = os.path.join(HERE, "calls.js")
 if node:
+    check_with_servers("node --perf-basic-prof", "work", busy, node, "--perf-basic-prof", busy, 1)
     run = agent(tmp, "-F", 499, command=[node, "--perf-basic-prof", busy, 1], cwd=dumps.name)
     check_script(run, "node --perf-basic-prof", "work", busy, 5, "node::")
     run = agent(tmp, "-F", 499, command=[node, "--perf-prof", busy, 1], cwd=dumps.name)
@@ -242,6 +256,7 @@ def find_python():
 python = find_python()
 busy = os.path.join(HERE, "calls.py")
 if python:
+    check_with_servers("python -X perf", "work", busy, python, "-X", "perf", busy, 1)
     run = agent(tmp, "-F", 499, command=[python, "-X", "perf", busy, 1])
     check_script(run, "python -X perf", "work", busy, None, "_PyEval_EvalFrameDefault")
     whole = run.summary["stacks_complete"] / run.summary["samples"]
