@@ -210,6 +210,13 @@ static const char *find(const struct kernel_symbolizer *k, uint64_t addr)
 	return lasting;
 }
 
+/* Whether the symbols that are not in the cache could not change the name. */
+static bool is_sure(const struct kernel_symbolizer *k, uint64_t addr)
+{
+	return (k->src.ranges && kernel_ranges_find(k->src.ranges, addr)) ||
+	       ksym_table_is_sure(&k->syms.lasting, addr);
+}
+
 /* 1: the file knows the line. Modules are not in it. */
 static int find_line(struct kernel_symbolizer *k, uint64_t addr, const char *name,
 		     struct symbol_result *ret_result)
@@ -234,7 +241,7 @@ static int kernel_resolve(struct symbolizer *s, uint64_t addr, struct symbol_res
 	const char *name = find(k, addr);
 	int r;
 
-	if (!name && k->is_cached) {
+	if (k->is_cached && !is_sure(k, addr)) {
 		r = read_passing(k);
 		if (r < 0)
 			return r;

@@ -138,7 +138,8 @@ static bool reaches(const struct ksym_table *t, uint32_t i, uint64_t addr)
 	return addr <= last || last < s->addr;
 }
 
-const char *ksym_table_find(const struct ksym_table *t, uint64_t addr, uint64_t *ret_start)
+/* How many begin at addr or before. */
+static uint32_t nr_before(const struct ksym_table *t, uint64_t addr)
 {
 	uint32_t low = 0, high = t->nr;
 
@@ -150,8 +151,26 @@ const char *ksym_table_find(const struct ksym_table *t, uint64_t addr, uint64_t 
 		else
 			high = mid;
 	}
-	if (low == 0 || !reaches(t, low - 1, addr))
+	return low;
+}
+
+const char *ksym_table_find(const struct ksym_table *t, uint64_t addr, uint64_t *ret_start)
+{
+	uint32_t nr = nr_before(t, addr);
+
+	if (nr == 0 || !reaches(t, nr - 1, addr))
 		return NULL;
-	*ret_start = t->syms[low - 1].addr;
-	return t->names.data + t->syms[low - 1].name;
+	*ret_start = t->syms[nr - 1].addr;
+	return t->names.data + t->syms[nr - 1].name;
+}
+
+bool ksym_table_is_sure(const struct ksym_table *t, uint64_t addr)
+{
+	uint32_t nr = nr_before(t, addr);
+	const struct ksym *s = nr ? &t->syms[nr - 1] : NULL;
+
+	if (!s || !reaches(t, nr - 1, addr))
+		return false;
+	return (nr < t->nr && t->syms[nr].module == s->module) ||
+	       (s->addr | (PAGE_BYTES - 1)) >= addr;
 }

@@ -54,4 +54,8 @@ int ksym_table_finish(struct ksym_table *t);
  * start. NULL: none. */
 const char *ksym_table_find(const struct ksym_table *t, uint64_t addr, uint64_t *ret_start);
 
+/* Whether what is found for addr is also what another table could not know better: not where it
+ * begins on an earlier page and nothing says where it ends. */
+bool ksym_table_is_sure(const struct ksym_table *t, uint64_t addr);
+
 #endif

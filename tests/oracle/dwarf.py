@@ -120,6 +120,29 @@ def check_dwp(root):
                f"{name}: which are what it was read from")
 
 
+def check_other_dwo(root):
+    """A .dwo file of another build: lines stay, which are the program's own, functions do not."""
+    source = os.path.join(root, "clang++_split_DWARF_5")
+    if not os.path.exists(f"{source}/prog"):
+        tap.skip("split DWARF of another build: needs clang++")
+        return
+    asked, old, part = random_addresses(f"{source}/prog", 200), {}, os.path.join(root, "info.dwo")
+    before = ask_us(HELPER, f"{source}/prog", asked)
+    for dwo in glob.glob(f"{source}/*.dwo"):
+        old[dwo] = open(dwo, "rb").read()
+        subprocess.run(["objcopy", "--dump-section", f".debug_info.dwo={part}", dwo], check=True)
+        info = bytearray(open(part, "rb").read())
+        info[12] ^= 0xff  # of dwo_id: behind length, version, type, address size and abbreviations
+        at = old[dwo].find(open(part, "rb").read())
+        open(dwo, "wb").write(old[dwo][:at] + info + old[dwo][at + len(info):])
+    after = ask_us(HELPER, f"{source}/prog", asked)
+    tap.ok(any(len(a) > 1 for a in before) and all(len(a) < 2 for a in after)
+           and sum(a[0][2] > 0 for a in after if a) > 100,
+           "a .dwo file with another dwo_id is not believed, and lines are the program's")
+    for dwo, content in old.items():
+        open(dwo, "wb").write(content)
+
+
 def check_separate(root):
     prog = os.path.join(root, "g++_DWARF_5", "prog")
     if not os.path.exists(prog):
@@ -198,6 +221,7 @@ def main():
         check_separate(root)
         check_dwz(root)
         check_rust(root)
+        check_other_dwo(root)
         check_dwp(root)
         check_damaged(root)
     check_python()

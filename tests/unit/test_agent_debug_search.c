@@ -51,6 +51,17 @@ static void put(struct fake *root, const char *path, const char *build_id, enum 
 	maker_done(&m);
 }
 
+static void put_foreign(struct fake *root, const char *path)
+{
+	struct elf_maker m;
+
+	make_elf(&m, BUILD_ID, DWARF, "foreign");
+	m.ehdr.e_machine = EM_S390;
+	maker_end(&m);
+	fake_write_bytes(root, path + 1, m.bytes, m.len);
+	maker_done(&m);
+}
+
 /* The checksum of what put() writes. */
 static uint32_t crc_of(const char *build_id, enum content content, const char *mark)
 {
@@ -166,6 +177,8 @@ static void test_belief(void)
 	ok(w.stats.nr_other_build_id == 2, "which is counted");
 	put(&w.target, "/opt/app/.debug/prog.debug", NULL, DWARF, "none");
 	ok(finds(&w, ""), "nor is one without a build-id, if the binary has one");
+	put_foreign(&w.target, BY_ID);
+	ok(finds(&w, ""), "nor one for another machine");
 	fake_write(&w.target, "opt/app/prog.debug", "no ELF file");
 	put(&w.own, BY_ID, BUILD_ID, DWARF, "good");
 	ok(finds(&w, "good"), "what is bad does not end the search");

@@ -74,8 +74,11 @@ static int behave(const char *how, const char *hex)
 		write_result("ffff");
 	else if (!strcmp(how, "confined") && is_confined())
 		write_result(hex);
-	else if (!strcmp(how, "hang"))
+	else if (!strcmp(how, "hang") ||
+		 (!strcmp(how, "hang by turns") && strtoul(hex, NULL, 16) & 1))
 		pause();
+	else if (!strcmp(how, "hang by turns"))
+		write_result(hex);
 	else if (!strcmp(how, "endless"))
 		return write_endlessly();
 	else if (!strcmp(how, "missing"))
@@ -268,6 +271,19 @@ static void test_hanging_servers(void)
 	fetcher_free(f);
 }
 
+/* One answer shows that the servers live. */
+static void test_slow_files(void)
+{
+	struct fetcher *f = new_fetcher("hang by turns", NS_PER_S / 5);
+	bool is_asked = true;
+
+	for (uint8_t i = 0; i < FETCH_MAX_TIMEOUTS + 1; i++)
+		is_asked &= get(f, (uint8_t)(2 * i + 1)) == FETCH_TIMEOUT &&
+			    get(f, (uint8_t)(2 * i)) != FETCH_SKIPPED;
+	ok(is_asked, "servers that answer in between are not given up");
+	fetcher_free(f);
+}
+
 static void *cancel_soon(void *flag)
 {
 	const struct timespec soon = { .tv_nsec = 200000000 };
@@ -329,6 +345,7 @@ int main(int argc, char *argv[])
 	in_new_dir(test_damaged_entry);
 	in_new_dir(test_many);
 	in_new_dir(test_hanging_servers);
+	in_new_dir(test_slow_files);
 	in_new_dir(test_cancel);
 	in_new_dir(test_two_at_once);
 	return tap_done();

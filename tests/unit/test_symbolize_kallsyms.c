@@ -76,6 +76,18 @@ static void test_ranges(void)
 	symbolizer_free(s);
 }
 
+static void test_holes(void)
+{
+	struct symbolizer *s = kernel("ffffffff81000000 T _text\n"
+				      "ffffffffc0000000 t bpf_prog_1_f\t[bpf]\n"
+				      "ffffffffc0100000 t bpf_prog_2_f\t[bpf]\n");
+
+	ok(is(s, 0xffffffffc003ffff, "bpf_prog_1_f [bpf]"), "a function may be long");
+	ok(is(s, 0xffffffffc0040000, "0xffffffffc0040000"),
+	   "but not all up to the next one is its own");
+	symbolizer_free(s);
+}
+
 static void test_modules_and_order(void)
 {
 	struct symbolizer *s = kernel("ffffffff81000000 T start\n"
@@ -211,6 +223,7 @@ int main(void)
 	must(fd >= 0);
 	close(fd);
 	test_ranges();
+	test_holes();
 	test_modules_and_order();
 	test_aliases();
 	test_nothing_to_use();

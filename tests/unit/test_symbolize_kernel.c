@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "dwarf_maker.h"
 #include "symbolize/kernel_cache.h"
 #include "symbolize/kernel_ranges.h"
 #include "symbolize/symbolizer.h"
@@ -289,6 +290,89 @@ static void test_order(void)
 }
 
 /* Zeroes are recognised without reading them all: what follows is not even looked at. */
+/* A BPF program may lie right behind a module, whose last function's end nobody tells. */
+static void test_behind_a_module(void)
+{
+	static const char text[] = "ffffffff81000000 T start\n"
+				   "ffffffffc0000f00 t probe\t[mod]\n"
+				   "ffffffffc0001000 t bpf_prog_1_f\t[bpf]\n";
+	struct symbolizer *s;
+
+	for (int i = 0; i < 2; i++) {
+		if (i == 0)
+			reset();
+		write_file(list_path[0], text, strlen(text));
+		s = new_kernel();
+		ok(outcome.is_cached == (i > 0) && is(s, MODULE + 0xfff, "probe [mod]") &&
+			   nr_opened[0] == (i == 0) && is(s, MODULE + 0x1008, "bpf_prog_1_f [bpf]"),
+		   "a program behind a module is not the module's, %s the cache",
+		   i ? "with" : "without");
+		symbolizer_free(s);
+	}
+}
+
+/* ---- lines ---- */
+
+/* Code at CORE + 0x1000, with lines, and two of the functions by which a kernel is known. */
+static struct elf_image *make_vmlinux(struct elf_maker *m, struct sym_maker *syms)
+{
+	static struct dwarf_maker dwarf;
+
+	make_plain_dwarf(&dwarf);
+	make_dwarf_elf(m, &dwarf);
+	sym_add(syms, "vfs_read", 0x5000, 0x10, STB_GLOBAL, STT_FUNC, 1);
+	sym_add(syms, "kfree", 0x6000, 0x10, STB_GLOBAL, STT_FUNC, 1);
+	sym_end(syms, m, SHT_SYMTAB);
+	maker_end(m);
+	return maker_open(m);
+}
+
+/* The line at CORE + 0x1000; and, in *ret_module, at a module's function that is where the file's
+ * other() would be. */
+static uint32_t line_of(const char *text, const struct elf_image *vmlinux, uint32_t *ret_module)
+{
+	struct kernel_sources src = {
+		.lists = lists, .nr_lists = 1, .vmlinux = vmlinux, .vmlinux_path = "vmlinux"
+	};
+	struct symbolizer *s = NULL;
+	struct symbol_result r;
+	uint32_t line;
+
+	write_file(list_path[0], text, strlen(text));
+	must(symbolizer_new_kernel(&src, &s, &outcome) == 0);
+	must(s->ops->resolve(s, CORE + 0x1100, &r) == 0);
+	*ret_module = r.frames[0].line;
+	must(s->ops->resolve(s, CORE + 0x1000, &r) == 0);
+	line = r.frames[0].line;
+	symbolizer_free(s);
+	return line;
+}
+
+static void test_lines(void)
+{
+	static const char right[] = "ffffffff81001000 T outer\n"
+				    "ffffffff81001100 t probe\t[mod]\n"
+				    "ffffffff81005000 T vfs_read\n"
+				    "ffffffff81006000 T kfree\n";
+	static const char other[] = "ffffffff81001000 T outer\n"
+				    "ffffffff81005010 T vfs_read\n"
+				    "ffffffff81006000 T kfree\n";
+	struct sym_maker *syms = calloc(1, sizeof(*syms));
+	struct elf_image *vmlinux;
+	struct elf_maker m;
+	uint32_t in_module;
+
+	must(syms);
+	vmlinux = make_vmlinux(&m, syms);
+	ok(line_of(right, vmlinux, &in_module) == 10, "the kernel's file gives lines");
+	ok(in_module == 0, "but none for modules, which are not in it");
+	ok(line_of(other, vmlinux, &in_module) == 0,
+	   "a file whose functions lie apart otherwise than the kernel's is not used");
+	elf_image_free(vmlinux);
+	maker_done(&m);
+	free(syms);
+}
+
 static void test_zeroes_end_early(void)
 {
 	static char text[30 * 20000];
@@ -373,6 +457,8 @@ int main(void)
 	test_damage();
 	test_owner();
 	test_order();
+	test_behind_a_module();
+	test_lines();
 	test_zeroes_end_early();
 	test_ranges();
 	test_two_at_once();

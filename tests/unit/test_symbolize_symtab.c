@@ -226,6 +226,38 @@ static void test_what_is_missing(struct fixture *f)
 	done(f);
 }
 
+/* The file exports one function; its debug file, which has no DWARF, knows two. */
+static void test_debug_file(struct fixture *f)
+{
+	struct sym_maker *syms = calloc(1, sizeof(*syms));
+	struct elf_sources src = { .label = "file" };
+	struct elf_image *debug;
+	struct elf_maker m;
+
+	must(syms);
+	begin(f);
+	func(f, "exported", 0x100, 0x10);
+	end(f, SHT_DYNSYM);
+	must(is(f, 0x110, "0x110"));
+	symbolizer_free(f->s);
+	maker_init(&m);
+	maker_section(&m, ".text", SHT_NOBITS, SHF_ALLOC | SHF_EXECINSTR, NULL, 0);
+	sym_add(syms, "exported", 0x100, 0x10, STB_GLOBAL, STT_FUNC, TEXT);
+	sym_add(syms, "internal", 0x110, 0x10, STB_LOCAL, STT_FUNC, TEXT);
+	sym_end(syms, &m, SHT_SYMTAB);
+	maker_end(&m);
+	debug = maker_open(&m);
+	src.image = f->img;
+	src.debug = debug;
+	must(symbolizer_new_elf(&src, &f->s) == 0);
+	ok(is(f, 0x110, "internal") && is(f, 0x100, "exported"),
+	   "the symbols of a debug file are names, also where it has no lines");
+	done(f);
+	elf_image_free(debug);
+	maker_done(&m);
+	free(syms);
+}
+
 static void test_hostile_nesting_is_cheap(struct fixture *f)
 {
 	struct timespec before, after;
@@ -293,6 +325,7 @@ int main(void)
 	test_alias_with_another_size(f);
 	test_versions_and_demangling(f);
 	test_what_is_missing(f);
+	test_debug_file(f);
 	test_hostile_nesting_is_cheap(f);
 	test_many_long_names_are_bounded(f);
 	test_raw();
