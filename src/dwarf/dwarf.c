@@ -15,6 +15,32 @@ struct look_up {
 	uint32_t nr;
 };
 
+static int by_start(const void *pa, const void *pb)
+{
+	const struct dw_range *a = pa, *b = pb;
+
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+/* Sorted, and none in another, so that one search finds what there is: it is asked for every range
+ * of the file, and a file may have thousands of segments in any order. */
+static void sort_code(struct dwarf *d)
+{
+	uint32_t nr = 0;
+
+	if (d->nr_code)
+		qsort(d->code, d->nr_code, sizeof(*d->code), by_start);
+	for (uint32_t i = 0; i < d->nr_code; i++) {
+		struct dw_range *last = nr ? &d->code[nr - 1] : NULL;
+
+		if (!last || d->code[i].start > last->end)
+			d->code[nr++] = d->code[i];
+		else if (d->code[i].end > last->end)
+			last->end = d->code[i].end;
+	}
+	d->nr_code = nr;
+}
+
 static int find_code(struct dwarf *d)
 {
 	const struct elf_segment *loads;
@@ -29,6 +55,7 @@ static int find_code(struct dwarf *d)
 			d->code[d->nr_code++] =
 				(struct dw_range){ loads[i].vaddr,
 						   loads[i].vaddr + loads[i].memsz };
+	sort_code(d);
 	return 0;
 }
 

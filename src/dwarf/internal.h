@@ -199,7 +199,7 @@ struct dwarf {
 	bool has_tried_dwp;
 	uint32_t nr_files; /* ever opened */
 
-	struct dw_range *code; /* owned; where code may be, sorted */
+	struct dw_range *code; /* owned; where code may be: sorted, apart */
 	uint32_t nr_code;
 	struct dw_unit_range *ranges; /* owned */
 	uint32_t nr_ranges, cap_ranges;

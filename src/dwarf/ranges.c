@@ -15,10 +15,17 @@ struct list {
 
 bool dw_is_code(const struct dwarf *d, uint64_t addr)
 {
-	for (uint32_t i = 0; i < d->nr_code; i++)
-		if (addr >= d->code[i].start && addr < d->code[i].end)
-			return true;
-	return false;
+	uint32_t low = 0, high = d->nr_code;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (d->code[mid].start <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low && addr < d->code[low - 1].end;
 }
 
 /* What linkers leave of functions that they dropped begins at 0, 1 or at the end of all

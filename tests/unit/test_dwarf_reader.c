@@ -85,6 +85,24 @@ static void test_chain(void)
 	close_maker(&o);
 }
 
+/* Segments in any order, one within another. */
+static void test_segments(void)
+{
+	struct opened o;
+
+	make_plain_dwarf(&maker);
+	make_dwarf_elf(&o.elf, &maker);
+	maker_segment(&o.elf, PT_LOAD, PF_R | PF_X, MAKER_CODE + 0x20, 0, 0)->p_memsz = 0x10;
+	maker_segment(&o.elf, PT_LOAD, PF_R | PF_X, 0x100, 0, 0)->p_memsz = 0x100;
+	maker_segment(&o.elf, PT_LOAD, PF_R, 0x800000, 0, 0)->p_memsz = 0x100;
+	maker_end(&o.elf);
+	o.img = maker_open(&o.elf);
+	must(dwarf_open(&(struct dwarf_files){ .image = o.img, .debug = o.img }, &o.d) == 0);
+	ok(is_at(&o, 0x1100, "other /src/main.c:41") && is_at(&o, 0x1000, "outer /src/main.c:10"),
+	   "code is known wherever its segment stands among the others");
+	close_maker(&o);
+}
+
 static void test_silent_unit(void)
 {
 	struct opened o;
@@ -297,6 +315,7 @@ static void test_symbolizer(void)
 int main(void)
 {
 	test_chain();
+	test_segments();
 	test_silent_unit();
 	test_references();
 	test_dropped_code();
