@@ -300,6 +300,17 @@ enum jit_map jit_files_get(struct jit_files *j, uint64_t owner, struct jit_sourc
 	return p->map;
 }
 
+void jit_files_drop(struct jit_files *j, uint64_t owner)
+{
+	struct jit_process *p = find(j, owner);
+
+	if (!p || p->map_fd < 0)
+		return;
+	closep(&p->map_fd);
+	p->map_fd = -1;
+	j->nr_fds--;
+}
+
 const uint64_t *jit_files_counts(const struct jit_files *j)
 {
 	return j->counts;

@@ -44,6 +44,9 @@ void jit_files_note(struct jit_files *j, const struct process *p, pid_t pid, uin
 enum jit_map jit_files_get(struct jit_files *j, uint64_t owner, struct jit_sources *ret_sources,
 			   const char **ret_comm);
 
+/* Closes what was kept of a process: names have been made of it. */
+void jit_files_drop(struct jit_files *j, uint64_t owner);
+
 /* Processes by what became of their map; after jit_files_get() of all of them. */
 const uint64_t *jit_files_counts(const struct jit_files *j);
 

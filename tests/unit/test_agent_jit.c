@@ -166,6 +166,27 @@ static void test_reused_pid(void)
 	world_done(&w);
 }
 
+/* Once names are made of it a map is not held any longer: the next one has its place. */
+static void test_dropped(void)
+{
+	struct jit_sources src;
+	struct world w;
+	int fd;
+
+	world_init(&w, 1);
+	map(&w, "A");
+	note(&w, CODE, 30);
+	must(get(&w, &src) == JIT_MAP_OPEN);
+	fd = src.map_fd;
+	jit_files_drop(w.jit, process_id(process(&w)));
+	ok(fcntl(fd, F_GETFD) < 0, "a map that was read is closed");
+	jit_files_drop(w.jit, process_id(process(&w)));
+	jit_files_drop(w.jit, 12345678);
+	ok(get(&w, &src) == JIT_MAP_OPEN && first_byte_of(src.map_fd) == 'A',
+	   "and can be opened again");
+	world_done(&w);
+}
+
 static void test_late(void)
 {
 	struct jit_sources src;
@@ -309,6 +330,7 @@ int main(void)
 	test_found();
 	test_kept();
 	test_reused_pid();
+	test_dropped();
 	test_late();
 	test_refused();
 	test_by_parent("77", JIT_MAP_OPEN,
