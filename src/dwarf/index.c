@@ -10,6 +10,7 @@
 #define WINDOW_BYTES 512
 #define LARGE_WINDOW_BYTES (64u << 10) /* a first entry with the command line in it */
 #define MAX_TRIES 16                   /* units that claim one address */
+#define MAX_STEPS 4096                 /* ranges that are looked at for one */
 
 static int add_range(struct dwarf *d, const struct dw_range *range, uint32_t unit)
 {
@@ -123,7 +124,7 @@ int dw_index_each(struct dwarf *d, uint64_t addr,
 		  int (*fn)(void *ctx, struct dwarf *d, uint32_t unit), void *ctx)
 {
 	uint32_t low = 0, high = d->nr_ranges;
-	int nr_tries = 0;
+	int nr_tries = 0, nr_steps = 0;
 
 	while (low < high) {
 		uint32_t mid = low + (high - low) / 2;
@@ -133,12 +134,15 @@ int dw_index_each(struct dwarf *d, uint64_t addr,
 		else
 			high = mid;
 	}
-	for (; low && d->ranges[low - 1].max_end > addr && nr_tries < MAX_TRIES; low--) {
+	/* Many small ones may lie within a large one, before addr. */
+	for (; low && d->ranges[low - 1].max_end > addr && nr_tries < MAX_TRIES &&
+	       nr_steps < MAX_STEPS;
+	     low--, nr_steps++) {
 		int r;
 
-		nr_tries++;
 		if (d->ranges[low - 1].end <= addr)
 			continue;
+		nr_tries++;
 		r = fn(ctx, d, d->ranges[low - 1].unit);
 		if (r != -ENOENT)
 			return r;

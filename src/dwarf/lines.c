@@ -9,7 +9,7 @@
 
 #define LINES_MAX_ROWS (16u << 20) /* of one unit; 192 MiB */
 #define LINES_MAX_SEQUENCES (4u << 20)
-#define MAX_TRIES 16 /* sequences that overlap */
+#define MAX_STEPS 4096 /* sequences that are looked at for one address */
 
 struct row {
 	uint32_t offset; /* from the start of its sequence */
@@ -305,7 +305,7 @@ bool dw_lines_find(const struct dw_lines *l, uint64_t addr, uint32_t *ret_file, 
 		else
 			high = mid;
 	}
-	for (int i = 0; low && l->sequences[low - 1].max_end > addr && i < MAX_TRIES; low--, i++) {
+	for (int i = 0; low && l->sequences[low - 1].max_end > addr && i < MAX_STEPS; low--, i++) {
 		const struct sequence *s = &l->sequences[low - 1];
 		const struct row *row = addr < s->end ? find_row(l, s, addr) : NULL;
 

@@ -103,6 +103,32 @@ static void test_segments(void)
 	close_maker(&o);
 }
 
+/* A unit that claims all, as one range, and small ones within it. */
+static void test_nested_units(void)
+{
+	struct opened o;
+
+	memset(&maker, 0, sizeof(maker));
+	make_abbrevs(&maker.abbrev);
+	unit_begin(&maker, MAKER_CODE, 0x1000);
+	add_function(&maker, "large", MAKER_CODE, 0x1000, 10);
+	end_children(&maker);
+	unit_end(&maker);
+	for (uint32_t i = 0; i < 100; i++) {
+		unit_begin(&maker, MAKER_CODE + 0x10 * i, 8);
+		add_function(&maker, "small", MAKER_CODE + 0x10 * i, 8, 20);
+		end_children(&maker);
+		unit_end(&maker);
+	}
+	lines_begin(&maker);
+	lines_end(&maker);
+	open_maker(&o);
+	ok(is_at(&o, MAKER_CODE + 0x10, "small ?:0") && is_at(&o, MAKER_CODE + 0x18, "large ?:0"),
+	   "of units within each other the inner one is asked first");
+	ok(is_at(&o, MAKER_CODE + 0xf00, "large ?:0"), "and the outer one behind all of them");
+	close_maker(&o);
+}
+
 static void test_silent_unit(void)
 {
 	struct opened o;
@@ -316,6 +342,7 @@ int main(void)
 {
 	test_chain();
 	test_segments();
+	test_nested_units();
 	test_silent_unit();
 	test_references();
 	test_dropped_code();
