@@ -92,7 +92,9 @@ static int owner_by_parent(const struct jit_files *j, const struct jit_process *
 
 	if (r < 0 || st.nr_pids != 1)
 		return -ESRCH;
-	*ret_owner = (struct owner){ .root_pid = p->ppid, .ns_pid = p->pid, .uid = st.euid };
+	*ret_owner = (struct owner){
+		.root_pid = p->ppid, .ns_pid = p->pid, .uid = st.euid, .start_ticks = p->start_ticks
+	};
 	return 0;
 }
 

@@ -286,6 +286,28 @@ static void test_by_parent(const char *parent_pids, enum jit_map expected, const
 	world_done(&w);
 }
 
+/* What an earlier process with this PID has left in the parent's root. */
+static void test_stale_by_parent(void)
+{
+	struct timeval old[2] = { { 1000000000, 0 }, { 1000000000, 0 } };
+	struct jit_sources src;
+	char path[PATH_MAX], status[128];
+	struct world w;
+
+	world_init(&w, 4);
+	started_at(&w, 100);
+	must(tracker_fork(w.tracker, 15, PID, 77) == 0);
+	jit_files_note(w.jit, tracker_find(w.tracker, PID, 20), PID, CODE, 30);
+	remove_process(&w);
+	snprintf(status, sizeof(status), "Uid:\t0\t%u\t0\t0\nNSpid:\t77\n", geteuid());
+	fake_write(&w.f, "77/status", status);
+	fake_write(&w.f, "77/root/tmp/perf-4242.map", "P");
+	must(utimes(fake_path(&w.f, "77/root/tmp/perf-4242.map", path), old) == 0);
+	ok(get(&w, &src) == JIT_MAP_STALE && src.map_fd < 0,
+	   "a map there that is older than the process is stale");
+	world_done(&w);
+}
+
 static void test_dump(void)
 {
 	struct jit_sources src;
@@ -336,6 +358,7 @@ int main(void)
 	test_by_parent("77", JIT_MAP_OPEN,
 		       "a process that is gone has its map in its parent's root");
 	test_by_parent("77\t3", JIT_MAP_GONE, "but in a namespace of its own its PID is not known");
+	test_stale_by_parent();
 	test_dump();
 	return tap_done();
 }
