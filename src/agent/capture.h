@@ -45,6 +45,7 @@ struct capture_config {
 	unsigned int max_fds;             /* for files that are kept open */
 	bool compile_first;               /* tables of targets before the first sample */
 	bool compile_inline;              /* without a thread of their own, for tests */
+	unsigned int naming_workers;      /* threads that name; 0: as there are CPUs; 1: none */
 	size_t table_bytes;               /* at most, of unwind tables */
 	const struct debug_config *debug; /* NULL: no debug files; during capture_new() only */
 };
@@ -104,7 +105,8 @@ struct capture {
 	struct jit_counts jit_counts;
 	struct naming_stats naming;
 	struct kernel_ranges kernel_ranges; /* code that the kernel made meanwhile */
-	struct kernel_outcome kernel;       /* its source is "": no kernel address was seen */
+	/* While naming runs, of the thread that names the kernel's code. */
+	struct kernel_outcome kernel; /* its source is "": no kernel address was seen */
 	struct vmlinux vmlinux;
 	char *kernel_cache_path; /* owned; NULL: none */
 };

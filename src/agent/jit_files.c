@@ -2,6 +2,7 @@
 #include "agent/jit_files.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -41,6 +42,7 @@ struct jit_files {
 	uint32_t nr_processes, cap_processes;
 	struct idtable by_id;
 	uint64_t counts[NR_JIT_MAPS];
+	pthread_mutex_t lock; /* held in what any thread may call: jit_files_get(), jit_files_drop() */
 };
 
 int jit_files_new(const struct procfs *procfs, const struct filestore *files, unsigned int max_fds,
@@ -53,6 +55,7 @@ int jit_files_new(const struct procfs *procfs, const struct filestore *files, un
 	j->procfs = procfs;
 	j->files = files;
 	j->max_fds = max_fds;
+	pthread_mutex_init(&j->lock, NULL);
 	*ret_files = j;
 	return 0;
 }
@@ -68,6 +71,7 @@ struct jit_files *jit_files_free(struct jit_files *j)
 	}
 	free(j->processes);
 	idtable_done(&j->by_id);
+	pthread_mutex_destroy(&j->lock);
 	free(j);
 	return NULL;
 }
@@ -291,8 +295,10 @@ enum jit_map jit_files_get(struct jit_files *j, uint64_t owner, struct jit_sourc
 	*ret_comm = "";
 	if (!p)
 		return JIT_MAP_NONE;
+	pthread_mutex_lock(&j->lock);
 	look_for_map(j, p, true);
 	j->counts[p->map]++;
+	pthread_mutex_unlock(&j->lock);
 	ret_sources->map_fd = p->map_fd;
 	if (p->dump_file != NO_FILE)
 		ret_sources->dump_fd = filestore_get(j->files, p->dump_file)->fd;
@@ -310,7 +316,9 @@ void jit_files_drop(struct jit_files *j, uint64_t owner)
 		return;
 	closep(&p->map_fd);
 	p->map_fd = -1;
+	pthread_mutex_lock(&j->lock);
 	j->nr_fds--;
+	pthread_mutex_unlock(&j->lock);
 }
 
 const uint64_t *jit_files_counts(const struct jit_files *j)

@@ -40,7 +40,8 @@ void jit_files_note(struct jit_files *j, const struct process *p, pid_t pid, uin
 		    uint64_t time_ns);
 
 /* What is known in the end about process `owner` (see process_id); descriptors and addresses are
- * borrowed. *ret_comm: its name at first sight. */
+ * borrowed. *ret_comm: its name at first sight. Any thread, if no two ask for the same process and
+ * none makes another call meanwhile. */
 enum jit_map jit_files_get(struct jit_files *j, uint64_t owner, struct jit_sources *ret_sources,
 			   const char **ret_comm);
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/clock.h"
 #include "elf/elf_image.h"
 
 void source_done(struct source *s)
@@ -11,6 +12,21 @@ void source_done(struct source *s)
 	debug_set_done(&s->debug);
 	s->opener.open = NULL;
 	s->image = elf_image_free(s->image);
+	if (s->held_bytes)
+		naming_budget_give(s->budget, s->held_bytes);
+	s->held_bytes = 0;
+}
+
+void source_hold(struct source *s, const struct elf_sources *src)
+{
+	uint64_t began_ns = clock_mono_ns();
+
+	if (!s->budget || s->held_bytes)
+		return;
+	s->held_bytes = symbolizer_elf_cost_bytes(src);
+	if (s->held_bytes)
+		naming_budget_take(s->budget, s->held_bytes);
+	s->waited_ns += clock_mono_ns() - began_ns;
 }
 
 int source_open_raw(struct source *s, const char *why, const char *cure)

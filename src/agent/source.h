@@ -5,6 +5,7 @@
 
 #include "agent/capture.h"
 #include "agent/debug_files.h"
+#include "agent/naming_budget.h"
 #include "elf/elf_opener.h"
 #include "symbolize/symbolizer.h"
 
@@ -19,6 +20,10 @@ struct source {
 	struct debug_set debug;        /* owned; of a file */
 	struct debug_query query;      /* where else it is looked for; borrowed from the store */
 	struct elf_opener opener;      /* of .dwo files; its context is query */
+	struct naming_budget *budget;  /* borrowed; NULL: memory is not shared */
+	uint64_t held_bytes;           /* of the budget */
+	uint64_t waited_ns;            /* for the budget */
+	struct jit_counts jit_counts;  /* of its opening; counts also when that failed */
 	bool is_fallback;              /* a better source could not be used */
 	bool is_replaced;              /* by raw names, for want of room */
 };
@@ -28,7 +33,8 @@ struct source {
 void source_done(struct source *s);
 
 /* The source for a mapping (NULL: for addresses in none). What cannot be read gives raw names and
- * says why, also what does not fit. */
+ * says why, also what does not fit. s is SOURCE_NONE, maybe with a budget. Any thread, but one at a
+ * time for the kernel, and for one process's own code. */
 int source_open(struct capture *c, const struct profile_mapping *m, struct source *s);
 
 /* Raw names instead of what was there; r: why it did not fit. */
@@ -43,7 +49,8 @@ int source_compare(const struct profile_mapping *a, const struct profile_mapping
 /* Whether the file with the kernel's lines is not here, but may be asked for by *ret_id. */
 bool source_lacks_kernel_file(struct capture *c, struct build_id *ret_id);
 
-/* The kinds; only for source.c. */
+/* The kinds; only for source.c, and what they share. */
+void source_hold(struct source *s, const struct elf_sources *src); /* waits for room to read it */
 int source_open_raw(struct source *s, const char *why, const char *cure);
 int source_open_file(struct capture *c, const struct profile_mapping *m, struct source *s);
 int source_open_vdso(struct source *s);

@@ -21,6 +21,7 @@ static int open_elf(struct source *s, const char *label)
 				   .opener = s->opener.open ? &s->opener : NULL,
 				   .label = label };
 
+	source_hold(s, &src);
 	return symbolizer_new_elf(&src, &s->symbolizer);
 }
 

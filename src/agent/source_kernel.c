@@ -106,6 +106,8 @@ int source_open_kernel(struct capture *c, struct source *s)
 		return r;
 	src.vmlinux = c->vmlinux.image;
 	src.vmlinux_path = c->vmlinux.path;
+	if (src.vmlinux)
+		source_hold(s, &(struct elf_sources){ .image = src.vmlinux });
 	r = symbolizer_new_kernel(&src, &s->symbolizer, &c->kernel);
 	if (r < 0)
 		return r;

@@ -57,6 +57,10 @@ int dwarf_resolve(struct dwarf *d, uint64_t addr, struct dwarf_frame *frames, ui
 
 const struct dwarf_losses *dwarf_losses(const struct dwarf *d);
 
+/* About how many bytes a reader of these files may come to hold; of .dwo files, which are not known
+ * before, as many as the cache may hold. Costs next to nothing. */
+uint64_t dwarf_cost_bytes(const struct dwarf_files *files);
+
 /* Bytes that the reader holds now, for benchmarks. */
 uint64_t dwarf_held_bytes(const struct dwarf *d);
 

@@ -3,7 +3,7 @@
 #include "dwarf/internal.h"
 #include "elf/elf_image.h"
 
-static const char *const names[DW_NR_SECTIONS] = {
+const char *const dw_section_names[DW_NR_SECTIONS] = {
 	[DW_SEC_INFO] = ".debug_info",         [DW_SEC_ABBREV] = ".debug_abbrev",
 	[DW_SEC_LINE] = ".debug_line",         [DW_SEC_STR] = ".debug_str",
 	[DW_SEC_LINE_STR] = ".debug_line_str", [DW_SEC_STR_OFFSETS] = ".debug_str_offsets",
@@ -25,7 +25,8 @@ void dw_file_init(struct dw_file *f, struct dwarf *d, const struct elf_image *im
 	*f = (struct dw_file){ .d = d, .img = img, .fd = -1, .is_split = is_split };
 	f->serial = d->nr_files++;
 	for (size_t i = 0; i < DW_NR_SECTIONS; i++) {
-		dw_section_init(&f->sections[i], img, is_split ? split_names[i] : names[i]);
+		dw_section_init(&f->sections[i], img,
+				is_split ? split_names[i] : dw_section_names[i]);
 		/* What every read costs comes out of this. */
 		d->work_left_bytes += DWARF_MAX_WORK_TIMES * f->sections[i].size;
 	}

@@ -55,6 +55,8 @@ struct dw_section {
 	struct elf_strings *strings; /* owned; of one that is read in parts */
 };
 
+extern const char *const dw_section_names[DW_NR_SECTIONS]; /* as they are outside of .dwo files */
+
 /* Some bytes of a section. */
 struct dw_view {
 	const uint8_t *bytes;

@@ -43,15 +43,27 @@ static const char *why(int r)
 	}
 }
 
-int elf_lines_new(const struct elf_sources *src, struct answer *names, struct elf_lines **ret_lines,
-		  const char **ret_why)
+static struct dwarf_files files_of(const struct elf_sources *src)
 {
-	struct dwarf_files files = {
+	return (struct dwarf_files){
 		.image = src->image,
 		.debug = has_info(src->debug) ? src->debug : src->image,
 		.alt = src->alt,
 		.opener = src->opener,
 	};
+}
+
+uint64_t elf_lines_cost_bytes(const struct elf_sources *src)
+{
+	struct dwarf_files files = files_of(src);
+
+	return dwarf_cost_bytes(&files);
+}
+
+int elf_lines_new(const struct elf_sources *src, struct answer *names, struct elf_lines **ret_lines,
+		  const char **ret_why)
+{
+	struct dwarf_files files = files_of(src);
 	struct elf_lines *l = calloc(1, sizeof(*l));
 	int r = l ? dwarf_open(&files, &l->dwarf) : -ENOMEM;
 

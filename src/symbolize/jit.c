@@ -187,6 +187,20 @@ static int read_all(struct jit_symbolizer *j, const struct jit_sources *src,
 	return r;
 }
 
+void jit_counts_add(struct jit_counts *to, const struct jit_counts *from)
+{
+	to->nr_maps += from->nr_maps;
+	to->nr_map_lines += from->nr_map_lines;
+	to->nr_map_bad_lines += from->nr_map_bad_lines;
+	to->nr_maps_cut += from->nr_maps_cut;
+	to->nr_dumps += from->nr_dumps;
+	to->nr_dumps_bad += from->nr_dumps_bad;
+	to->nr_dump_records += from->nr_dump_records;
+	to->nr_dump_bad_records += from->nr_dump_bad_records;
+	to->nr_dump_bad_lines += from->nr_dump_bad_lines;
+	to->nr_dumps_cut += from->nr_dumps_cut;
+}
+
 int symbolizer_new_jit(const struct jit_sources *src, struct jit_counts *counts,
 		       struct symbolizer **ret_symbolizer)
 {

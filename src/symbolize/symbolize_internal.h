@@ -43,6 +43,7 @@ struct elf_lines;
 int elf_lines_new(const struct elf_sources *src, struct answer *names, struct elf_lines **ret_lines,
 		  const char **ret_why);
 struct elf_lines *elf_lines_free(struct elf_lines *l);
+uint64_t elf_lines_cost_bytes(const struct elf_sources *src);
 
 /* -ENOENT: nothing is known. The last frame has no name when neither DWARF nor `symbol` has one. */
 int elf_lines_resolve(struct elf_lines *l, uint64_t addr, const char *symbol,

@@ -76,6 +76,9 @@ struct elf_sources {
  * FDEs where it has none. */
 int symbolizer_new_elf(const struct elf_sources *src, struct symbolizer **ret_symbolizer);
 
+/* About how many bytes that symbolizer may come to hold. */
+uint64_t symbolizer_elf_cost_bytes(const struct elf_sources *src);
+
 /* Only "0x…" names: for code nothing is known about. why and cure are static strings. */
 int symbolizer_new_raw(const char *why, const char *cure, struct symbolizer **ret_symbolizer);
 bool symbolizer_is_raw(const struct symbolizer *s);
@@ -151,6 +154,8 @@ struct jit_counts {
 	uint64_t nr_dump_bad_lines; /* addresses whose line information made no sense */
 	uint64_t nr_dumps_cut;      /* larger than the limit */
 };
+
+void jit_counts_add(struct jit_counts *to, const struct jit_counts *from);
 
 /* Names from a perf map and a jitdump. Of several pieces of code that were at an address in turn, a
  * map's last one counts, and a jitdump's last one before the address's time. Everything is read

@@ -170,6 +170,24 @@ static int index_symbols(struct elf_symbolizer *e, const struct elf_sources *src
 	return has_section_of_type(img, SHT_SYMTAB) ? 0 : add_minidebug(e, src->image);
 }
 
+static uint64_t symtab_bytes(const struct elf_image *img)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; img && i < elf_image_nr_sections(img); i++) {
+		const struct elf_section *s = elf_image_section_at(img, i);
+
+		if (s->type == SHT_SYMTAB || s->type == SHT_DYNSYM || s->type == SHT_STRTAB)
+			sum += s->size < ELF_MAX_SECTION_BYTES ? s->size : ELF_MAX_SECTION_BYTES;
+	}
+	return sum;
+}
+
+uint64_t symbolizer_elf_cost_bytes(const struct elf_sources *src)
+{
+	return symtab_bytes(src->image) + symtab_bytes(src->debug) + elf_lines_cost_bytes(src);
+}
+
 int symbolizer_new_elf(const struct elf_sources *src, struct symbolizer **ret_symbolizer)
 {
 	_cleanup_(symbolizer_freep) struct symbolizer *s = NULL;

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/naming_batch.h"
+
+#include <errno.h>
+
+#include "agent/source.h"
+#include "base/array.h"
+#include "base/clock.h"
+#include "elf/elf_image.h"
+
+void naming_batch_clear(struct naming_batch *b)
+{
+	free(TAKE(b->answers));
+	free(TAKE(b->frames));
+	strtab_done(&b->strings);
+	b->strings = (struct strtab){ 0 };
+	b->nr_frames = b->cap_frames = 0;
+}
+
+static bool is_cancelled(const struct naming_env *env)
+{
+	return atomic_load_explicit(&env->is_over, memory_order_relaxed) ||
+	       (env->cancel && atomic_load_explicit(env->cancel, memory_order_relaxed));
+}
+
+static const struct profile_mapping *mapping_of(const struct naming_part *part)
+{
+	return part->has_mapping ? &part->mapping : NULL;
+}
+
+/* The source's address for a location's: link-time for files, as it is otherwise. */
+static uint64_t source_address(const struct source *s, const struct profile_mapping *m,
+			       uint64_t address)
+{
+	uint64_t vaddr;
+
+	if (m && s->image &&
+	    elf_image_vaddr_of(s->image, address - m->start + m->file_offset, &vaddr) == 0)
+		return vaddr;
+	return address;
+}
+
+static enum naming_failure failure_of(const struct source *s, const struct profile_mapping *m)
+{
+	bool is_raw = symbolizer_is_raw(s->symbolizer);
+
+	if (s->is_replaced)
+		return NAMING_NO_ROOM;
+	if (!m)
+		return NAMING_NO_MAPPING;
+	switch (m->kind) {
+	case PROFILE_MAPPING_KERNEL:
+		return is_raw ? NAMING_NO_KERNEL_LIST : NAMING_NO_KERNEL_SYMBOL;
+	case PROFILE_MAPPING_JIT:
+		return NAMING_NO_JIT_MAP;
+	case PROFILE_MAPPING_FILE:
+	case PROFILE_MAPPING_VDSO:
+		break;
+	}
+	return is_raw ? NAMING_NO_FILE : NAMING_NO_SYMBOL;
+}
+
+static int keep_frame(struct naming_batch *b, const struct symbol_frame *f)
+{
+	struct naming_frame to = { .line = f->line, .start_line = f->start_line };
+	int r = strtab_intern(&b->strings, f->name, &to.name);
+
+	if (r == 0)
+		r = strtab_intern(&b->strings, f->system_name, &to.system_name);
+	if (r == 0 && f->filename)
+		r = strtab_intern(&b->strings, f->filename, &to.filename);
+	if (r == 0)
+		b->frames[b->nr_frames++] = to;
+	return r;
+}
+
+/* A source's strings last no longer than itself: they are copied, each once. */
+static int keep_frames(struct naming_batch *b, const struct symbol_result *res,
+		       struct naming_answer *to)
+{
+	uint32_t nr = res->nr_frames < PROFILE_MAX_LINES ? res->nr_frames : PROFILE_MAX_LINES;
+	uint32_t first = b->nr_frames;
+	int r = ARRAY_RESERVE(b->frames, b->cap_frames, (size_t)first + nr, PROFILE_MAX_THINGS);
+
+	for (uint32_t i = 0; i < nr && r == 0; i++)
+		r = keep_frame(b, &res->frames[i]);
+	if (r < 0) {
+		b->nr_frames = first;
+		return r;
+	}
+	to->first_frame = first;
+	to->nr_frames = nr;
+	return 0;
+}
+
+static int ask(struct naming_batch *b, const struct source *s, const struct profile_mapping *m,
+	       uint64_t address, struct naming_answer *to)
+{
+	struct symbol_result res;
+	int r;
+
+	if (!s->symbolizer)
+		return -ENOMEM;
+	r = s->symbolizer->ops->resolve(s->symbolizer, source_address(s, m, address), &res);
+	if (r == 0)
+		r = keep_frames(b, &res, to);
+	if (r < 0)
+		return r;
+	to->is_named = res.is_named;
+	to->is_raw = res.is_raw;
+	if (!res.is_named)
+		to->failure = failure_of(s, m);
+	return 0;
+}
+
+/* What the source cannot name for want of memory is raw; what even so finds no room has no answer. */
+static int ask_somehow(struct naming_batch *b, struct source *s, const struct profile_mapping *m,
+		       uint64_t address, struct naming_answer *to)
+{
+	int r = ask(b, s, m, address, to);
+
+	if (!source_is_about_size(r))
+		return r;
+	if (s->symbolizer)
+		source_replace(s, r);
+	r = ask(b, s, m, address, to);
+	return source_is_about_size(r) ? 0 : r;
+}
+
+static int ask_part(const struct naming_env *env, struct naming_batch *b, struct source *s,
+		    struct naming_part *part, struct naming_answer *answers)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i < part->nr_items && r == 0; i++)
+		r = is_cancelled(env) ? -ECANCELED
+				      : ask_somehow(b, s, mapping_of(part), part->items[i].address,
+						    &answers[i]);
+	part->note.why = s->symbolizer ? s->symbolizer->missing_why : SOURCE_NO_MEMORY;
+	part->note.cure = s->symbolizer ? s->symbolizer->missing_cure : NULL;
+	return r;
+}
+
+static bool is_fallback(const struct source *s, const struct profile_mapping *m)
+{
+	bool is_raw = !s->symbolizer || symbolizer_is_raw(s->symbolizer);
+
+	return s->is_fallback || s->is_replaced || (m && m->kind != PROFILE_MAPPING_JIT && is_raw);
+}
+
+static int ask_all(const struct naming_env *env, struct naming_batch *b, struct source *s)
+{
+	struct naming_answer *answers = b->answers;
+	int r = 0;
+
+	for (uint32_t i = 0; i < b->nr_parts && r == 0; i++) {
+		r = ask_part(env, b, s, &b->parts[i], answers);
+		answers += b->parts[i].nr_items;
+	}
+	return r;
+}
+
+static int make_room(struct naming_batch *b)
+{
+	b->answers = calloc(b->nr_items, sizeof(*b->answers));
+	return b->answers ? strtab_init(&b->strings) : -ENOMEM;
+}
+
+static void give_up(struct naming_batch *b)
+{
+	naming_batch_clear(b);
+	for (uint32_t i = 0; i < b->nr_parts; i++)
+		b->parts[i].note.why = SOURCE_NO_MEMORY;
+	b->is_fallback = true;
+}
+
+static int open_and_ask(struct naming_env *env, struct naming_batch *b)
+{
+	const struct profile_mapping *m = mapping_of(&b->parts[0]);
+	struct source s = SOURCE_NONE;
+	int r;
+
+	s.budget = &env->budget;
+	r = source_open(env->c, m, &s);
+	if (r == 0)
+		r = ask_all(env, b, &s);
+	b->is_fallback = is_fallback(&s, m);
+	b->lines_why = s.symbolizer ? s.symbolizer->lines_why : NULL;
+	b->jit_counts = s.jit_counts;
+	b->waited_ns = s.waited_ns;
+	source_done(&s);
+	return r;
+}
+
+void naming_batch_run(struct naming_env *env, struct naming_batch *b)
+{
+	uint64_t began_ns = clock_mono_ns();
+
+	if (is_cancelled(env))
+		b->result = -ECANCELED;
+	else if (make_room(b) < 0)
+		give_up(b);
+	else
+		b->result = open_and_ask(env, b);
+	b->took_ns = clock_mono_ns() - began_ns - b->waited_ns;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One batch of naming: the addresses that one source names (a file, the kernel, a process's own
+ * code), and what it answered. A batch is worked on by one thread and touches nothing of the model:
+ * what it needs of it was copied before, and its answers are its own until they are applied.
+ */
+#ifndef AGENT_NAMING_BATCH_H
+#define AGENT_NAMING_BATCH_H
+
+#include "agent/capture.h"
+#include "agent/naming_budget.h"
+#include "base/strtab.h"
+
+/* What all batches have in common. */
+struct naming_env {
+	struct capture *c;           /* borrowed */
+	const atomic_bool *cancel;   /* borrowed; NULL: nobody cancels */
+	atomic_bool is_over;         /* one has failed: the others are of no use */
+	struct naming_budget budget; /* has a lock of its own */
+};
+
+/* An address to be named. */
+struct naming_item {
+	uint64_t address;
+	uint32_t location; /* of the model */
+	uint32_t rank;     /* of its mapping, in the order of sources */
+};
+
+/* The items of one mapping. */
+struct naming_part {
+	bool has_mapping;
+	uint32_t number;                /* of the mapping; without one the number after the last */
+	struct profile_mapping mapping; /* a copy */
+	const struct naming_item *items;
+	uint32_t nr_items;
+	struct naming_note note; /* of the answers */
+};
+
+/* One function at an address; strings are the batch's. */
+struct naming_frame {
+	uint32_t name, system_name, filename; /* filename 0: not known */
+	uint32_t line, start_line;
+};
+
+struct naming_answer {
+	uint32_t first_frame;
+	uint32_t nr_frames; /* 0: there was no room for any */
+	bool is_named, is_raw;
+	enum naming_failure failure; /* when it is not named */
+};
+
+struct naming_batch {
+	struct naming_part *parts; /* borrowed; of one source */
+	uint32_t nr_parts;
+	uint32_t nr_items;   /* of all parts */
+	uint64_t size_bytes; /* of what is to be read, as far as known before */
+
+	/* The outcome; of whoever runs the batch, then of whoever applies it. */
+	int result;
+	struct naming_answer *answers; /* owned; by item; NULL: there was no room for any */
+	struct naming_frame *frames;   /* owned */
+	uint32_t nr_frames, cap_frames;
+	struct strtab strings;
+	uint64_t took_ns;   /* without … */
+	uint64_t waited_ns; /* for memory */
+	bool is_fallback;
+	const char *lines_why; /* see struct symbolizer */
+	struct jit_counts jit_counts;
+};
+
+/* Opens the source and asks it; result is 0, -ECANCELED or an error that ends naming. What finds no
+ * memory costs names only. */
+void naming_batch_run(struct naming_env *env, struct naming_batch *b);
+
+/* Frees what running it has made. */
+void naming_batch_clear(struct naming_batch *b);
+
+#endif
