@@ -3,7 +3,7 @@
 #include "dwarf/internal.h"
 
 /* What is made of a unit and its lines, against the bytes they are made of. */
-#define DECODED_TIMES 2
+#define DECODED_TIMES 2 /* 1.5 for libpython, all of it asked for */
 
 struct cost {
 	uint64_t whole_bytes;   /* sections that are held whole */

@@ -146,10 +146,11 @@ int main(int argc, char **argv)
 	r = answer(d, &symbols, is_quiet);
 	getrusage(RUSAGE_SELF, &used);
 	if (is_quiet)
-		printf("index_ms %.1f total_ms %.1f held_kb %" PRIu64 " rss_kb %ld\n",
+		printf("index_ms %.1f total_ms %.1f held_kb %" PRIu64 " rss_kb %ld cost_kb %" PRIu64
+		       "\n",
 		       (double)(opened - began) / 1e6,
 		       (double)(clock_ns(CLOCK_MONOTONIC) - began) / 1e6,
-		       dwarf_held_bytes(d) / 1024, used.ru_maxrss);
+		       dwarf_held_bytes(d) / 1024, used.ru_maxrss, dwarf_cost_bytes(&files) / 1024);
 	fprintf(stderr, "losses: %s%s%u split\n", dwarf_losses(d)->is_damaged ? "damaged " : "",
 		dwarf_losses(d)->is_over_budget ? "budget " : "",
 		dwarf_losses(d)->nr_split_missing);
