@@ -39,7 +39,7 @@ static __always_inline bool pa_walk_begin(struct pa_scratch *s)
 	if (!p)
 		return false;
 	w->process = *p;
-	s->sample.generation = p->generation;
+	s->sample.generation = w->process.generation; /* *p may be another process by now */
 	return true;
 }
 

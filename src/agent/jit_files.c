@@ -42,7 +42,8 @@ struct jit_files {
 	uint32_t nr_processes, cap_processes;
 	struct idtable by_id;
 	uint64_t counts[NR_JIT_MAPS];
-	pthread_mutex_t lock; /* held in what any thread may call: jit_files_get(), jit_files_drop() */
+	pthread_mutex_t
+		lock; /* held in what any thread may call: jit_files_get(), jit_files_drop() */
 };
 
 int jit_files_new(const struct procfs *procfs, const struct filestore *files, unsigned int max_fds,

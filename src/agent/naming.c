@@ -115,7 +115,8 @@ static int fetch_debug_files(struct capture *c, const struct naming_plan *plan,
 
 		if (!part->has_mapping)
 			continue;
-		if (part->mapping.kind == PROFILE_MAPPING_KERNEL && source_lacks_kernel_file(c, &id))
+		if (part->mapping.kind == PROFILE_MAPPING_KERNEL &&
+		    source_lacks_kernel_file(c, &id))
 			kernel = &id;
 		if (part->mapping.kind == PROFILE_MAPPING_FILE)
 			files[nr++] = (uint32_t)part->mapping.owner;

@@ -163,8 +163,10 @@ static size_t stop_of(const char *name)
 }
 
 /* Generated code has no unwind tables: only its own virtual machine can give it frame pointers. */
-static const char *cure_of(size_t stop, const char *file)
+static const char *cure_of(const struct capture *c, size_t stop, const char *file)
 {
+	if (stop == PA_STOP_FP_END && !c->unwinder)
+		return "walk by unwind tables too (--unwind auto)";
 	if (stop == PA_STOP_FP_END && strcmp(file, "[jit]") == 0)
 		return "let generated code keep frame pointers (java -XX:+PreserveFramePointer)";
 	return stop_cures[stop];
@@ -188,7 +190,7 @@ static int add_cuts(const struct capture *c, struct summary *to)
 			.text = stop_counts[stop].text,
 			.file = file,
 			.nr_samples = (uint64_t)cuts[i].count,
-			.cure = cure_of(stop, file),
+			.cure = cure_of(c, stop, file),
 		};
 	}
 	to->pub.cuts = to->cuts;

@@ -25,8 +25,8 @@
 
 #define CACHE_SLOTS 4096u /* PA_CACHE_SLOTS */
 /* Code and mappings there is room for: of a few processes, and of a whole machine. */
-#define FEW_BLOCKS (256u << 10) /* of 4 KiB: 1 GiB of code */
-#define FEW_MAPPINGS (16u << 10)
+#define FEW_BLOCKS (256u << 10)  /* of 4 KiB: 1 GiB of code */
+#define FEW_MAPPINGS (64u << 10) /* one process with 20,000, replaced twice */
 #define MANY_BLOCKS (1u << 20)
 #define MANY_MAPPINGS (128u << 10)
 

@@ -88,6 +88,12 @@ static int copy_config(struct fetcher *f, const struct fetcher_config *cfg)
 	return child_environment(&f->cfg, &f->env);
 }
 
+/* What is remembered holds for these servers, and for what is too large under this limit. */
+static uint64_t asked_with(const struct fetcher_config *cfg)
+{
+	return hash_mix(hash_bytes(cfg->urls, strlen(cfg->urls)), cfg->cache_max_bytes);
+}
+
 int fetcher_new(const struct fetcher_config *cfg, struct fetcher **ret_fetcher,
 		struct pa_error *err)
 {
@@ -99,8 +105,8 @@ int fetcher_new(const struct fetcher_config *cfg, struct fetcher **ret_fetcher,
 	f->cache.dir_fd = f->cache.lock_fd = -1;
 	r = copy_config(f, cfg);
 	if (r == 0)
-		r = cache_open(&f->cache, cfg->cache_dir, cfg->cache_max_bytes,
-			       hash_bytes(cfg->urls, strlen(cfg->urls)), err);
+		r = cache_open(&f->cache, cfg->cache_dir, cfg->cache_max_bytes, asked_with(cfg),
+			       err);
 	if (r < 0)
 		return r;
 	cache_sweep(&f->cache);
