@@ -34,8 +34,10 @@ class Target:
             os.makedirs(folder, exist_ok=True)
         sh("objcopy", "--only-keep-debug", built, self.debug)
         sh("strip", "-o", self.path, built)
-        text = subprocess.run(["readelf", "-n", self.path], capture_output=True, text=True).stdout
+        text = subprocess.run(["readelf", "-nSW", self.path], capture_output=True, text=True).stdout
         self.build_id = re.search(r"Build ID: (\w+)", text).group(1)
+        self.stubs = [(int(at, 16), int(size, 16))
+                      for at, size in re.findall(r"\.plt\S* +PROGBITS +\w+ (\w+) (\w+)", text)]
 
     def start(self, seconds=60):
         """Running, and its file deleted."""
@@ -121,10 +123,16 @@ def frames_of(run, p):
             for s in run.profile.samples if s.labels.get("pid") == p.pid]
 
 
+def is_stub(f, t):
+    """Whether a frame lies in the table of stubs to other libraries, which no symbol covers."""
+    at = f.address - f.mapping.memory_start + f.mapping.file_offset
+    return any(start <= at < start + size for start, size in t.stubs)
+
+
 def is_named(run, p, t):
     """Whether all code of the program has names, among them those of its hottest stack."""
     stacks = frames_of(run, p)
-    unnamed = {f.name for frames in stacks for f in frames if not f.is_named}
+    unnamed = {f.name for frames in stacks for f in frames if not f.is_named and not is_stub(f, t)}
     hot = [s for s in ([n for f in frames for n in f.names] for frames in stacks)
            if any(t.inner in n for n in s) and any(t.outer in n for n in s)]
     if unnamed or not hot:

@@ -156,7 +156,10 @@ end(p)
 # In namespaces of its own: another /tmp, another PID.
 def contained(*command):
     """A process in its own mount and PID namespaces with its own /tmp, by its PID here."""
-    script = 'mount -t tmpfs tmpfs /tmp && cd /tmp && exec "$@"'
+    # What the command needs may itself lie below /tmp, which is another one from then on.
+    script = ('mount --bind /tmp /mnt && mount -t tmpfs tmpfs /tmp && for f; do case $f in /tmp/*) '
+              'mkdir -p "${f%/*}" && cp -p "/mnt/${f#/tmp/}" "$f";; esac; done; '
+              'umount /mnt && cd /tmp && exec "$@"')
     p = subprocess.Popen(["unshare", "-m", "-p", "-f", "--mount-proc", "sh", "-c", script, "sh", *command],
                          stdout=subprocess.DEVNULL)
     import atexit

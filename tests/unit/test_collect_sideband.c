@@ -151,8 +151,9 @@ static void test_tasks(void)
 
 static int decode_ksymbol(__u16 type, __u16 flags, __u64 addr, struct sideband_event *e)
 {
-	struct record r = begin(PERF_RECORD_KSYMBOL, 0);
+	static struct record r; /* the event borrows its name */
 
+	r = begin(PERF_RECORD_KSYMBOL, 0);
 	put64(&r, addr);
 	put32(&r, 0x40);
 	put(&r, &type, sizeof(type));

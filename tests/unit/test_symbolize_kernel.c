@@ -231,6 +231,7 @@ static void test_damage(void)
 	}
 	ok(nr_used == 0, "cut anywhere it is not used");
 	memcpy(bad, good, n);
+	bad[n] = 0;
 	write_file(cache_path, bad, n + 1);
 	ok(reads_list(), "nor with a byte too many");
 }

@@ -110,7 +110,7 @@ struct program {
 
 static void make_elf(struct elf_maker *e, uint32_t magic, const char *section)
 {
-	uint8_t bytes[4096];
+	uint8_t bytes[4096] = { 0 };
 	size_t size = make_table(magic, bytes);
 
 	maker_init(e);

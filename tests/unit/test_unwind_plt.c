@@ -78,7 +78,7 @@ int main(void)
 	   "a table without a head, of a static program");
 	ok(is_all(compile(EM_AARCH64, ".iplt", SHT_PROGBITS, BYTES(BTI ADRP)), STUB),
 	   "and under its other name");
-	ok(is_all(compile(EM_AARCH64, ".plt", SHT_PROGBITS, BYTES(PUSH + 1)), PA_RULE_WORD_NONE),
+	ok(is_all(compile(EM_AARCH64, ".plt", SHT_PROGBITS, PUSH + 1, 3), PA_RULE_WORD_NONE),
 	   "other instructions are not known");
 	ok(is_all(compile(EM_AARCH64, ".plt", SHT_NOBITS, BYTES(PUSH ADRP)), PA_RULE_WORD_NONE),
 	   "nor what is not in the file");
