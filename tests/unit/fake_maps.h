@@ -13,7 +13,7 @@
 #include "tap.h"
 
 #define NR_BLOCKS 65536u
-#define NR_MAPPINGS 64u
+#define NR_MAPPINGS 1024u
 
 enum { SHARDS_FD = 1000, PROCESSES_FD };
 
