@@ -54,7 +54,7 @@ def measure(name, path, debug=None):
         print(f"{name},{who},{wall:.3f},{cpu:.3f},{memory},{cpu / rows['ours'][1]:.1f}", flush=True)
     if name == "libpython" and rows["ours"][1] > BUDGET_LIBPYTHON_S:
         print(f"# over the budget of {BUDGET_LIBPYTHON_S} s")
-    found = Comparison()
+    found = Comparison(debug or path)
     for answer in zip(asked, ask_us(HELPER, path, asked, options), ask_eu(debug or path, asked),
                       ask_llvm(debug or path, asked), strict=True):
         found.add(*answer)
