@@ -147,7 +147,9 @@ p = jit("dump")
 run = capture(p.pid)
 frames = jit_frames(run)
 ok(frames and {f.name for f in frames} == {"hot", "cold"}, "a jitdump names all code made at run time")
-ok({(f.filename, f.line) for f in frames} == {("/srv/app.x", 11)}, "with the line of each address")
+places = {(f.filename, f.line) for f in frames}  # line 10 is what comes before the loop, seldom caught
+ok(("/srv/app.x", 11) in places and places <= {("/srv/app.x", 10), ("/srv/app.x", 11)},
+   "with the line of each address")
 ok(counts(run)["dumps_read"] == 1 and counts(run)["dump_records"] == 4, "one dump of four records was read")
 check_against_perf(run, p.pid, from_dump=True)
 end(p)
