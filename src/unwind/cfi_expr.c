@@ -2,36 +2,10 @@
 #include "unwind/cfi_expr.h"
 
 #include "base/leb128.h"
+#include "unwind/expr_ops.h"
 
 #define STACK_MAX 8     /* the forms need four */
 #define EXPR_MAX_OPS 64 /* they have ten */
-
-/* DWARF 5, 7.7.1: the operations that the forms are made of. */
-enum {
-	OP_DEREF = 0x06,
-	OP_CONST1U = 0x08,
-	OP_CONST1S = 0x09,
-	OP_CONST2U = 0x0a,
-	OP_CONST2S = 0x0b,
-	OP_CONST4U = 0x0c,
-	OP_CONST4S = 0x0d,
-	OP_CONST8U = 0x0e,
-	OP_CONST8S = 0x0f,
-	OP_CONSTU = 0x10,
-	OP_CONSTS = 0x11,
-	OP_AND = 0x1a,
-	OP_MINUS = 0x1c,
-	OP_PLUS = 0x22,
-	OP_PLUS_UCONST = 0x23,
-	OP_SHL = 0x24,
-	OP_GE = 0x2a,
-	OP_LIT0 = 0x30,
-	OP_LIT31 = 0x4f,
-	OP_BREG0 = 0x70,
-	OP_BREG31 = 0x8f,
-	OP_BREGX = 0x92,
-	OP_NOP = 0x96,
-};
 
 struct machine {
 	struct cursor c;
