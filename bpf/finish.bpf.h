@@ -65,9 +65,10 @@ struct pa_alt_stack {
 
 /*
  * Looks for a signal frame in the page that was read last, which is one of a stack for signal
- * handlers: the frame says which stack was left. One that was made on the same stack does not. A
- * global function, so that the verifier looks at it once and not once per page; without a branch in
- * the loop, so that it sees one path.
+ * handlers: the frame says which stack was left. One that was made on the same stack does not. The
+ * kernel aligns a ucontext to UC_ALIGN: nothing else is looked at. A global function, so that the
+ * verifier looks at it once and not once per page; without a branch in the loop, so that it sees one
+ * path.
  */
 __attribute__((noinline)) int pa_find_interrupted(u32 unused)
 {
@@ -75,23 +76,25 @@ __attribute__((noinline)) int pa_find_interrupted(u32 unused)
 	struct pa_page_scratch *p = bpf_map_lookup_elem(&page_scratch, &zero);
 	struct pa_alt_stack alt = {};
 	const char *at;
-	u64 sp = 0, hit, size;
+	u64 sp = 0, hit, size, first;
 
 	if (!p)
 		return 0;
 	size = p->page.size;
+	first = (UC_STACK_AT - p->page.addr) & (UC_ALIGN - 8);
 	hit = size - UC_STACK_AT; /* if there is none before: half of it may be in the next page */
-	for (u64 i = 0; i < PA_STACK_PAGE_BYTES; i += 8) {
-		u64 bytes_at = (i + 16) & (PA_STACK_PAGE_BYTES - 1);
-		u64 differ = (*(u64 *)(p->page.bytes + i) ^ p->alt_start) |
+	for (u64 i = 0; i < PA_STACK_PAGE_BYTES; i += UC_ALIGN) {
+		u64 start_at = (first + i) & (PA_STACK_PAGE_BYTES - 8);
+		u64 bytes_at = (start_at + 16) & (PA_STACK_PAGE_BYTES - 8);
+		u64 differ = (*(u64 *)(p->page.bytes + start_at) ^ p->alt_start) |
 			     (*(u64 *)(p->page.bytes + bytes_at) ^ p->alt_bytes);
-		u64 negated = -differ, behind = i - size, is_it;
+		u64 negated = -differ, behind = start_at - size, is_it;
 
 		PIN(negated); /* or the compiler sees comparisons, and makes branches of them */
 		PIN(behind);
 		is_it = (u64)((__s64)(~(differ | negated) & behind) >> 63);
 		PIN(is_it);
-		hit = (hit & ~is_it) | (i & is_it);
+		hit = (hit & ~is_it) | (start_at & is_it);
 		PIN(hit);
 	}
 	at = (const char *)p->page.addr + hit;

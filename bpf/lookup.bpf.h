@@ -15,7 +15,7 @@
 /* The process's mapping that pc may lie in, into w->mapping. */
 static __always_inline int find_mapping(struct pa_walk *w, u64 pc)
 {
-	struct pa_mapping *m = pa_find_mapping(&w->process, pc);
+	struct pa_mapping *m = pa_mapping_nr(&w->process, pa_find_mapping_nr(&w->process, pc));
 
 	if (!m)
 		return -1;

@@ -10,26 +10,31 @@
 /* All ones if a < b, else 0. Both below 2^63. */
 #define LESS_MASK(a, b) ((u64)((__s64)((a) - (b)) >> 63))
 
-/* The last of the process's mappings that begins at or below addr; where all begin above it, the
- * first. NULL: it has none. */
-static __always_inline struct pa_mapping *pa_find_mapping(const struct pa_process *p, u64 addr)
+/* Which of the process's mappings is the last that begins at or below addr; where all begin above it,
+ * the first. */
+static __always_inline u32 pa_find_mapping_nr(const struct pa_process *p, u64 addr)
 {
 	u64 lo = 0, n = p->nr;
-	u32 at;
 
 	for (int i = 0; i < MAPPING_STEPS && n > 1; i++) {
 		u64 half = n >> 1;
-		struct pa_mapping *m;
+		u32 at = p->first + (u32)(lo + half);
+		struct pa_mapping *m = bpf_map_lookup_elem(&mappings, &at);
 
-		at = p->first + (u32)(lo + half);
-		m = bpf_map_lookup_elem(&mappings, &at);
 		if (!m)
-			return NULL;
+			return 0;
 		lo += half & ~LESS_MASK(addr, m->start);
 		n -= half;
 	}
-	at = p->first + (u32)lo;
-	return n ? bpf_map_lookup_elem(&mappings, &at) : NULL;
+	return (u32)lo;
+}
+
+/* NULL: it has not so many. */
+static __always_inline struct pa_mapping *pa_mapping_nr(const struct pa_process *p, u32 nr)
+{
+	u32 at = p->first + nr;
+
+	return nr < p->nr ? bpf_map_lookup_elem(&mappings, &at) : NULL;
 }
 
 #endif

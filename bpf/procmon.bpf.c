@@ -88,14 +88,15 @@ int BPF_PROG(pa_exec, struct task_struct *task)
  * a child, loses that entry too, which user space makes good. */
 static __always_inline void invalidate(struct pa_process *p, u32 pid, u64 start, u64 end)
 {
+	u32 nr = pa_find_mapping_nr(p, end - 1);
+
 	for (int i = 0; i < MAX_INVALIDATED; i++) {
-		struct pa_mapping *m = pa_find_mapping(p, end - 1);
+		struct pa_mapping *m = pa_mapping_nr(p, nr--); /* below the first there is none */
 
 		if (!m || m->generation != p->generation || m->start >= end || m->end <= start)
 			return;
 		m->generation = 0;
 		p->epoch++;
-		end = m->start;
 	}
 	bpf_map_delete_elem(&processes, &pid);
 }

@@ -5,6 +5,7 @@
 
 #define PA_SP_AT 31                         /* DWARF number of the stack pointer */
 #define UC_SP_AT (PA_SIGNAL_ARM64_SP - 128) /* in the ucontext of a signal frame: of sp */
+#define UC_ALIGN 16                         /* of that ucontext, as of the stack */
 #define PSR_MODE_MASK 0x0f                  /* 0: EL0, user mode */
 #define PSR_MODE32_BIT 0x10
 

@@ -5,6 +5,7 @@
 
 #define PA_SP_AT 7                /* DWARF number of the stack pointer */
 #define UC_SP_AT PA_SIGNAL_X86_SP /* in the ucontext of a signal frame: the interrupted one's sp */
+#define UC_ALIGN 64               /* of that ucontext, which lies below the FPU's state */
 #define USER32_CS 0x23            /* arch/x86/include/asm/segment.h: __USER32_CS */
 
 static __always_inline bool ctx_in_user_mode(struct bpf_perf_event_data *ctx)
