@@ -12,7 +12,7 @@
 #include <linux/types.h>
 #endif
 
-#define PA_ABI_VERSION 2
+#define PA_ABI_VERSION 3
 
 #define PA_COMM_SIZE 16          /* TASK_COMM_LEN */
 #define PA_MAX_USER_FRAMES 512   /* 8 % of clang's stacks are deeper than 127 */
@@ -28,6 +28,7 @@ enum pa_stop {
 #define X(name, value, machine, text, cure) PA_STOP_##name = value,
 #include "stop_reasons.def"
 #undef X
+	PA_NR_STOPS
 };
 
 /* What a process in the target map is. */
@@ -80,6 +81,7 @@ enum pa_record_type {
 	PA_RECORD_LAST_EXIT = 3, /* no target is left */
 	PA_RECORD_STACK = 4,     /* struct pa_stack_page */
 	PA_RECORD_EXEC = 5,      /* like a notice: it runs another program now */
+	PA_RECORD_STACK_END = 6, /* struct pa_stack_end */
 };
 
 struct pa_record {
@@ -117,6 +119,14 @@ struct pa_stack_page {
 	char bytes[];
 };
 _Static_assert(sizeof(struct pa_stack_page) == 32, "changed: bump PA_ABI_VERSION");
+
+/* Behind the last page. Where it is missing, the ring was full. */
+struct pa_stack_end {
+	struct pa_record head; /* time_ns is the sample's */
+	__u32 cpu;
+	__u32 stop; /* enum pa_stop: of a walk that needs more than was copied */
+};
+_Static_assert(sizeof(struct pa_stack_end) == 24, "changed: bump PA_ABI_VERSION");
 
 struct pa_sample {
 	struct pa_record head;

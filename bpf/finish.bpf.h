@@ -10,12 +10,32 @@
 #include "lookup.bpf.h"
 #include "maps.bpf.h"
 
+/* Walks in code that user space does not know, though it was asked so often, are astray: a process
+ * that has nothing but such walks must not use up what there is for all. A new list starts anew. */
+#define MAX_ASTRAY 64
+
+static __always_inline bool is_often_astray(const struct pa_scratch *s)
+{
+	u32 pid = s->sample.head.pid;
+	struct pa_process *p = bpf_map_lookup_elem(&processes, &pid);
+
+	if (!p || p->generation != s->sample.generation)
+		return false;
+	if (p->nr_astray >= MAX_ASTRAY)
+		return true;
+	p->nr_astray++;
+	return false;
+}
+
 static __always_inline bool pa_is_curable(const struct pa_scratch *s)
 {
 	u8 stop = s->sample.stop;
 
-	return cfg.use_tables && (stop == PA_STOP_NO_PROCESS || stop == PA_STOP_UNKNOWN_CODE ||
-				  stop == PA_STOP_NO_TABLE || stop == PA_STOP_HARD_RULE);
+	if (!cfg.use_tables)
+		return false;
+	if (stop == PA_STOP_UNKNOWN_CODE)
+		return !is_often_astray(s);
+	return stop == PA_STOP_NO_PROCESS || stop == PA_STOP_NO_TABLE || stop == PA_STOP_HARD_RULE;
 }
 
 /* The sampled registers behind the pcs, which by then hold the leaf alone: what was walked is walked
@@ -37,8 +57,10 @@ static __always_inline long send_page(struct pa_page_scratch *p, u64 addr, u32 s
 	size &= PA_STACK_PAGE_BYTES * 2 - 1;
 	if (size > PA_STACK_PAGE_BYTES)
 		size = PA_STACK_PAGE_BYTES;
+	p->stop = PA_STOP_STACK_FAULT;
 	if (bpf_probe_read_user(p->page.bytes, size, (const void *)addr))
 		return 0; /* a page that was never touched, inside a big frame or past the end */
+	p->stop = PA_STOP_BIG_STACK;
 	p->page.addr = addr;
 	p->page.size = size;
 	return bpf_ringbuf_output(&ring, &p->page, sizeof(p->page) + size, BPF_RB_NO_WAKEUP);
@@ -180,13 +202,14 @@ __attribute__((noinline)) int pa_find_go_stack(u32 unused)
 }
 
 /* Where a stack is not looked at further; there may be another one, which takes half of the room. */
-static __always_inline u64 copy_end(struct task_struct *task, u64 at, bool is_half)
+static __always_inline void find_end(struct pa_page_scratch *p, struct task_struct *task,
+				     bool is_half)
 {
-	u64 end = stack_end(task, at);
-
-	if (is_half && (!end || end - at > PA_STACK_MAX_BYTES / 2))
-		return at + PA_STACK_MAX_BYTES / 2;
-	return end;
+	p->end = stack_end(task, p->at);
+	if (is_half && (!p->end || p->end - p->at > PA_STACK_MAX_BYTES / 2)) {
+		p->end = p->at + PA_STACK_MAX_BYTES / 2;
+		p->stop_at_end = PA_STOP_BIG_STACK;
+	}
 }
 
 /* Where to begin, and what is known of the stack there. */
@@ -196,6 +219,7 @@ static __always_inline void begin_stack(struct pa_page_scratch *p, struct task_s
 	p->end = 0;
 	p->other = 0;
 	p->other_end = 0;
+	p->stop_at_end = PA_STOP_STACK_FAULT;
 	p->alt_start = BPF_CORE_READ(task, sas_ss_sp);
 	p->alt_bytes = BPF_CORE_READ(task, sas_ss_size);
 	if (sp - p->alt_start < p->alt_bytes) {
@@ -205,7 +229,7 @@ static __always_inline void begin_stack(struct pa_page_scratch *p, struct task_s
 	p->alt_bytes = 0;
 	pa_find_go_stack(0);
 	if (!p->end)
-		p->end = copy_end(task, sp, p->other != 0);
+		find_end(p, task, p->other != 0);
 }
 
 /* Behind the end of a stack comes the one that was left for it. */
@@ -215,8 +239,9 @@ static __always_inline bool next_stack(struct pa_page_scratch *p)
 		return false;
 	p->at = p->other;
 	p->end = p->other_end;
+	p->stop_at_end = PA_STOP_STACK_FAULT;
 	if (!p->end)
-		p->end = copy_end((void *)bpf_get_current_task(), p->at, true);
+		find_end(p, (void *)bpf_get_current_task(), true);
 	p->other = 0;
 	p->alt_bytes = 0;
 	return true;
@@ -228,18 +253,33 @@ __attribute__((noinline)) int pa_send_next_page(u32 unused)
 	u32 zero = 0, size;
 	struct pa_page_scratch *p = bpf_map_lookup_elem(&page_scratch, &zero);
 
-	if (!p || proc_stats.stack_budget < 0)
+	if (!p)
 		return 0;
-	if (p->end && p->at >= p->end && !next_stack(p))
+	p->stop = PA_STOP_BUDGET;
+	if (proc_stats.stack_budget < 0)
 		return 0;
+	if (p->end && p->at >= p->end && !next_stack(p)) {
+		p->stop = p->stop_at_end;
+		return 0;
+	}
 	size = PA_STACK_PAGE_BYTES - ((u32)p->at & (PA_STACK_PAGE_BYTES - 1));
 	__sync_fetch_and_add(&proc_stats.stack_budget, -(__s64)size);
-	if (send_page(p, p->at, size))
-		return 0; /* the ring is full */
+	if (send_page(p, p->at, size)) {
+		p->stop = PA_STOP_COPY_LOST; /* the ring is full, but perhaps not for a word */
+		return 0;
+	}
 	if (p->alt_bytes)
 		pa_find_interrupted(0);
 	p->at += size;
 	return 1;
+}
+
+static __always_inline void end_stack(struct pa_page_scratch *p)
+{
+	struct pa_stack_end end = { .head = p->page.head, .cpu = p->page.cpu, .stop = p->stop };
+
+	end.head.type = PA_RECORD_STACK_END;
+	bpf_ringbuf_output(&ring, &end, sizeof(end), BPF_RB_NO_WAKEUP); /* missing: see abi.h */
 }
 
 /* Page by page from the red zone below sp up: pages that cannot be read are left out, the next may be
@@ -258,7 +298,8 @@ static __always_inline void pa_send_stack(struct pa_scratch *s, struct task_stru
 	p->at -= PA_RED_ZONE_BYTES;
 	for (u32 i = 0; i < PA_STACK_MAX_PAGES; i++)
 		if (!pa_send_next_page(i))
-			return;
+			break;
+	end_stack(p);
 }
 
 #endif

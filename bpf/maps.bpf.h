@@ -35,6 +35,8 @@ struct pa_page_scratch {
 	__u64 at, end;              /* what comes next, where that ends; 0: not known */
 	__u64 alt_start, alt_bytes; /* the stack for signal handlers, if sp lies on it; else 0 */
 	__u64 other, other_end;     /* the same of the stack that was left for this one; 0: none */
+	__u32 stop;                 /* enum pa_stop, of a walk that goes on where the copy ends */
+	__u32 stop_at_end;          /* the same if the end is reached */
 	union {
 		struct pa_stack_page page;
 		char record[sizeof(struct pa_stack_page) + PA_STACK_PAGE_BYTES];

@@ -96,7 +96,8 @@ static __always_inline void invalidate(struct pa_process *p, u32 pid, u64 start,
 		if (!m || m->generation != p->generation || m->start >= end || m->end <= start)
 			return;
 		m->generation = 0;
-		p->epoch++;
+		/* one that its parent and its children, with whom it shares generation, do not have */
+		p->epoch = bpf_get_prandom_u32();
 	}
 	bpf_map_delete_elem(&processes, &pid);
 }

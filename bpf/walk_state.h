@@ -27,9 +27,10 @@ struct pa_process {
 	__u32 first;
 	__u32 nr;
 	__u32 generation; /* new with every change; 0 is nobody's */
-	__u32 epoch;      /* raised when one of its mappings is found to be gone */
+	__u32 epoch;      /* another one when one of its mappings is found to be gone */
+	__u32 nr_astray;  /* walks that were in code which is not among them */
 };
-_Static_assert(sizeof(struct pa_process) == 16, "changed: bump PA_ABI_VERSION");
+_Static_assert(sizeof(struct pa_process) == 20, "changed: bump PA_ABI_VERSION");
 
 struct pa_walk {
 	__u64 pc;

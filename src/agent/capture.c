@@ -189,7 +189,7 @@ int capture_record(void *ctx, const void *bytes, size_t size)
 	if (size < sizeof(*head))
 		return 0;
 	if (head->type != PA_RECORD_SAMPLE && head->type != PA_RECORD_STACK &&
-	    head->type != PA_RECORD_EXEC)
+	    head->type != PA_RECORD_STACK_END && head->type != PA_RECORD_EXEC)
 		return 0;
 	c->stats.nr_records += head->type == PA_RECORD_SAMPLE;
 	r = buf_reserve(&c->queue, sizeof(size64) + size);
@@ -348,7 +348,21 @@ static bool is_page_of(const struct queued *q, const struct pa_sample *s)
 	       p->head.time_ns == s->head.time_ns && q->size == sizeof(*p) + p->size;
 }
 
-/* The registers behind a sample's pcs, and the pages that follow it. */
+static bool is_end_of(const struct queued *q, const struct pa_sample *s)
+{
+	const struct pa_stack_end *e = (const void *)q->head;
+
+	return e->head.type == PA_RECORD_STACK_END && q->size == sizeof(*e) && e->cpu == s->cpu &&
+	       e->head.time_ns == s->head.time_ns && e->stop < PA_NR_STOPS;
+}
+
+static bool is_next_of_cpu(const struct queued *q, const struct pa_sample *s)
+{
+	return q->head->type == PA_RECORD_SAMPLE &&
+	       ((const struct pa_sample *)q->head)->cpu == s->cpu;
+}
+
+/* The registers behind a sample's pcs, and the pages that follow it, up to their end. */
 static void gather_stack(const struct capture *c, size_t at, const struct pa_sample *s,
 			 struct stack_copy *ret)
 {
@@ -356,12 +370,14 @@ static void gather_stack(const struct capture *c, size_t at, const struct pa_sam
 
 	memcpy(&ret->regs, &s->pcs[s->nr_kernel + s->nr_user], sizeof(ret->regs));
 	ret->nr_pages = 0;
-	for (; queue_at(c, at, &q) && ret->nr_pages < PA_STACK_MAX_PAGES; at = q.next)
-		if (is_page_of(&q, s))
+	ret->stop = PA_STOP_COPY_LOST;
+	for (; queue_at(c, at, &q) && !is_next_of_cpu(&q, s); at = q.next)
+		if (is_page_of(&q, s) && ret->nr_pages < PA_STACK_MAX_PAGES) {
 			ret->pages[ret->nr_pages++] = (const void *)q.head;
-		else if (q.head->type == PA_RECORD_SAMPLE &&
-			 ((const struct pa_sample *)q.head)->cpu == s->cpu)
+		} else if (is_end_of(&q, s)) {
+			ret->stop = (uint8_t)((const struct pa_stack_end *)q.head)->stop;
 			break;
+		}
 }
 
 /* A sample with its stack: into the model, or aside until a table is there. */

@@ -26,8 +26,6 @@
 #include "symbolize/kernel_ranges.h"
 #include "symbolize/symbolizer.h"
 
-#define CAPTURE_NR_STOPS 16 /* more than stop_reasons.def has */
-
 struct debug_files;  /* agent/debug_files.h */
 struct debug_config; /* the same */
 
@@ -58,9 +56,9 @@ struct capture_stats {
 	uint64_t nr_model_full; /* met a limit of the model */
 	uint64_t nr_no_memory;
 	uint64_t sideband_lost;
-	uint64_t first_ns;                /* time of the earliest one that is kept; 0: none */
-	uint64_t nr_processes;            /* with samples */
-	uint64_t stops[CAPTURE_NR_STOPS]; /* of those kept, by enum pa_stop */
+	uint64_t first_ns;           /* time of the earliest one that is kept; 0: none */
+	uint64_t nr_processes;       /* with samples */
+	uint64_t stops[PA_NR_STOPS]; /* of those kept, by enum pa_stop */
 };
 
 /* What is known of a file beyond the store. */

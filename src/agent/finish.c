@@ -5,6 +5,16 @@
 #include "agent/finish_internal.h"
 #include "bpf/walk.h"
 
+/* Above what was copied a walk may look for the rest of the stack; farther away, it is lost. */
+#define REST_MAX_BYTES (64u << 20)
+
+static bool is_in_rest(const struct stack_copy *s, uint64_t addr)
+{
+	const struct pa_stack_page *last = s->nr_pages ? s->pages[s->nr_pages - 1] : NULL;
+
+	return last && addr - (last->addr + last->size) < REST_MAX_BYTES;
+}
+
 static const struct pa_stack_page *page_of(const struct stack_copy *s, uint64_t addr)
 {
 	for (uint32_t i = 0; i < s->nr_pages; i++)
@@ -13,7 +23,7 @@ static const struct pa_stack_page *page_of(const struct stack_copy *s, uint64_t 
 	return NULL;
 }
 
-int finish_read(const struct finish *f, uint64_t addr, void *to, size_t size)
+int finish_read(struct finish *f, uint64_t addr, void *to, size_t size)
 {
 	char *at = to;
 
@@ -22,8 +32,10 @@ int finish_read(const struct finish *f, uint64_t addr, void *to, size_t size)
 		uint64_t offset = p ? addr - p->addr : 0;
 		size_t n = p ? p->size - offset : 0;
 
-		if (!p)
+		if (!p) {
+			f->is_cut = is_in_rest(f->stack, addr);
 			return -EFAULT;
+		}
 		if (n > size)
 			n = size;
 		memcpy(at, p->bytes + offset, n);
@@ -113,6 +125,8 @@ int unwinder_finish(struct unwinder *u, const struct process *p, uint64_t time_n
 	finish_light(&f, ret_walk);
 	if (ret_walk->stop == PA_STOP_HARD_RULE)
 		finish_full(&f, ret_walk);
+	if (ret_walk->stop == PA_STOP_STACK_FAULT && f.is_cut)
+		ret_walk->stop = stack->stop;
 	ret_walk->missing = f.missing;
 	if (f.waits && !stack->must_end)
 		return -EAGAIN;

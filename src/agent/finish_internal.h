@@ -12,10 +12,11 @@ struct finish {
 	const struct stack_copy *stack;
 	bool waits; /* for the table of `missing` */
 	uint32_t missing;
+	bool is_cut; /* it asked for more of the stack than was copied */
 };
 
 /* From the copied pages; a read may reach over the end of one into the next. 0, or -EFAULT. */
-int finish_read(const struct finish *f, uint64_t addr, void *to, size_t size);
+int finish_read(struct finish *f, uint64_t addr, void *to, size_t size);
 
 /* Where the code at a pc comes from, and the word of its table. */
 struct finish_code {

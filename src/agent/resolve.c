@@ -224,7 +224,7 @@ static int choose_walk(struct resolve *rs, const struct pa_sample *s,
 	if (!stack)
 		return 0;
 	if (!stack->nr_pages) {
-		rs->stop = PA_STOP_BUDGET;
+		rs->stop = stack->stop;
 		return 0;
 	}
 	if (unwinder_finish(u, rs->process, rs->time_ns, stack, finished) == -EAGAIN)
@@ -337,7 +337,7 @@ int capture_resolve(struct capture *c, const struct pa_sample *s, const struct s
 	int r;
 
 	if (s->nr_kernel > PA_MAX_KERNEL_FRAMES || s->nr_user > PA_MAX_USER_FRAMES ||
-	    s->stop >= sizeof(stop_names) / sizeof(stop_names[0]))
+	    s->stop >= PA_NR_STOPS)
 		return -EBADMSG;
 	rs.process = find_process(c, s);
 	if (choose_walk(&rs, s, stack, &finished) == -EAGAIN) {

@@ -141,6 +141,24 @@ def call_is_last(case, profile, how):
        f"{case.what}, {how}: the return address is the first byte behind the function")
 
 
+# Copies that a process gets whose walks end in no code (MAX_ASTRAY in bpf/finish.bpf.h), and what is lost
+# of that when two CPUs count at once.
+MAX_ASTRAY = 64 + 8
+
+
+def check_astray(directory):
+    """Walks that nobody can finish must not go on to take what there is for all processes' stacks."""
+    target = prog(os.path.join("frames", "astray"), stdout=subprocess.PIPE)
+    target.stdout.readline()
+    run = agent_until(SAMPLES, directory, "--pid", target.pid, "-F", 999, seconds=1)
+    end(target)
+    n = run.profile.total()
+    cut = sum(s.count for s in run.profile.samples if s.labels.get("truncated") == "no_mapping")
+    ok(run.status == 0 and n >= SAMPLES and cut >= 0.99 * n, f"astray: {cut} of {n} samples end in no code")
+    nr = run.summary["walks_finished"]
+    ok(0 < nr <= MAX_ASTRAY, f"astray: {nr} of {n} stacks were copied")
+
+
 ALSO = {
     "a stub": some_in_stub,
     "lazy binding": some_behind_register,
@@ -157,6 +175,8 @@ for one in CASES:
         check_first(one, tmp)
     for mode in one.modes:
         check_mode(one, tmp, mode)
+
+check_astray(tmp)
 
 if os.path.exists(os.path.join(HERE, "handler_bare")):
     bare = Case("a signal handler that returns to bare code", ["handler_bare", 0, 1],

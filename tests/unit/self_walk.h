@@ -48,8 +48,19 @@ static inline bool self_read(void *to, uint64_t addr, uint32_t size)
 	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)size;
 }
 
-/* The sample and its stack, as far as that goes; false: the capture refused it. */
-static inline __attribute__((always_inline)) bool self_walk(struct capture *c, uint8_t stop)
+/* What is behind the pages of a stack: why there are no more. */
+static inline bool self_end(struct capture *c, const struct pa_record *head, uint8_t copy_stop)
+{
+	struct pa_stack_end end = { .head = *head, .stop = copy_stop };
+
+	end.head.type = PA_RECORD_STACK_END;
+	return capture_record(c, &end, sizeof(end)) == 0;
+}
+
+/* The sample and its stack, as far as that and nr_pages go; false: the capture refused it. */
+static inline __attribute__((always_inline)) bool self_walk_pages(struct capture *c, uint8_t stop,
+								  unsigned int nr_pages,
+								  uint8_t copy_stop)
 {
 	struct self_sample r = { .s = { .head = { PA_RECORD_SAMPLE, (uint32_t)getpid(),
 						  clock_mono_ns() },
@@ -66,7 +77,7 @@ static inline __attribute__((always_inline)) bool self_walk(struct capture *c, u
 	if (capture_record(c, &r, sizeof(r)) < 0)
 		return false;
 	at = r.regs.sp;
-	for (unsigned int i = 0; i < SELF_PAGES; i++) {
+	for (unsigned int i = 0; i < nr_pages; i++) {
 		uint32_t size = PA_STACK_PAGE_BYTES - ((uint32_t)at & (PA_STACK_PAGE_BYTES - 1));
 
 		p.head = (struct pa_stack_page){ .head = r.s.head, .addr = at, .size = size };
@@ -77,7 +88,12 @@ static inline __attribute__((always_inline)) bool self_walk(struct capture *c, u
 			return false;
 		at += size;
 	}
-	return true;
+	return copy_stop == PA_STOP_COPY_LOST || self_end(c, &r.s.head, copy_stop);
+}
+
+static inline __attribute__((always_inline)) bool self_walk(struct capture *c, uint8_t stop)
+{
+	return self_walk_pages(c, stop, SELF_PAGES, PA_STOP_STACK_FAULT);
 }
 
 #endif

@@ -185,6 +185,40 @@ static void test_shorter(void)
 	end_world(&w);
 }
 
+/* ---- copies that end before the stack does ---- */
+
+#define BIG_FRAME 20000
+
+static __attribute__((noinline)) void walk_out_of_big_frame(struct capture *c, uint8_t copy_stop)
+{
+	volatile char room[BIG_FRAME];
+
+	room[0] = room[BIG_FRAME - 1] = 1;
+	must(self_walk_pages(c, PA_STOP_NO_TABLE, 1, copy_stop));
+	room[1] = 1; /* no tail call */
+}
+
+static void test_cut_copies(void)
+{
+	static const uint8_t stops[] = { PA_STOP_BUDGET, PA_STOP_BIG_STACK, PA_STOP_STACK_FAULT,
+					 PA_STOP_COPY_LOST };
+	struct world w = new_world(SIZE_MAX);
+	struct capture *c = new_capture(w.t);
+
+	turn(c);
+	for (unsigned int i = 0; i < sizeof(stops); i++) {
+		walk_out_of_big_frame(c, stops[i]);
+		turn(c);
+		ok(c->stats.stops[stops[i]] == 1 && c->stats.nr_kept == i + 1,
+		   "a walk says why the copy of its stack ended: reason %u", stops[i]);
+	}
+	must(self_walk_pages(c, PA_STOP_NO_TABLE, 0, PA_STOP_BUDGET));
+	turn(c);
+	ok(c->stats.stops[PA_STOP_BUDGET] == 2, "also if nothing was copied");
+	capture_free(c);
+	end_world(&w);
+}
+
 /* ---- what handlers return to ---- */
 
 static struct capture *from_handler;
@@ -232,6 +266,7 @@ int main(void)
 	test_evicted();
 	test_astray();
 	test_shorter();
+	test_cut_copies();
 	test_signal();
 	return tap_done();
 }
