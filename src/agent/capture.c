@@ -162,9 +162,13 @@ int capture_scan(struct capture *c, pid_t pid)
 
 	if (r == 0)
 		touch(c, pid);
-	if (r == 0 && c->unwinder && c->cfg.compile_first)
-		unwinder_compile_all(c->unwinder, pid);
 	return r;
+}
+
+void capture_compile_first(struct capture *c)
+{
+	if (c->unwinder && c->cfg.compile_first)
+		unwinder_compile_touched(c->unwinder);
 }
 
 static int scan_one(void *ctx, pid_t pid)

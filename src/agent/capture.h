@@ -123,6 +123,9 @@ int capture_scan(struct capture *c, pid_t pid);
 /* The same for every process there is. */
 int capture_scan_all(struct capture *c);
 
+/* Compiles the unwind tables of what was scanned, if tables come first; before sampling starts. */
+void capture_compile_first(struct capture *c);
+
 /* A record out of the ring: queued. ctx is the capture (see ring_record_fn). */
 int capture_record(void *ctx, const void *bytes, size_t size);
 

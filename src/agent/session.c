@@ -305,6 +305,8 @@ static int attach(struct pa_session *s, struct pa_error *err)
 	if (r == 0) /* what happened meanwhile: to look at all of them takes a while */
 		r = sideband_drain(s->sideband, capture_event, s->capture);
 	if (r == 0)
+		capture_compile_first(s->capture);
+	if (r == 0)
 		r = capture_settle(s->capture, false); /* tells the walker what was found */
 	if (r == 0)
 		r = events_open(o->event, o->sample_rate_hz, programs_sampler_fd(s->programs),

@@ -252,13 +252,19 @@ void unwinder_use(struct unwinder *u, const struct mapping *m, uint64_t time_ns)
 	unwind_files_use(&u->files, m, time_ns);
 }
 
-void unwinder_compile_all(struct unwinder *u, pid_t pid)
+static void ask_for_all(struct unwinder *u, pid_t pid)
 {
 	const struct process *p = tracker_find(u->tracker, pid, UINT64_MAX);
 	const struct mapping *m = p ? process_mapping_from(p, 0, UINT64_MAX) : NULL;
 
 	for (; m; m = process_mapping_from(p, m->end, UINT64_MAX))
 		(void)unwind_files_ask(&u->files, m);
+}
+
+void unwinder_compile_touched(struct unwinder *u)
+{
+	for (uint32_t i = 0; i < u->dirty.nr; i++)
+		ask_for_all(u, u->dirty.pids[i]);
 	while (unwind_files_wait(&u->files))
 		;
 }

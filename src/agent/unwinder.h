@@ -40,8 +40,8 @@ bool unwinder_is_awaited(const struct unwinder *u, uint32_t file);
 /* A stack shows code of that mapping. */
 void unwinder_use(struct unwinder *u, const struct mapping *m, uint64_t time_ns);
 
-/* Compiles the tables of everything that a process has mapped, and waits for them. */
-void unwinder_compile_all(struct unwinder *u, pid_t pid);
+/* Compiles the tables of everything that the processes to be told have mapped, and waits for them. */
+void unwinder_compile_touched(struct unwinder *u);
 
 /* Tells the kernel all that is new; whether anything was. Once per turn. */
 bool unwinder_publish(struct unwinder *u);

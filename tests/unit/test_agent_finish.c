@@ -18,6 +18,7 @@ static struct capture *new_capture(size_t table_bytes, bool is_inline, bool is_f
 
 	must(capture_new(&cfg, NULL, &c) == 0 && capture_use_tables(c, NULL) == 0);
 	must(capture_scan(c, getpid()) == 0);
+	capture_compile_first(c);
 	return c;
 }
 

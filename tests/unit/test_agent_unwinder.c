@@ -21,6 +21,7 @@ static struct capture *new_capture(struct tables *tables)
 
 	must(capture_new(&cfg, NULL, &c) == 0 && capture_use_tables(c, tables) == 0);
 	must(capture_scan(c, getpid()) == 0);
+	capture_compile_first(c);
 	return c;
 }
 
