@@ -19,6 +19,8 @@
 #define JITDUMP_MAX_RECORDS (1u << 24)
 #define JITDUMP_MAX_HEADER_BYTES 4096
 #define JITDUMP_MAX_LINES (1u << 20) /* of one function */
+/* Of line records, for all addresses together: each address reads those of its function. */
+#define JITDUMP_MAX_LINE_BYTES (1ull << 30)
 
 #define HEADER_BYTES 40
 #define PREFIX_BYTES 16
@@ -57,7 +59,8 @@ struct dump {
 	const struct jit_task *t;
 	struct jit_cover cover;
 	bool has_times;
-	uint64_t first;  /* offset of the first record */
+	uint64_t first;      /* offset of the first record */
+	uint64_t line_bytes; /* read so far */
 	uint64_t *hits;  /* owned; by address: 1 + offset of its LOAD, or of the DEBUG_INFO before
 			    it, or of a MOVE; 0: none */
 	uint32_t *order; /* owned: addresses by time */
@@ -279,8 +282,11 @@ static int set_line(struct dump *d, uint32_t i, const struct record *debug, cons
 	struct jit_found *f = &d->t->found[i];
 	struct line_entry e;
 
-	if (debug->size > JIT_READ_BYTES)
+	if (debug->size > JIT_READ_BYTES || d->line_bytes > JITDUMP_MAX_LINE_BYTES) {
+		d->t->counts->nr_dump_bad_lines++;
 		return 0;
+	}
+	d->line_bytes += debug->size;
 	if (!find_line(bytes_at(d, debug->offset, debug->size), code, addr,
 		       is_v8 ? V8_LINE_SHIFT : 0, &e)) {
 		d->t->counts->nr_dump_bad_lines++;
