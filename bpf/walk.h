@@ -37,13 +37,17 @@ PA_INLINE int pa_walk_end(struct pa_walk *w, __u32 stop)
 	return 0;
 }
 
-/* Most of what a walk reads lies in a few hundred bytes above sp: they are read at once. Near the
- * end of a stack that fails, and words are read one by one. */
-PA_INLINE void pa_walk_fill_window(struct pa_walk *w)
+/* What a frame keeps for its caller lies right below its end, and below that of the next ones: all of
+ * it is read at once. Near the end of a stack that fails, and words are read one by one. */
+#define PA_KEPT_BYTES 64
+
+PA_INLINE void pa_walk_fill_window(struct pa_walk *w, __u64 frame_end)
 {
-	if (w->window_at && w->sp - w->window_at < PA_WINDOW_BYTES / 2)
+	__u64 from = frame_end - PA_KEPT_BYTES;
+
+	if (w->window_at && from - w->window_at <= PA_WINDOW_BYTES - PA_KEPT_BYTES)
 		return;
-	w->window_at = pa_walk_read(w, w->window, PA_WINDOW_BYTES, w->sp) ? 0 : w->sp;
+	w->window_at = pa_walk_read(w, w->window, PA_WINDOW_BYTES, from) ? 0 : from;
 }
 
 /* A word of the target's memory, most often one of the stack. */
@@ -167,6 +171,7 @@ PA_INLINE int pa_walk_by_fp(struct pa_walk *w, __u64 lowest)
 
 	if (!w->has_fp || w->fp < lowest || (w->fp & 7) || !pa_is_user_addr(w->fp))
 		return pa_walk_end(w, PA_STOP_FP_END);
+	pa_walk_fill_window(w, w->fp + 16);
 	if (pa_walk_word(w, &fp, w->fp) || pa_walk_word(w, &pc, w->fp + 8))
 		return pa_walk_end(w, PA_STOP_STACK_FAULT);
 	return pa_walk_enter(w, pa_strip_pac(pc), w->fp + 16, fp, 0);
@@ -177,8 +182,10 @@ PA_INLINE int pa_walk_by_rule(struct pa_walk *w, pa_rule rule)
 	__u64 cfa, fp, pc;
 	__u32 stop = pa_walk_cfa(w, rule, &cfa);
 
-	if (!stop)
-		stop = pa_walk_caller_pc(w, rule, cfa, &pc);
+	if (stop)
+		return pa_walk_end(w, stop);
+	pa_walk_fill_window(w, cfa);
+	stop = pa_walk_caller_pc(w, rule, cfa, &pc);
 	if (!stop)
 		stop = pa_walk_caller_fp(w, rule, cfa, &fp);
 	/* A leaf that keeps its return address in a register may have no frame at all. */
@@ -198,7 +205,6 @@ PA_INLINE int pa_walk_frame(struct pa_walk *w)
 
 	if (w->nr >= PA_MAX_USER_FRAMES)
 		return pa_walk_end(w, PA_STOP_TOO_DEEP);
-	pa_walk_fill_window(w);
 	stop = pa_walk_rule(w, w->is_exact ? w->pc : w->pc - 1, &rule);
 	if (stop)
 		return pa_walk_end(w, stop);

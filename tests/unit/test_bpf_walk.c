@@ -231,11 +231,11 @@ static void test_switch(void)
 	rules[0] = make_rule(PA_CFA_SWITCH, 0, 0, PA_FP_SAME, PA_RA_CFA_MINUS_8, 0);
 	stack[8] = STACK_BASE + 128;
 	stack[9] = NO_RULE_PC + 5;
+	stack[16] = 0;
+	stack[17] = NO_RULE_PC;
 	ok(pa_walk_frame(&w) && w.pc == NO_RULE_PC + 5 && w.sp == STACK_BASE + 80 &&
 		   w.fp == STACK_BASE + 128 && !w.is_exact,
 	   "the frame pointer leads to another stack, though it lies below");
-	stack[16] = 0;
-	stack[17] = NO_RULE_PC;
 	ok(pa_walk_frame(&w) && w.sp == STACK_BASE + 144, "where the order counts again");
 	w = start(RULES_PC, STACK_BASE, STACK_BASE + 4);
 	ok(!pa_walk_frame(&w) && w.stop == PA_STOP_FP_END, "it has to be aligned");
