@@ -95,6 +95,8 @@ enum pa_sample_flags {
 	PA_SAMPLE_IN_KERNEL = 1,   /* the CPU was in kernel mode */
 	PA_SAMPLE_KERNEL_TASK = 2, /* a kernel thread or io worker */
 	PA_SAMPLE_UNFINISHED = 4,  /* registers follow the pcs, and pages of the stack the record */
+	PA_SAMPLE_IN_SYSCALL =
+		8, /* the user pc is behind the instruction that made a system call */
 };
 
 /* A walk that user space can finish: the sampled registers stand behind the pcs; the stack comes

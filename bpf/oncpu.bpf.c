@@ -47,6 +47,8 @@ static __always_inline void add_user_stack(struct bpf_perf_event_data *ctx, stru
 	s->sample.stop = user_regs(ctx, task, &s->walk);
 	if (s->sample.stop == PA_STOP_STACK_FAULT)
 		return;
+	if (s->walk.in_syscall)
+		s->sample.flags |= PA_SAMPLE_IN_SYSCALL;
 	if (s->sample.stop || !BPF_CORE_READ(task, mm))
 		pa_walk_leaf(s, s->sample.stop ? s->sample.stop : PA_STOP_NO_MM);
 	else

@@ -45,6 +45,7 @@ static __always_inline u64 task_go_word(struct task_struct *task)
 static __always_inline u32 ctx_user_regs(struct bpf_perf_event_data *ctx, struct pa_walk *w)
 {
 	COPY_REGS(w, &ctx->regs);
+	w->in_syscall = 0;
 	return ctx->regs.pstate & PSR_MODE32_BIT ? PA_STOP_COMPAT : 0;
 }
 
@@ -56,6 +57,8 @@ static __always_inline u32 entry_user_regs(const char *frame, struct pa_walk *w)
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), frame))
 		return PA_STOP_STACK_FAULT;
 	COPY_REGS(w, &regs);
+	/* -1 where an interrupt or fault came in */
+	w->in_syscall = BPF_CORE_READ((const struct pt_regs *)frame, syscallno) >= 0;
 	return regs.pstate & PSR_MODE32_BIT ? PA_STOP_COMPAT : 0;
 }
 

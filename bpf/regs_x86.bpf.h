@@ -60,6 +60,7 @@ static __always_inline u64 task_go_word(struct task_struct *task)
 static __always_inline u32 ctx_user_regs(struct bpf_perf_event_data *ctx, struct pa_walk *w)
 {
 	COPY_REGS(w, &ctx->regs);
+	w->in_syscall = 0;
 	return (*(volatile __u64 *)&ctx->regs.cs & 0xffff) == USER32_CS ? PA_STOP_COMPAT : 0;
 }
 
@@ -71,6 +72,7 @@ static __always_inline u32 entry_user_regs(const char *frame, struct pa_walk *w)
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), frame))
 		return PA_STOP_STACK_FAULT;
 	COPY_REGS(w, &regs);
+	w->in_syscall = (__s64)regs.orig_ax >= 0; /* -1 where an interrupt or fault came in */
 	return (regs.cs & 0xffff) == USER32_CS ? PA_STOP_COMPAT : 0;
 }
 

@@ -46,7 +46,8 @@ struct pa_walk {
 	__u8 has_lr;            /* lr is: the sampled one's, and one that a signal interrupted */
 	__u8 is_interrupted;    /* by a signal: the frame before is the code that handlers return
 				 * to, and they return to its first byte */
-	__u8 pad[3];
+	__u8 in_syscall;        /* the sampled pc is behind the instruction that made it */
+	__u8 pad[2];
 
 	struct pa_process process;
 	struct pa_mapping mapping; /* the last one used */

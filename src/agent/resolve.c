@@ -27,6 +27,7 @@ struct resolve {
 	const uint64_t *user_pcs; /* borrowed */
 	uint32_t nr_user;
 	uint8_t stop;
+	bool is_in_syscall;
 	uint32_t locations[MAX_FRAMES];
 	uint32_t nr;
 };
@@ -165,7 +166,9 @@ static const struct mapping *look_again(struct resolve *rs, uint64_t addr)
 /* 1: the frame stands; 0: it is in no mapped code, and a caller cannot be. */
 static int add_user_frame(struct resolve *rs, uint64_t pc, bool is_leaf)
 {
-	uint64_t addr = pc & PA_PC_EXACT ? pc & ~PA_PC_EXACT : pc - 1;
+	/* In a system call, the leaf too is where it will go on; there may be another function. */
+	bool is_exact = pc & PA_PC_EXACT && !(is_leaf && rs->is_in_syscall);
+	uint64_t addr = (pc & ~PA_PC_EXACT) - !is_exact;
 	const struct mapping *m = NULL;
 	uint32_t id;
 	int r;
@@ -330,7 +333,10 @@ static void note_end(struct capture *c, const struct pa_sample *s, uint8_t stop)
 int capture_resolve(struct capture *c, const struct pa_sample *s, const struct stack_copy *stack,
 		    uint32_t *ret_missing)
 {
-	struct resolve rs = { .c = c, .pid = (pid_t)s->head.pid, .time_ns = s->head.time_ns };
+	struct resolve rs = { .c = c,
+			      .pid = (pid_t)s->head.pid,
+			      .time_ns = s->head.time_ns,
+			      .is_in_syscall = s->flags & PA_SAMPLE_IN_SYSCALL };
 	int64_t values[] = { 1, (int64_t)s->weight };
 	struct finished_walk finished;
 	uint32_t stack_id, labels;

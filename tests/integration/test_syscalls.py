@@ -12,7 +12,8 @@ def user_frames(sample):
 
 
 def own_names(sample):
-    return [f.name for f in user_frames(sample) if f.path.endswith("/syscalls")]
+    """What other functions are inlined into: the one that holds the instruction is."""
+    return [f.function for f in user_frames(sample) if f.path.endswith("/syscalls")]
 
 
 def is_whole(sample):

@@ -33,8 +33,11 @@ static void turn(struct capture *c)
 	must(capture_settle(c, false) == 0);
 }
 
+static void kernel_walk(struct capture *c, uint32_t generation, uint16_t nr);
+#define WALKED ((uint64_t)(uintptr_t)kernel_walk + 1)
+
 /* A walk that the kernel went through with: of nr functions here, the first one exact. */
-static void kernel_walk(struct capture *c, uint32_t generation, uint16_t nr)
+static void kernel_walk_as(struct capture *c, uint32_t generation, uint16_t nr, uint8_t flags)
 {
 	struct {
 		struct pa_sample s;
@@ -43,13 +46,19 @@ static void kernel_walk(struct capture *c, uint32_t generation, uint16_t nr)
 		       .weight = 1,
 		       .nr_user = nr,
 		       .stop = PA_STOP_END,
+		       .flags = flags,
 		       .generation = generation,
 		       .comm = "self" } };
 
 	for (uint16_t i = 0; i < nr; i++)
-		r.pcs[i] = (uint64_t)(uintptr_t)kernel_walk + 1 + i;
+		r.pcs[i] = WALKED + i;
 	r.pcs[0] |= PA_PC_EXACT;
 	must(capture_record(c, &r, sizeof(r.s) + nr * sizeof(uint64_t)) == 0);
+}
+
+static void kernel_walk(struct capture *c, uint32_t generation, uint16_t nr)
+{
+	kernel_walk_as(c, generation, nr, 0);
 }
 
 static uint32_t deepest(const struct capture *c)
@@ -172,7 +181,7 @@ static void test_shorter(void)
 	r.s.head.time_ns = clock_mono_ns();
 	r.s.generation = process.generation;
 	for (unsigned int i = 0; i < 3; i++)
-		r.pcs[i] = (uint64_t)(uintptr_t)kernel_walk + 1 + i;
+		r.pcs[i] = WALKED + i;
 	r.regs.pc = r.pcs[0];
 	r.pcs[0] |= PA_PC_EXACT;
 	page.head.head = r.s.head;
@@ -239,6 +248,23 @@ static bool has_location(const struct capture *c, uint64_t addr)
 	return false;
 }
 
+static void test_in_syscall(void)
+{
+	struct world w = new_world(SIZE_MAX);
+	struct capture *c = new_capture(w.t);
+
+	turn(c);
+	kernel_walk_as(c, process.generation, 1, PA_SAMPLE_IN_KERNEL);
+	turn(c);
+	ok(has_location(c, WALKED) && !has_location(c, WALKED - 1),
+	   "what the kernel has interrupted is where it stands");
+	kernel_walk_as(c, process.generation, 1, PA_SAMPLE_IN_KERNEL | PA_SAMPLE_IN_SYSCALL);
+	turn(c);
+	ok(has_location(c, WALKED - 1), "what waits for a system call is where it made that");
+	capture_free(c);
+	end_world(&w);
+}
+
 static void test_signal(void)
 {
 	struct world w = new_world(SIZE_MAX);
@@ -268,6 +294,7 @@ int main(void)
 	test_astray();
 	test_shorter();
 	test_cut_copies();
+	test_in_syscall();
 	test_signal();
 	return tap_done();
 }
