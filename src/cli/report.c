@@ -15,11 +15,29 @@
 #define NR_CUTS 3
 #define NR_UNNAMED 3
 #define LABEL_COLUMNS 9
+#define WHY_COLUMNS 11      /* before a reason that has a line of its own */
 #define TABLE_COLUMNS 19    /* before the name of a function */
 #define NAME_COLUMNS_MIN 20 /* below, the table does not try to fit any more */
 #define FILE_COLUMNS_MAX 40 /* the most that a file may take of a line with a limit */
 
-/* "label    text", cut to the width, whatever is in it. */
+/* What is left of a line for text that begins behind indent; a terminal too narrow is not fitted. */
+static uint32_t columns_behind(const struct report_options *opts, uint32_t indent)
+{
+	return opts->max_cols > indent + NAME_COLUMNS_MIN && opts->max_cols != TEXT_NO_LIMIT
+		       ? opts->max_cols - indent
+		       : TEXT_NO_LIMIT;
+}
+
+/* Cuts text up, whatever is in it. */
+static void put_line(const struct report_options *opts, FILE *out, const char *label,
+		     uint32_t indent, char *text)
+{
+	(void)fprintf(out, "%-*s", (int)indent, label);
+	text_wrap(out, text, columns_behind(opts, indent), indent);
+	(void)fputc('\n', out);
+}
+
+/* "label    text", in several lines where it does not fit. */
 __attribute__((format(printf, 4, 5))) static void line(const struct report_options *opts, FILE *out,
 						       const char *label, const char *fmt, ...)
 {
@@ -30,17 +48,35 @@ __attribute__((format(printf, 4, 5))) static void line(const struct report_optio
 	va_start(ap, fmt);
 	n = vasprintf(&text, fmt, ap);
 	va_end(ap);
-	if (n < 0) {
+	if (n < 0)
 		text = NULL; /* left undefined; a report without this line is still a report */
+	else
+		put_line(opts, out, label, LABEL_COLUMNS, text);
+}
+
+/* "text: why"; where that does not fit, why has a line of its own, so that it is found. */
+__attribute__((format(printf, 4, 5))) static void line_with_why(const struct report_options *opts,
+								FILE *out, const char *why,
+								const char *fmt, ...)
+{
+	_cleanup_(freep) char *text = NULL, *copy = strdup(why);
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		text = NULL; /* as above */
+	if (!text || !copy)
+		return;
+	if ((uint64_t)text_columns(text) + strlen(": ") + text_columns(why) <=
+	    columns_behind(opts, LABEL_COLUMNS)) {
+		line(opts, out, "", "%s: %s", text, why);
 		return;
 	}
-	(void)fprintf(out, "%-*s", LABEL_COLUMNS, label);
-	(void)text_put(out, text,
-		       opts->max_cols > LABEL_COLUMNS + NAME_COLUMNS_MIN &&
-				       opts->max_cols != TEXT_NO_LIMIT
-			       ? opts->max_cols - LABEL_COLUMNS
-			       : TEXT_NO_LIMIT);
-	(void)fputc('\n', out);
+	put_line(opts, out, "", LABEL_COLUMNS, text);
+	put_line(opts, out, "", WHY_COLUMNS, copy);
 }
 
 static size_t min_size(size_t a, size_t b)
@@ -172,8 +208,8 @@ static void print_cuts(const struct pa_summary *s, const struct report_options *
 	for (size_t i = 0; i < nr; i++) {
 		const struct pa_cut_stat *c = &s->cuts[i];
 
-		line(opts, out, "", "%.1f%% cut in %s: %s", text_percent(c->nr_samples, s->samples),
-		     c->file, c->text);
+		line_with_why(opts, out, c->text, "%.1f%% cut in %s",
+			      text_percent(c->nr_samples, s->samples), c->file);
 		print_cure(c->cure, out);
 	}
 }
@@ -205,9 +241,9 @@ static void print_names(const struct pa_summary *s, const struct report_options 
 	for (size_t i = 0; i < nr; i++) {
 		const struct pa_unnamed_stat *u = &s->unnamed[i];
 
-		line(opts, out, "", "%s: %" PRIu64 " sample%s (%.1f%%) without a name: %s", u->file,
-		     u->nr_samples, text_plural(u->nr_samples),
-		     text_percent(u->nr_samples, s->samples), u->why);
+		line_with_why(opts, out, u->why, "%s: %" PRIu64 " sample%s (%.1f%%) without a name",
+			      u->file, u->nr_samples, text_plural(u->nr_samples),
+			      text_percent(u->nr_samples, s->samples));
 		print_cure(u->cure, out);
 	}
 }

@@ -83,6 +83,38 @@ uint32_t text_put(FILE *out, const char *s, uint32_t max_cols)
 	return cols + DOTS_COLUMNS;
 }
 
+/* Breaks the line where the next word does not fit any more. Returns the columns used. */
+static uint32_t wrap_word(FILE *out, const char *word, uint32_t used, uint32_t max_cols,
+			  uint32_t indent, bool is_first)
+{
+	uint32_t cols = text_columns(word);
+
+	if (!is_first && (used >= max_cols || cols >= max_cols - used)) {
+		(void)fprintf(out, "\n%*s", (int)indent, "");
+		used = 0;
+	} else if (!is_first) {
+		(void)fputc(' ', out);
+		used++;
+	}
+	return used + text_put(out, word, max_cols - used);
+}
+
+void text_wrap(FILE *out, char *s, uint32_t max_cols, uint32_t indent)
+{
+	uint32_t used = 0;
+	bool is_first = true;
+	char *save, *word;
+
+	if (text_columns(s) <= max_cols) {
+		(void)text_put(out, s, max_cols);
+		return;
+	}
+	for (word = strtok_r(s, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
+		used = wrap_word(out, word, used, max_cols, indent, is_first);
+		is_first = false;
+	}
+}
+
 const char *text_size(uint64_t size_bytes, char text[TEXT_SIZE_SIZE])
 {
 	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };

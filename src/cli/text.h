@@ -19,6 +19,10 @@ uint32_t text_columns(const char *s);
 /* Writes s made harmless; what is longer than max_cols ends in "...". Returns the columns used. */
 uint32_t text_put(FILE *out, const char *s, uint32_t max_cols);
 
+/* Writes s made harmless in lines of at most max_cols, broken at spaces; what follows the first line
+ * is indented by that many columns. A word that no line can hold ends in "...". Cuts s up. */
+void text_wrap(FILE *out, char *s, uint32_t max_cols, uint32_t indent);
+
 /* "512 B", "12.3 KiB", "1.5 GiB". Returns text. */
 const char *text_size(uint64_t size_bytes, char text[TEXT_SIZE_SIZE]);
 

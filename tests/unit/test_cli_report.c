@@ -258,6 +258,59 @@ static void test_width(uint32_t cols)
 	free(text);
 }
 
+#define LONG_WHY                                                                                   \
+	"it is stripped, and the server that was asked for its debug information did not answer "  \
+	"before the time was over, which was thirty seconds"
+
+/* The text with every run of blanks and line ends as one space. The caller frees it. */
+static char *unwrapped(char *text)
+{
+	char *to = text;
+
+	for (const char *p = text; *p; p++)
+		if ((*p != ' ' && *p != '\n') || (to > text && to[-1] != ' '))
+			*to++ = *p == '\n' ? ' ' : *p;
+	*to = '\0';
+	return text;
+}
+
+/* What a line cannot hold goes on in the next: a reason is there to be read. */
+static void test_reasons_are_whole(uint32_t cols)
+{
+	static const struct pa_unnamed_stat why[] = { { "/opt/lib/libstripped.so.1", 5, LONG_WHY,
+							"do it" } };
+	static const struct pa_cut_stat cut[] = { { "b", LONG_WHY, "/opt/lib/b.so", 4, NULL } };
+	static const struct pa_count fetches[] = { { "timeout", LONG_WHY, 1 } };
+	struct pa_summary s = sample();
+	char *text;
+
+	s.unnamed = why;
+	s.cuts = cut;
+	s.nr_cuts = 1;
+	s.fetches = fetches;
+	s.nr_fetches = 1;
+	text = unwrapped(print(&s, &(struct report_options){ .max_cols = cols }));
+	ok(strstr(text, "without a name " LONG_WHY " fix: do it"), "%u: why a name is missing",
+	   cols);
+	ok(strstr(text, "4.0% cut in /opt/lib/b.so " LONG_WHY " "), "%u: why a stack is cut", cols);
+	ok(strstr(text, "1 debug file " LONG_WHY " "), "%u: why nothing was fetched", cols);
+	free(text);
+}
+
+static void test_reason_has_a_line(void)
+{
+	struct pa_summary s = sample();
+	struct report_options opts = { .max_cols = 80 };
+
+	check_with(&s, &opts,
+		   "         /opt/libstripped.so: 5 samples (5.0%) without a name\n"
+		   "           it has no symbol table\n           fix: install its debug package\n",
+		   true, "a reason that does not fit has a line of its own");
+	opts.max_cols = 100;
+	check_with(&s, &opts, "without a name: it has no symbol table\n", true,
+		   "one that fits does not");
+}
+
 static void test_naming(void)
 {
 	static const struct report_options verbose = { .max_cols = TEXT_NO_LIMIT,
@@ -295,6 +348,9 @@ int main(void)
 	test_cases();
 	test_one_of_each();
 	test_hostile_names();
+	test_reasons_are_whole(80);
+	test_reasons_are_whole(40);
+	test_reason_has_a_line();
 	test_width(200);
 	test_width(80);
 	test_width(40);

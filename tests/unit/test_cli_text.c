@@ -93,6 +93,33 @@ static void test_sizes(void)
 	check_size(UINT64_MAX, "16.0 EiB");
 }
 
+static void check_wrap(const char *text, uint32_t cols, const char *expected, const char *what)
+{
+	char *copy = strdup(text), *got = NULL;
+	size_t len;
+	FILE *f = open_memstream(&got, &len);
+
+	must(copy && f);
+	text_wrap(f, copy, cols, 2);
+	must(fclose(f) == 0);
+	if (!ok(!strcmp(got, expected), "%s", what))
+		printf("# got '%s'\n", got);
+	free(copy);
+	free(got);
+}
+
+static void test_wrapping(void)
+{
+	check_wrap("one two", 7, "one two", "what fits is one line");
+	check_wrap("one two", 6, "one\n  two", "what does not is two");
+	check_wrap("one two three", 8, "one two\n  three", "a line takes what words it can");
+	check_wrap("a  b", 4, "a  b", "spaces are kept where nothing is broken");
+	check_wrap("x far_too_long y", 8, "x\n  far_t...\n  y", "a word too long is cut");
+	check_wrap("one two\n", TEXT_NO_LIMIT, "one two?", "without a limit nothing is");
+	check_wrap("", 3, "", "nothing is nothing");
+	check_wrap("     ", 3, "", "spaces alone are nothing");
+}
+
 static void test_base_names(void)
 {
 	ok(!strcmp(text_base_name("/usr/bin/app"), "app"), "a path is shown by its last part");
@@ -107,6 +134,7 @@ int main(void)
 	test_harmless();
 	test_utf8();
 	test_sizes();
+	test_wrapping();
 	test_base_names();
 	ok(text_percent(1, 0) == 0, "a share of nothing is 0");
 	return tap_done();
