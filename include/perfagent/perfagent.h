@@ -192,6 +192,14 @@ struct pa_unnamed_stat {
 	const char *cure;
 };
 
+/* What a debuginfod server said to requests that failed. */
+struct pa_fetch_failure {
+	const char *server; /* host and port */
+	const char *reason; /* machine-readable: "timeout", "tls", … */
+	const char *text;   /* for people */
+	uint64_t count;     /* of files */
+};
+
 struct pa_output_stat {
 	const char *kind; /* "pprof", "folded" */
 	const char *path; /* as really used */
@@ -276,6 +284,9 @@ struct pa_summary {
 	uint64_t naming_p50_ns; /* of the last 1,024 batches, each with opening its source */
 	uint64_t naming_p99_ns;
 	uint64_t naming_max_ns;
+
+	const struct pa_fetch_failure *fetch_failures; /* by server and reason; at most 64 */
+	size_t nr_fetch_failures;
 };
 
 /* Borrowed until pa_session_free(). NULL before the end. */

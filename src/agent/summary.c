@@ -53,6 +53,10 @@ struct summary {
 	struct pa_count jit[SUMMARY_NR_JIT];
 	struct pa_output_stat outputs[SESSION_MAX_OUTPUTS];
 	struct pa_count fetches[NR_FETCH_RESULTS];
+	struct pa_fetch_failure fetch_failures[FETCH_MAX_FAILURES];
+	struct {
+		char server[FETCH_SERVER_SIZE], text[FETCH_REASON_SIZE];
+	} failure_texts[FETCH_MAX_FAILURES];
 };
 
 uint64_t summary_cpu_ns(void)
@@ -304,6 +308,25 @@ static void add_names(const struct capture *c, struct summary *to)
 	}
 }
 
+static void add_fetch_failures(const struct fetch_stats *s, struct summary *to)
+{
+	for (unsigned int i = 0; i < s->nr_failures; i++) {
+		const struct fetch_failure *f = &s->failures[i];
+		char *server = to->failure_texts[i].server;
+
+		memcpy(server, f->server, sizeof(f->server));
+		to->fetch_failures[i] = (struct pa_fetch_failure){
+			.server = server,
+			.reason = fetch_reason_name(f->reason),
+			.text = fetch_reason_text(f->reason, f->http_status,
+						  to->failure_texts[i].text),
+			.count = f->count,
+		};
+	}
+	to->pub.fetch_failures = to->fetch_failures;
+	to->pub.nr_fetch_failures = s->nr_failures;
+}
+
 static void add_debug_files(const struct capture *c, struct summary *to)
 {
 	struct debug_stats s = { 0 };
@@ -318,6 +341,7 @@ static void add_debug_files(const struct capture *c, struct summary *to)
 				.count = s.fetch.results[i],
 			};
 	to->pub.fetches = to->fetches;
+	add_fetch_failures(&s.fetch, to);
 	to->pub.fetched_bytes = s.fetch.bytes;
 	to->pub.nr_cache_evicted = s.fetch.nr_evicted;
 	to->pub.nr_debug_files = s.nr_separate;

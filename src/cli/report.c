@@ -248,6 +248,18 @@ static void print_names(const struct pa_summary *s, const struct report_options 
 	}
 }
 
+/* Whose fault it was that debug files could not be had. */
+static void print_fetch_failures(const struct pa_summary *s, const struct report_options *opts,
+				 FILE *out)
+{
+	for (size_t i = 0; i < s->nr_fetch_failures; i++) {
+		const struct pa_fetch_failure *f = &s->fetch_failures[i];
+
+		line_with_why(opts, out, f->text, "%s: %" PRIu64 " file%s", f->server, f->count,
+			      text_plural(f->count));
+	}
+}
+
 /* Where names came from beyond the binaries; what went wrong is said always. */
 static void print_debug_files(const struct pa_summary *s, const struct report_options *opts,
 			      FILE *out)
@@ -263,6 +275,7 @@ static void print_debug_files(const struct pa_summary *s, const struct report_op
 	for (size_t i = 0; i < s->nr_fetches; i++, label = "")
 		line(opts, out, label, "%" PRIu64 " debug file%s %s", s->fetches[i].count,
 		     text_plural(s->fetches[i].count), s->fetches[i].text);
+	print_fetch_failures(s, opts, out);
 	if (s->fetched_bytes)
 		line(opts, out, label, "%s came from servers", text_size(s->fetched_bytes, size));
 	if (s->nr_cache_evicted && opts->is_verbose)

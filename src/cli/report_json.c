@@ -148,6 +148,13 @@ static const struct field unnamed_fields[] = {
 	F(FIELD_STRING, pa_unnamed_stat, cure),
 };
 
+static const struct field fetch_failure_fields[] = {
+	F(FIELD_STRING, pa_fetch_failure, server),
+	F(FIELD_STRING, pa_fetch_failure, reason),
+	F(FIELD_STRING, pa_fetch_failure, text),
+	F(FIELD_U64, pa_fetch_failure, count),
+};
+
 static const struct field output_fields[] = {
 	F(FIELD_STRING, pa_output_stat, kind),
 	F(FIELD_STRING, pa_output_stat, path),
@@ -215,6 +222,7 @@ static int fill_object(json_t *object, const struct pa_summary *s, const char *e
 	    SET_ARRAY(object, s, losses, count_fields) < 0 ||
 	    SET_ARRAY(object, s, stops, count_fields) < 0 ||
 	    SET_ARRAY(object, s, fetches, count_fields) < 0 ||
+	    SET_ARRAY(object, s, fetch_failures, fetch_failure_fields) < 0 ||
 	    SET_ARRAY(object, s, cuts, cut_fields) < 0 ||
 	    SET_ARRAY(object, s, naming_failures, count_fields) < 0 ||
 	    SET_ARRAY(object, s, functions, function_fields) < 0 ||

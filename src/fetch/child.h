@@ -14,6 +14,7 @@
 #include "fetch/fetcher.h"
 
 #define CHILD_RESULT "result" /* the file's name in the folder, when it is there */
+#define CHILD_LOG "log"       /* of libdebuginfod, in the same folder; see fetch/answers.h */
 
 struct child {
 	pid_t pid;

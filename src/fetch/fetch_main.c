@@ -12,13 +12,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "fetch/answers.h"
 #include "fetch/child.h"
 #include "fetch/exit_status.h"
 
 #define LIBRARY "libdebuginfod.so.1"
-#define LOG "log" /* of libdebuginfod, in the current folder */
 #define FULL_BYTES (1u << 20)
-#define LINE_MAX_BYTES 1024
 
 /* What is used of its interface, which has been stable since elfutils 0.178. */
 struct client;
@@ -45,26 +44,13 @@ static bool load(struct library *l)
 	return l->begin && l->find_debuginfo;
 }
 
-/* "header HTTP/1.1 500 …": whether a server said something else than that it has no such file. */
-static bool is_failure(const char *line)
+/* libdebuginfod calls many failures of servers, and half an answer, "not found". One older than 0.186
+ * has no log: then nothing is known of any server. */
+static bool is_unknown(void)
 {
-	static const char head[] = "header HTTP/";
-	const char *code = strncmp(line, head, strlen(head)) == 0 ? strchr(line + strlen(head), ' ')
-								  : NULL;
+	_cleanup_(freep) struct answers *a = malloc(sizeof(*a));
 
-	return code && strncmp(code, " 404", 4) != 0 && strncmp(code, " 3", 2) != 0;
-}
-
-/* libdebuginfod calls every failure of a server, and half an answer, "not found". */
-static bool has_failed_server(void)
-{
-	_cleanup_(fclosep) FILE *log = fopen(LOG, "re");
-	char line[LINE_MAX_BYTES];
-
-	while (log && fgets(line, sizeof(line), log))
-		if (is_failure(line))
-			return true;
-	return false;
+	return a && answers_read(AT_FDCWD, CHILD_LOG, a) == 0 && answers_are_unknown(a);
 }
 
 static bool is_disk_full(void)
@@ -80,7 +66,7 @@ static enum fetch_result result_of(int r)
 		return FETCH_NO_SPACE;
 	switch (r) {
 	case -ENOENT:
-		return has_failed_server() ? FETCH_SERVER_FAILED : FETCH_NOT_FOUND;
+		return is_unknown() ? FETCH_NOT_FOUND : FETCH_SERVER_FAILED;
 	case -ETIME:
 	case -ETIMEDOUT:
 		return FETCH_TIMEOUT;
@@ -112,7 +98,7 @@ int fetch_main(int argc, char *const argv[])
 	if (!load(&l))
 		return EXIT_RESULT_BASE + FETCH_NO_CLIENT;
 	c = l.begin();
-	log_fd = open(LOG, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	log_fd = open(CHILD_LOG, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (c && l.set_verbose_fd && log_fd >= 0)
 		l.set_verbose_fd(c, log_fd);
 	/* Length 0: the id is given in hex. */

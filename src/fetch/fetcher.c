@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "fetch/cache.h"
 #include "fetch/child.h"
+#include "fetch/failures.h"
 
 #define POLL_MS 50 /* how soon a cancel, or a lock that another agent gave up, is seen */
 
@@ -20,6 +21,7 @@ struct fetcher {
 	char **env;                /* owned, one block */
 	struct cache cache;
 	struct fetch_stats stats;
+	struct failures failures;
 	unsigned int nr_held;
 	unsigned int nr_timeouts; /* without an answer in between */
 };
@@ -228,6 +230,24 @@ static enum fetch_result take_result(struct fetcher *f, struct job *j)
 	return FETCH_FETCHED;
 }
 
+/* Whom the log in the folder of a failed request blames. */
+static void blame(struct fetcher *f, const struct job *j, enum fetch_result result)
+{
+	_cleanup_(freep) struct answers *a = malloc(sizeof(*a));
+	struct fetch_failure one;
+	char text[FETCH_REASON_SIZE];
+
+	if (fetch_is_success(result) || !a || answers_read(j->tmp_fd, CHILD_LOG, a) < 0)
+		return; /* how it ended is counted without it */
+	for (unsigned int i = 0; i < ANSWERS_MAX_SERVERS; i++) {
+		if (!failure_of(&a->items[i], result, &one))
+			continue;
+		failures_add(&f->failures, &one);
+		log_info(f->cfg.log, "debuginfod: '%s': %s: %s", j->rq->label, one.server,
+			 fetch_reason_text(one.reason, one.http_status, text));
+	}
+}
+
 static void count_timeouts(struct fetcher *f, enum fetch_result result)
 {
 	f->nr_timeouts = result == FETCH_TIMEOUT ? f->nr_timeouts + 1 : 0;
@@ -240,6 +260,7 @@ static void finish_job(struct round *r, struct job *j, bool kill)
 	r->nr_running--;
 	if (result == FETCH_FETCHED)
 		result = take_result(r->f, j);
+	blame(r->f, j, result);
 	count_timeouts(r->f, result);
 	remember(r->f, &j->rq->id, result);
 	close(j->tmp_fd);
@@ -430,5 +451,7 @@ struct fetch_stats fetcher_stats(const struct fetcher *f)
 	struct fetch_stats s = f->stats;
 
 	s.nr_evicted = f->cache.nr_evicted;
+	s.failures = f->failures.items;
+	s.nr_failures = f->failures.nr;
 	return s;
 }

@@ -27,6 +27,17 @@ enum fetch_result {
 	NR_FETCH_RESULTS,
 };
 
+/* Why a server did not give a file. */
+enum fetch_reason {
+#define X(reason, machine, people) FETCH_REASON_##reason,
+#include "fetch/fetch_reasons.def"
+#undef X
+	NR_FETCH_REASONS,
+};
+
+#define FETCH_SERVER_SIZE 128 /* host and port */
+#define FETCH_REASON_SIZE 64
+#define FETCH_MAX_FAILURES 64 /* different ones; what is past them is in the results alone */
 #define FETCH_MAX_PARALLEL 8
 #define FETCH_MAX_HELD 256   /* files held open for the caller; those past it are opened again */
 #define FETCH_MAX_TIMEOUTS 8 /* in a row: then the servers are not asked any more */
@@ -75,10 +86,20 @@ int fetcher_get(struct fetcher *f, struct fetch_request *requests, size_t nr,
 /* One that is in the cache; a descriptor that is the caller's, or -ENOENT. Any thread. */
 int fetcher_open(struct fetcher *f, const struct build_id *id);
 
+/* What servers said to requests that failed. */
+struct fetch_failure {
+	char server[FETCH_SERVER_SIZE];
+	enum fetch_reason reason;
+	unsigned int http_status; /* of FETCH_REASON_HTTP */
+	uint64_t count;
+};
+
 struct fetch_stats {
 	uint64_t results[NR_FETCH_RESULTS];
-	uint64_t bytes;      /* that came from servers */
-	uint64_t nr_evicted; /* files removed from the cache to keep its size */
+	uint64_t bytes;                       /* that came from servers */
+	uint64_t nr_evicted;                  /* files removed from the cache to keep its size */
+	const struct fetch_failure *failures; /* borrowed until the next fetcher_get() */
+	unsigned int nr_failures;
 };
 struct fetch_stats fetcher_stats(const struct fetcher *f);
 
@@ -87,6 +108,11 @@ bool fetch_is_success(enum fetch_result r);
 /* For people, for programs; static. */
 const char *fetch_result_text(enum fetch_result r);
 const char *fetch_result_name(enum fetch_result r);
+const char *fetch_reason_name(enum fetch_reason r);
+
+/* For people, with the number where there is one. Returns text. */
+const char *fetch_reason_text(enum fetch_reason r, unsigned int http_status,
+			      char text[FETCH_REASON_SIZE]);
 
 /* The program's side: fetches one file into the current folder and says by its exit status how that
  * went. argv is { program, FETCH_COMMAND, build-id in hex }. */

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A debuginfod server that misbehaves in a chosen way, and counts what it was asked."""
 import http.server
+import ssl
 import threading
 
 
 class BadServer:
-    """how: hang, 404, 500, garbage, endless, half, or the path of a file that is always sent."""
+    """how: hang, 404, 500, garbage, endless, half, or the path of a file that is always sent.
+    certificate: a file with a key and a certificate, for TLS."""
 
-    def __init__(self, how):
+    def __init__(self, how, certificate=None):
         self.nr_requests = 0
         self.stopped = threading.Event()
         outer = self
@@ -25,7 +27,14 @@ class BadServer:
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        self.name = f"127.0.0.1:{self.server.server_address[1]}"
+        self.url = f"http://{self.name}"
+        if certificate:
+            self.url = f"https://{self.name}"
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+            self.server.handle_error = lambda *args: None  # a client that does not trust us
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def answer(self, handler, how):

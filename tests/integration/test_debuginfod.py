@@ -238,10 +238,13 @@ def test_cap_and_two_agents(tmp, targets):
 
 def test_bad_servers(tmp, t, other):
     p = t.start()
-    cases = [("hang", "timeout"), ("404", "not_found"), ("500", "server_failed"),
-             (other.debug, "wrong_file"), ("garbage", "wrong_file"), ("endless", "too_large"),
-             ("half", "server_failed")]
-    for i, (how, result) in enumerate(cases):
+    cases = [("hang", "timeout", "timed out"), ("404", "not_found", "unknown to the server"),
+             ("500", "server_failed", "HTTP 500"),
+             (other.debug, "wrong_file", "sent a file with another build-id"),
+             ("garbage", "wrong_file", "sent a file with another build-id"),
+             ("endless", "too_large", "larger than the cache may be"),
+             ("half", "server_failed", "broke off")]
+    for i, (how, result, reason) in enumerate(cases):
         cache = os.path.join(tmp, f"bad{i}")
         args = ("--symbol-cache-dir", cache, "--symbol-fetch-timeout",
                 "1s" if how == "hang" else "30s", "--symbol-cache-max", "2M")
@@ -252,6 +255,7 @@ def test_bad_servers(tmp, t, other):
             how = os.path.basename(how)
             ok(run.status == 0 and counts(run) == {result: 1} and server.nr_requests,
                f"{how}: {counts(run)}, {took:.1f} s in all")
+            check_blame(run, how, server.name, reason)
             ok(is_raw(run, p, t), f"{how}: no name is made of it")
             ok(size_of(cache) < PAD_BYTES and not os.listdir(os.path.join(cache, ".tmp")),
                f"{how}: and nothing of it is kept")
@@ -263,6 +267,40 @@ def test_bad_servers(tmp, t, other):
     run = profile(tmp, [p], "--debuginfod-url", "http://127.0.0.1:1", "--symbol-cache-dir",
                   os.path.join(tmp, "none"), seconds=0.5)
     ok(run.status == 0 and counts(run) == {"server_failed": 1}, f"no server: {counts(run)}")
+    check_blame(run, "no server", "127.0.0.1:1", "connection refused")
+    end(p)
+
+
+def check_blame(run, how, server, reason):
+    told = [(f["server"], f["text"]) for f in run.summary["fetch_failures"]]
+    ok(len(told) == 1 and told[0][0] == server and reason in told[0][1],
+       f"{how}: the summary has the server and the reason ({told})")
+    ok(f"{server}: 1 file: {told[0][1] if told else reason}" in run.stderr,
+       f"{how}: and the report")
+
+
+def test_tls(tmp, t):
+    """A certificate that nobody vouches for, and a server that knows no TLS."""
+    p = t.start()
+    pem = os.path.join(tmp, "own.pem")
+    servers = [("no TLS", BadServer("404"))]
+    if shutil.which("openssl"):
+        sh("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", pem + ".key", "-out",
+           pem, "-days", "2", "-subj", "/CN=localhost")
+        with open(pem, "a") as to, open(pem + ".key") as key:
+            to.write(key.read())
+        servers.append(("own certificate", BadServer("404", pem)))
+    else:
+        skip("a server with a certificate of its own: openssl is not installed")
+    for how, server in servers:
+        with server:
+            args = ("--symbol-cache-dir", os.path.join(tmp, f"tls {how}"), "--debuginfod-url",
+                    server.url.replace("http:", "https:"))
+            for attempt in ("", ", also when asked again"):
+                run = profile(tmp, [p], *args, seconds=0.5)
+                ok(run.status == 0 and counts(run) == {"server_failed": 1},
+                   f"{how}: that is not 'unknown to the servers'{attempt}: {counts(run)}")
+            check_blame(run, how, server.name, "TLS or certificate error")
     end(p)
 
 
@@ -363,6 +401,7 @@ fat = [build_c(tmp, f"fat{i}_prog", flags=(f"-DWHICH={i + 1}",), pad=PAD_BYTES) 
 test_local(tmp, c, fat[0])
 test_other_root(tmp)
 test_bad_servers(tmp, c, fat[0])
+test_tls(tmp, c)
 test_no_client(tmp, c)
 test_fail_closed(tmp, c)
 if not shutil.which("debuginfod"):

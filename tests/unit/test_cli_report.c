@@ -163,6 +163,9 @@ static void test_debug_files(void)
 {
 	static const struct pa_count fetches[] = { { "fetched", "fetched from a server", 2 },
 						   { "timeout", "not answered in time", 1 } };
+	static const struct pa_fetch_failure failures[] = {
+		{ "debug.example:8002", "timeout", "timed out", 1 },
+	};
 	struct pa_summary s = sample();
 
 	has_not(&s, "\ndebug ", "where nothing is to be fetched nothing is said of it");
@@ -172,6 +175,9 @@ static void test_debug_files(void)
 	has(&s, "2 debug files fetched from a server\n", "fetched files are counted");
 	has(&s, "1 debug file not answered in time\n", "and those that were not, by reason");
 	has(&s, "3.0 MiB came from servers", "with their bytes");
+	s.fetch_failures = failures;
+	s.nr_fetch_failures = 1;
+	has(&s, "debug.example:8002: 1 file: timed out\n", "who failed is named, with the reason");
 	s.nr_debug_mismatches = 1;
 	has(&s, "1 debug file of another build was not used", "a wrong debug file is told of");
 	s.nr_unnamed_by_rule = 1;

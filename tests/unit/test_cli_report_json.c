@@ -17,6 +17,10 @@ static const struct pa_function_stat functions[] = {
 	{ "\xe6\xbc\xa2 \xf0\x9f\x98\x80", "", 9, 10 },
 };
 
+static const struct pa_fetch_failure fetch_failures[] = {
+	{ "debug.example", "http", "HTTP 500", 2 },
+};
+
 static const struct pa_count losses[] = { { "ring_full", "the ring was full", 0 } };
 
 static struct pa_summary sample(void)
@@ -40,6 +44,8 @@ static struct pa_summary sample(void)
 		.naming_p50_ns = 5,
 		.naming_p99_ns = 6,
 		.naming_max_ns = 7,
+		.fetch_failures = fetch_failures,
+		.nr_fetch_failures = 1,
 		.naming_failures = losses,
 		.nr_naming_failures = 1,
 	};
@@ -104,6 +110,19 @@ static void test_values(json_t *j)
 	ok(json_is_array(json_object_get(j, "stops")), "an empty list is a list");
 }
 
+static void test_fetch_failures(json_t *j)
+{
+	json_t *f = json_array_get(json_object_get(j, "fetch_failures"), 0);
+	const char *server = json_string_value(json_object_get(f, "server"));
+	const char *reason = json_string_value(json_object_get(f, "reason"));
+	const char *text = json_string_value(json_object_get(f, "text"));
+
+	ok(server && reason && text && !strcmp(server, "debug.example") &&
+		   !strcmp(reason, "http") && !strcmp(text, "HTTP 500") &&
+		   json_integer_value(json_object_get(f, "count")) == 2,
+	   "servers that failed are told, with the reason");
+}
+
 static void test_naming(json_t *j)
 {
 	static const char *const names[] = { "batches", "addresses", "raw",   "fallbacks",
@@ -152,6 +171,7 @@ int main(void)
 	must(j);
 	test_strings(j);
 	test_values(j);
+	test_fetch_failures(j);
 	test_naming(j);
 	json_decref(j);
 	j = parse(&s, "the disk is full");

@@ -66,8 +66,38 @@ static bool is_confined(void)
 	       fcntl(INHERITED_FD, F_GETFD) < 0;
 }
 
+static void write_log(const char *text)
+{
+	int fd = open(CHILD_LOG, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		_exit(1);
+	close(fd);
+}
+
+#define ASKED "init server 0 http://h:1/buildid\n"
+
+/* With a log, as libdebuginfod leaves one. */
+static int behave_and_tell(const char *how)
+{
+	if (!strcmp(how, "tell refused")) {
+		write_log(ASKED "server response Couldn't connect to server\nurl 0 x\n");
+		return EXIT_RESULT_BASE + FETCH_SERVER_FAILED;
+	}
+	if (!strcmp(how, "tell wrong")) {
+		write_log(ASKED "committed to url 0\n");
+		write_result("ffff");
+		return 0;
+	}
+	write_log(ASKED);
+	pause();
+	return 0;
+}
+
 static int behave(const char *how, const char *hex)
 {
+	if (!strncmp(how, "tell ", 5))
+		return behave_and_tell(how);
 	if (!strcmp(how, "good"))
 		write_result(hex);
 	else if (!strcmp(how, "wrong"))
@@ -197,6 +227,26 @@ static void test_results(void)
 	ok(get_new("crash", 5 * NS_PER_S, 6) == FETCH_SERVER_FAILED, "a crash is a failure");
 	ok(get_new("nothing", 5 * NS_PER_S, 7) == FETCH_SERVER_FAILED, "and so is no file");
 	ok(is_clean(), "nothing is left on the way");
+}
+
+static void check_blame(const char *how, uint8_t n, enum fetch_reason reason)
+{
+	struct fetcher *f = new_fetcher(how, NS_PER_S / 2);
+	struct fetch_stats st;
+
+	(void)get(f, n);
+	st = fetcher_stats(f);
+	ok(st.nr_failures == 1 && !strcmp(st.failures[0].server, "h:1") &&
+		   st.failures[0].reason == reason && st.failures[0].count == 1,
+	   "%s: the server is named, with the reason", how);
+	fetcher_free(f);
+}
+
+static void test_blame(void)
+{
+	check_blame("tell refused", 1, FETCH_REASON_CONNECT);
+	check_blame("tell hang", 2, FETCH_REASON_TIMEOUT);
+	check_blame("tell wrong", 3, FETCH_REASON_WRONG_FILE);
 }
 
 static void test_confined(void)
@@ -347,6 +397,7 @@ int main(int argc, char *argv[])
 	if (argc == 3 && !strcmp(argv[1], FETCH_COMMAND))
 		return behave(getenv("DEBUGINFOD_URLS"), argv[2]);
 	in_new_dir(test_results);
+	in_new_dir(test_blame);
 	in_new_dir(test_confined);
 	in_new_dir(test_no_program);
 	in_new_dir(test_damaged_entry);
