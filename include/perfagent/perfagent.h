@@ -130,6 +130,11 @@ PA_API int pa_session_event_fd(const struct pa_session *s);
 /* Asks the capture to end and returns at once. Safe from any thread. -EINVAL before start. */
 PA_API int pa_session_request_stop(struct pa_session *s);
 
+/* What a first Ctrl-C means: the capture ends as by pa_session_request_stop(); where that has ended
+ * already, debug files are not waited for any more, and all is written with the names that are here.
+ * Any thread. -EINVAL before start. */
+PA_API int pa_session_hurry(struct pa_session *s);
+
 /* Gives up on naming and writing as well; what is not yet complete is removed. Any thread. */
 PA_API int pa_session_cancel(struct pa_session *s);
 

@@ -28,6 +28,7 @@ struct debug_files {
 	const struct log *log;         /* borrowed */
 	struct fetcher *fetcher;       /* owned; NULL: nothing can be fetched */
 	bool is_configured, fail_closed;
+	bool is_interrupted; /* what was not asked for was not waited for */
 	struct pa_error problem;
 	/* Written by debug_files_fetch() only; sorted by id. */
 	struct fetched *fetched; /* owned */
@@ -61,6 +62,8 @@ static const struct {
 			    "try again, or with a longer --symbol-fetch-timeout" },
 	[FETCH_UNAVAILABLE] = { "it is stripped, and its debug information could not be asked for",
 				"see the line about debuginfod" },
+	[FETCH_INTERRUPTED] = { "it is stripped, and its debug information was not waited for",
+				"let the run fetch, or give a shorter --symbol-fetch-timeout" },
 	[FETCH_NO_CLIENT] = { "it is stripped, and libdebuginfod, which fetches, is not there",
 			      "install it (apt install libdebuginfod1)" },
 };
@@ -244,7 +247,9 @@ static int open_alt(struct debug_files *d, const struct debug_query *q,
 static void explain(struct debug_files *d, const struct build_id *id, struct debug_set *s)
 {
 	const struct fetched *known = find_fetched(d, id);
-	enum fetch_result result = known ? known->result : FETCH_UNAVAILABLE;
+	enum fetch_result result = known               ? known->result
+				   : d->is_interrupted ? FETCH_INTERRUPTED
+						       : FETCH_UNAVAILABLE;
 
 	if (s->has_lines || !d->is_configured)
 		return;
@@ -384,6 +389,11 @@ static void keep_fetched(struct debug_files *d, const struct wish_list *w)
 		qsort(d->fetched, d->nr_fetched, sizeof(*d->fetched), by_id);
 }
 
+static bool is_set(const atomic_bool *flag)
+{
+	return flag && atomic_load_explicit(flag, memory_order_relaxed);
+}
+
 /* One round: what all files lack, fetched. *ret_nr: how many were asked for. */
 static int fetch_round(struct debug_files *d, const uint32_t *files, uint32_t nr,
 		       const struct build_id *kernel, const atomic_bool *cancel, uint32_t *ret_nr)
@@ -392,7 +402,8 @@ static int fetch_round(struct debug_files *d, const uint32_t *files, uint32_t nr
 	int r = kernel ? wish(d, &w, kernel, "vmlinux") : 0;
 
 	for (uint32_t i = 0; i < nr && r == 0; i++)
-		r = wish_for_file(d, &w, filestore_get(d->files, files[i]));
+		r = is_set(cancel) ? -ECANCELED
+				   : wish_for_file(d, &w, filestore_get(d->files, files[i]));
 	if (r < 0 || !w.nr) {
 		*ret_nr = 0;
 		return r;
@@ -425,6 +436,7 @@ int debug_files_fetch(struct debug_files *d, const uint32_t *files, uint32_t nr,
 	r = fetch_round(d, files, nr, kernel, cancel, &asked);
 	if (r == 0 && asked)
 		r = fetch_round(d, files, nr, kernel, cancel, &asked);
+	d->is_interrupted = r == -ECANCELED;
 	return r;
 }
 

@@ -179,6 +179,8 @@ static int finish_sampling(struct pa_session *s)
 	s->end_ns = clock_mono_ns();
 	p->time_ns = (int64_t)s->start_real_ns;
 	p->duration_ns = (int64_t)(s->end_ns - s->start_ns);
+	publish(s);
+	atomic_store(&s->phase, PA_PHASE_NAMING); /* from here on there is nothing to stop */
 	return turn(s, true);
 }
 
@@ -220,10 +222,8 @@ static int sample(struct pa_session *s)
 
 static int name_and_write(struct pa_session *s)
 {
-	int r;
+	int r = capture_name(s->capture, &s->cancel);
 
-	atomic_store(&s->phase, PA_PHASE_NAMING);
-	r = capture_name(s->capture, &s->cancel);
 	if (r < 0)
 		return r;
 	atomic_store(&s->phase, PA_PHASE_WRITING);

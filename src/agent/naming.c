@@ -100,8 +100,7 @@ static int run_batches(struct naming_env *env, struct naming_plan *plan)
 }
 
 /* Debug files of what has samples, each once, and the kernel's own. */
-static int fetch_debug_files(struct capture *c, const struct naming_plan *plan,
-			     const atomic_bool *cancel)
+static int fetch_debug_files(struct capture *c, const struct naming_plan *plan)
 {
 	_cleanup_(freep) uint32_t *files = calloc((size_t)plan->nr_batches + 1, sizeof(*files));
 	const struct build_id *kernel = NULL;
@@ -121,7 +120,7 @@ static int fetch_debug_files(struct capture *c, const struct naming_plan *plan,
 		if (part->mapping.kind == PROFILE_MAPPING_FILE)
 			files[nr++] = (uint32_t)part->mapping.owner;
 	}
-	return debug_files_fetch(c->debug, files, nr, kernel, cancel);
+	return debug_files_fetch(c->debug, files, nr, kernel, c->cfg.hurry);
 }
 
 int capture_name(struct capture *c, const atomic_bool *cancel)
@@ -136,8 +135,9 @@ int capture_name(struct capture *c, const atomic_bool *cancel)
 	if (!c->notes)
 		return -ENOMEM;
 	if (c->debug && debug_files_can_fetch(c->debug))
-		r = fetch_debug_files(c, &plan, cancel);
-	if (r < 0 && r != -ENOMEM) /* without memory for that, names are made of what is here */
+		r = fetch_debug_files(c, &plan);
+	/* Without memory or time for that, names are made of what is here. */
+	if (r < 0 && r != -ENOMEM && r != -ECANCELED)
 		return r;
 	naming_budget_init(&env.budget);
 	r = run_batches(&env, &plan);

@@ -195,6 +195,7 @@ static int new_capture(struct pa_session *s)
 		.compile_first = o->unwind == PA_UNWIND_DWARF,
 		.table_bytes = o->table_bytes ? o->table_bytes : TABLE_MAX_BYTES,
 		.debug = &debug,
+		.hurry = &s->hurry,
 	};
 	int r = find_debug_dir(s, &debug_dir);
 
@@ -382,9 +383,19 @@ int pa_session_request_stop(struct pa_session *s)
 	return 0;
 }
 
+int pa_session_hurry(struct pa_session *s)
+{
+	int phase = atomic_load(&s->phase);
+
+	if (phase != PA_PHASE_NEW && phase != PA_PHASE_SAMPLING)
+		atomic_store(&s->hurry, true);
+	return pa_session_request_stop(s);
+}
+
 int pa_session_cancel(struct pa_session *s)
 {
 	atomic_store(&s->cancel, true);
+	atomic_store(&s->hurry, true);
 	return pa_session_request_stop(s);
 }
 

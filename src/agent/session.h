@@ -51,7 +51,7 @@ struct pa_session {
 	bool has_thread; /* of the caller */
 	int wake_fd;     /* the thread sleeps on it; owned */
 	int done_fd;     /* readable when everything is written; owned */
-	atomic_bool stop, cancel;
+	atomic_bool stop, hurry, cancel;
 	atomic_int phase;
 
 	/* Set by the thread before done_fd becomes readable, read afterwards. */

@@ -144,10 +144,15 @@ static void announce(struct capture *c)
 			     c->o->sample_rate_hz);
 }
 
-/* The session may have ended meanwhile, which is what was wanted. */
+/* For both: the session may have ended meanwhile, which is what was wanted. */
 static void request_stop(struct capture *c)
 {
 	(void)pa_session_request_stop(c->session);
+}
+
+static void hurry(struct capture *c)
+{
+	(void)pa_session_hurry(c->session);
 }
 
 /*
@@ -170,7 +175,7 @@ static void handle_interrupt(struct capture *c, int signal_nr)
 	if (signal_nr == SIGHUP && c->nr_interrupts + c->has_passed_on > 0)
 		return; /* kernel and shell both tell of a terminal that is gone: not a second wish */
 	if (++c->nr_interrupts + c->has_passed_on == 1)
-		request_stop(c);
+		hurry(c);
 	else if (!c->abort_signal)
 		c->abort_signal = signal_nr;
 }

@@ -253,16 +253,17 @@ static void count_timeouts(struct fetcher *f, enum fetch_result result)
 	f->nr_timeouts = result == FETCH_TIMEOUT ? f->nr_timeouts + 1 : 0;
 }
 
-static void finish_job(struct round *r, struct job *j, bool kill)
+/* The process has ended; what it says of servers counts unless we ended it for no fault of theirs. */
+static void settle_job(struct round *r, struct job *j, enum fetch_result result)
 {
-	enum fetch_result result = child_finish(&j->child, kill);
-
 	r->nr_running--;
 	if (result == FETCH_FETCHED)
 		result = take_result(r->f, j);
-	blame(r->f, j, result);
-	count_timeouts(r->f, result);
-	remember(r->f, &j->rq->id, result);
+	if (result != FETCH_INTERRUPTED) {
+		blame(r->f, j, result);
+		count_timeouts(r->f, result);
+		remember(r->f, &j->rq->id, result);
+	}
 	close(j->tmp_fd);
 	j->tmp_fd = -1;
 	cache_remove_tmp(&r->f->cache, j->tmp);
@@ -376,9 +377,9 @@ static void reap_jobs(struct round *r)
 		if (j->state != JOB_RUNNING)
 			continue;
 		if (poll(&fd, 1, 0) > 0)
-			finish_job(r, j, false);
+			settle_job(r, j, child_finish(&j->child, false));
 		else if (clock_mono_ns() >= j->deadline_ns)
-			finish_job(r, j, true);
+			settle_job(r, j, child_finish(&j->child, true));
 	}
 }
 
@@ -388,10 +389,12 @@ static void stop_jobs(struct round *r)
 	for (size_t i = 0; i < r->nr; i++) {
 		struct job *j = &r->jobs[i];
 
-		if (j->state == JOB_RUNNING)
-			finish_job(r, j, true);
-		else if (j->state != JOB_DONE)
-			end_job(r, j, FETCH_SKIPPED);
+		if (j->state == JOB_RUNNING) {
+			(void)child_finish(&j->child, true);
+			settle_job(r, j, FETCH_INTERRUPTED);
+		} else if (j->state != JOB_DONE) {
+			end_job(r, j, FETCH_INTERRUPTED);
+		}
 	}
 }
 

@@ -79,7 +79,7 @@ struct fetch_request {
 };
 
 /* Answers all requests; each id should be there once. -ECANCELED when *cancel (may be NULL) turns
- * true: the rest is then FETCH_SKIPPED, and descriptors handed out stay the caller's. */
+ * true: the rest is then FETCH_INTERRUPTED, and descriptors handed out stay the caller's. */
 int fetcher_get(struct fetcher *f, struct fetch_request *requests, size_t nr,
 		const atomic_bool *cancel);
 

@@ -4,6 +4,7 @@ server; and servers, caches and debug files that are not what they should be."""
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -319,6 +320,47 @@ def test_no_client(tmp, t):
     end(p)
 
 
+def finish_soon(p):
+    """An agent that should end now; one that does not would fetch for an hour."""
+    try:
+        return finish_agent(p, 30)
+    except subprocess.TimeoutExpired:
+        p.kill()
+        raise
+
+
+def test_interrupt(tmp, t):
+    """A server that never answers, and far more time for it than this test has."""
+    p = t.start()
+    with BadServer("hang") as server:
+        args = ("-F", 499, "-d", "1s", "-p", p.pid, "--debuginfod-url", server.url,
+                "--symbol-fetch-timeout", "1h")
+        for sig, more, status in ((signal.SIGINT, (), 0), (signal.SIGTERM, (), 0),
+                                  (signal.SIGINT, ("--symbol-fail-closed",), 3)):
+            cache = os.path.join(tmp, "interrupted")
+            asked = server.nr_requests
+            run = start_agent(tmp, *args, *more, "--symbol-cache-dir", cache)
+            wait_for(lambda: server.nr_requests > asked, "the server to be asked")
+            run.send_signal(sig)
+            run = finish_soon(run)
+            ok(run.status == status and counts(run) == {"interrupted": 1} and frames_of(run, p),
+               f"{sig.name} {more}: what is fetched is not waited for, and all is written "
+               f"({run.status}, {counts(run)})")
+            ok("not waited for" in str(run.summary["unnamed"]) and not run.summary["fetch_failures"],
+               f"{sig.name}: the report says why names are missing, and blames no server")
+            ok(not os.listdir(os.path.join(cache, ".tmp")), f"{sig.name}: nothing is left on the way")
+        asked = server.nr_requests
+        run = start_agent(tmp, "-F", 499, "-d", "60s", *args[4:], "--symbol-cache-dir", cache)
+        time.sleep(1.5)
+        run.send_signal(signal.SIGINT)
+        wait_for(lambda: server.nr_requests > asked, "the server to be asked")
+        run.send_signal(signal.SIGTERM)
+        run = finish_soon(run)
+        ok(run.status == 128 + signal.SIGTERM and not run.profile,
+           f"the second signal aborts, also when the first ended the capture ({run.status})")
+    end(p)
+
+
 def test_fail_closed(tmp, t):
     p = t.start()
     with BadServer("404") as server:
@@ -403,6 +445,7 @@ test_other_root(tmp)
 test_bad_servers(tmp, c, fat[0])
 test_tls(tmp, c)
 test_no_client(tmp, c)
+test_interrupt(tmp, c)
 test_fail_closed(tmp, c)
 if not shutil.which("debuginfod"):
     skip("debuginfod is not installed")

@@ -311,6 +311,11 @@ int pa_session_request_stop(struct pa_session *s)
 	return s->has_thread ? eventfd_write(s->stop_fd, 1) : -EINVAL;
 }
 
+int pa_session_hurry(struct pa_session *s)
+{
+	return pa_session_request_stop(s); /* it fetches nothing */
+}
+
 int pa_session_cancel(struct pa_session *s)
 {
 	return eventfd_write(s->cancel_fd, 1);

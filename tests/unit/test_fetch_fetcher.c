@@ -360,6 +360,9 @@ static void test_cancel(void)
 	must(pthread_create(&t, NULL, cancel_soon, &cancel) == 0);
 	ok(fetcher_get(f, rqs, 2, &cancel) == -ECANCELED, "a cancel does not wait for servers");
 	pthread_join(t, NULL);
+	ok(rqs[0].result == FETCH_INTERRUPTED && rqs[1].result == FETCH_INTERRUPTED &&
+		   fetcher_stats(f).results[FETCH_TIMEOUT] == 0,
+	   "which is told as what it is");
 	ok(is_clean(), "and ends what was on its way");
 	fetcher_free(f);
 }
