@@ -117,7 +117,6 @@ static int open_fetcher(struct debug_files *d, const struct debug_config *cfg)
 	if (r == 0 || r == -ENOMEM)
 		return r;
 	error_set(&d->problem, -r, "debuginfod: %s", strerror(-r));
-	log_warn(d->log, "debuginfod: nothing is fetched: %s", d->problem.text);
 	return 0;
 }
 
@@ -449,6 +448,7 @@ struct debug_stats debug_files_stats(struct debug_files *d)
 	pthread_mutex_unlock(&d->lock);
 	s.is_configured = d->is_configured;
 	s.problem = d->problem.code ? d->problem.text : NULL;
+	s.problem_code = d->problem.code;
 	if (d->fetcher)
 		s.fetch = fetcher_stats(d->fetcher);
 	return s;

@@ -31,7 +31,7 @@ struct debug_config {
 	void *progress_ctx; /* borrowed until debug_files_free() */
 };
 
-/* A cache that cannot be used is a warning, and the reason that nothing is fetched. */
+/* A cache that cannot be used is no failure, but the problem that nothing is fetched for. */
 int debug_files_new(const struct debug_config *cfg, const struct filestore *files,
 		    const struct log *log, struct debug_files **ret_files);
 struct debug_files *debug_files_free(struct debug_files *d);
@@ -78,6 +78,7 @@ struct debug_stats {
 	uint64_t nr_separate; /* files whose lines came from another file, fetched ones included */
 	uint64_t nr_refused;
 	const char *problem; /* why nothing could be fetched at all; NULL: it could. Borrowed */
+	int problem_code;    /* its errno value, positive */
 };
 struct debug_stats debug_files_stats(struct debug_files *d);
 

@@ -15,6 +15,7 @@
 #include "collect/privileges.h"
 #include "collect/programs.h"
 #include "collect/sideband.h"
+#include "fetch/fetcher.h"
 #include "proc/procfs.h"
 
 #define FINDING_MAX 640
@@ -235,6 +236,26 @@ static void check_kallsyms(struct doctor *d)
 	    addr ? "has addresses" : "shows no addresses: kernel frames stay raw");
 }
 
+/* Only who names a server needs it, so nothing fails without. */
+static void check_debuginfod(struct doctor *d, const struct pa_options *opts)
+{
+	const char *program = opts && opts->fetch_program ? opts->fetch_program : PERFAGENT_PROGRAM;
+	enum fetch_result client = fetch_probe(program);
+
+	if (client == FETCH_FETCHED)
+		say(d, PA_CHECK_OK, "debuginfod", NULL,
+		    "libdebuginfod is there to fetch debug files (--debuginfod-url)");
+	else if (client == FETCH_NO_CLIENT)
+		say(d, PA_CHECK_LIMITED, "debuginfod", "apt install libdebuginfod1",
+		    "libdebuginfod is not installed: --debuginfod-url fetches nothing, and "
+		    "stripped "
+		    "binaries have only the names and lines that are on this machine");
+	else
+		say(d, PA_CHECK_LIMITED, "debuginfod",
+		    "install perf-agent there, or make it executable",
+		    "cannot run '%s', which fetches debug files", program);
+}
+
 static int no_entry(void *ctx, const struct maps_entry *e)
 {
 	return 1;
@@ -296,6 +317,7 @@ int pa_doctor(const struct pa_options *opts, pa_check_fn fn, void *ctx)
 	check_sideband(&d);
 	check_map_files(&d);
 	check_kallsyms(&d);
+	check_debuginfod(&d, opts);
 	check_targets(&d, opts);
 	procfs_close(&d.proc);
 	return d.nr_failed;

@@ -166,6 +166,11 @@ static int find_debug_dir(const struct pa_session *s, char **ret_path)
 	return *ret_path ? 0 : -ENOMEM;
 }
 
+static const char *fetch_program(const struct pa_options *o)
+{
+	return o->fetch_program ? o->fetch_program : PERFAGENT_PROGRAM;
+}
+
 static int new_capture(struct pa_session *s)
 {
 	const struct pa_options *o = &s->settings.o;
@@ -175,7 +180,7 @@ static int new_capture(struct pa_session *s)
 		.nr_urls = o->nr_debuginfod_urls,
 		.cache_max_bytes = o->symbol_cache_max_bytes,
 		.timeout_ns = o->symbol_fetch_timeout_ns,
-		.program = o->fetch_program ? o->fetch_program : PERFAGENT_PROGRAM,
+		.program = fetch_program(o),
 		.fail_closed = o->symbol_fail_closed,
 		.progress = publish_fetches,
 		.progress_ctx = s,
@@ -205,6 +210,41 @@ static int new_capture(struct pa_session *s)
 	return capture_new(&cfg, &s->log, &s->capture);
 }
 
+/* A capture whose names must come from servers is not begun where none can come; nor one with a
+ * folder that was named by mistake. One that was made for somebody else is only not used. */
+static int check_cache(struct pa_session *s, struct pa_error *err)
+{
+	const struct pa_options *o = &s->settings.o;
+	struct debug_stats st = debug_files_stats(s->capture->debug);
+
+	if (!st.problem)
+		return 0;
+	if (o->symbol_fail_closed || (o->symbol_cache_dir && st.problem_code != EPERM))
+		return error_set(err, st.problem_code, "%s%s",
+				 o->symbol_cache_dir ? "--symbol-cache-dir: "
+						     : "--symbol-fail-closed: ",
+				 st.problem);
+	log_warn(&s->log, "debuginfod: nothing is fetched: %s", st.problem);
+	return 0;
+}
+
+/* What would be found out when the capture is over. */
+static int check_fetching(struct pa_session *s, struct pa_error *err)
+{
+	const struct pa_options *o = &s->settings.o;
+	enum fetch_result client;
+	int r;
+
+	if (!o->nr_debuginfod_urls)
+		return 0;
+	r = check_cache(s, err);
+	client = r < 0 ? FETCH_FETCHED : fetch_probe(fetch_program(o));
+	if (client != FETCH_FETCHED) /* what is in the cache can be used even so */
+		log_warn(&s->log, "debuginfod: debug files that are not in the cache are %s",
+			 fetch_result_text(client));
+	return r;
+}
+
 static int prepare(struct pa_session *s, const struct pa_options *opts, struct pa_error *err)
 {
 	int r = session_check_proc(err);
@@ -218,6 +258,8 @@ static int prepare(struct pa_session *s, const struct pa_options *opts, struct p
 		s->cache_dir = NULL; /* works without */
 	if (r == 0)
 		r = new_capture(s);
+	if (r == 0)
+		r = check_fetching(s, err);
 	if (r == 0)
 		r = open_outputs(s, err);
 	if (r == 0) {

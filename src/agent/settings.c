@@ -163,25 +163,32 @@ static int check_rate(const struct pa_options *o, struct pa_error *err)
 	return 0;
 }
 
+/* A scheme that is known and something behind it; where spaces separate URLs none may be in one. */
+static bool is_url(const char *url)
+{
+	static const char *const schemes[] = { "http://", "https://", "file:///" };
+
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+		size_t n = strlen(schemes[i]);
+
+		if (strncmp(url, schemes[i], n) == 0)
+			return url[n] && !strchr("/:?#", url[n]) && !strpbrk(url, " \t\r\n");
+	}
+	return false;
+}
+
 /* Servers are handed on as one line, separated by spaces. */
 static int check_urls(const struct pa_options *o, struct pa_error *err)
 {
-	static const char *const schemes[] = { "http://", "https://", "file://" };
-
 	if (o->nr_debuginfod_urls > MAX_URLS)
 		return error_set(err, E2BIG, "options: at most %d debuginfod servers", MAX_URLS);
-	for (size_t i = 0; i < o->nr_debuginfod_urls; i++) {
-		const char *url = o->debuginfod_urls[i];
-		bool is_known = false;
-
-		for (size_t k = 0; k < sizeof(schemes) / sizeof(schemes[0]); k++)
-			is_known |= strncmp(url, schemes[k], strlen(schemes[k])) == 0;
-		if (!is_known || strpbrk(url, " \t\r\n"))
+	for (size_t i = 0; i < o->nr_debuginfod_urls; i++)
+		if (!is_url(o->debuginfod_urls[i]))
 			return error_set(err, EINVAL,
-					 "--debuginfod-url '%s': give a URL that begins with "
-					 "http://, https:// or file://",
-					 url);
-	}
+					 "--debuginfod-url '%s': give a URL like "
+					 "https://debuginfod.elfutils.org (http://, https:// or "
+					 "file:///)",
+					 o->debuginfod_urls[i]);
 	return 0;
 }
 

@@ -45,6 +45,7 @@ int doctor_main(int argc, char *argv[])
 	}
 	opts.pids = o.pids;
 	opts.nr_pids = o.nr_pids;
+	opts.fetch_program = "/proc/self/exe";
 	r = pa_doctor(&opts, print_check, stdout);
 	if (r < 0) {
 		(void)fflush(stdout);

@@ -167,12 +167,24 @@ static int handle_tag(void *ctx, const struct option_def *def, const char *value
 	return OPTPARSE_CONTINUE;
 }
 
+/* Whether a URL names a place that can be asked: a host (behind what is for logging in), or a path. */
+static bool has_place(const char *url)
+{
+	const char *place = strstr(url, "://") + 3, *at;
+	size_t n = strcspn(place, "/?#");
+
+	if (!strncmp(url, "file:", 5))
+		return place[0] == '/' && place[1];
+	at = memrchr(place, '@', n);
+	return at ? at + 1 < place + n && at[1] != ':' : n > 0 && place[0] != ':';
+}
+
 static int add_url(struct options *o, const char *url)
 {
 	if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0 &&
 	    strncmp(url, "file://", 7) != 0)
 		return -EINVAL;
-	if (strpbrk(url, " \t\r\n"))
+	if (!has_place(url) || strpbrk(url, " \t\r\n"))
 		return -EINVAL;
 	if (o->nr_urls == OPTIONS_MAX_URLS)
 		return -E2BIG;

@@ -61,6 +61,9 @@ static int open_inside(struct cache *c)
 		r = make_inside(c, CACHE_TMP);
 	if (r < 0)
 		return r;
+	if (faccessat(c->dir_fd, CACHE_ENTRIES, R_OK | W_OK | X_OK, AT_EACCESS) < 0 ||
+	    faccessat(c->dir_fd, CACHE_TMP, R_OK | W_OK | X_OK, AT_EACCESS) < 0)
+		return -errno; /* else it is found out when the capture is over */
 	c->lock_fd = openat(c->dir_fd, ".lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	return c->lock_fd < 0 ? -errno : 0;
 }
@@ -70,6 +73,8 @@ int cache_open(struct cache *c, const char *path, uint64_t max_bytes, uint64_t s
 {
 	int r = make_folders(path);
 
+	if (r == -EPERM)
+		r = -EACCES; /* some file systems say so; here it means whose folder it is */
 	*c = (struct cache){ .dir_fd = -1, .lock_fd = -1, .max_bytes = max_bytes, .salt = salt };
 	if (r == 0) {
 		c->dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -79,7 +84,10 @@ int cache_open(struct cache *c, const char *path, uint64_t max_bytes, uint64_t s
 		r = open_inside(c);
 	if (r < 0) {
 		cache_close(c);
-		return error_set(err, -r, "'%s' cannot be used: %s", path, strerror(-r));
+		return error_set(err, -r,
+				 "'%s' cannot be used: %s; give a folder that you may write to by "
+				 "--symbol-cache-dir",
+				 path, strerror(-r));
 	}
 	return 0;
 }

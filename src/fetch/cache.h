@@ -27,7 +27,8 @@ struct cache {
 };
 
 /* Makes the folder and its parents (mode 0700) where they are missing. Refuses, in a sentence, one
- * that belongs to somebody else or that others may write to. */
+ * that belongs to somebody else or that others may write to (-EPERM), and what is no folder that can
+ * be written to. */
 int cache_open(struct cache *c, const char *path, uint64_t max_bytes, uint64_t salt,
 	       struct pa_error *err);
 void cache_close(struct cache *c);

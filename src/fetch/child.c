@@ -117,17 +117,16 @@ static _Noreturn void become(const char *program, char *const argv[], char *cons
 	_exit(EXIT_NO_PROGRAM);
 }
 
-int child_start(const char *program, char *const env[], const struct build_id *id, int dir_fd,
+int child_start(const char *program, char *const env[], const char *what, int dir_fd,
 		uint64_t max_bytes, struct child *ret_child)
 {
 	_cleanup_(closep) int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	char name[] = "perf-agent", command[] = FETCH_COMMAND, hex[BUILD_ID_HEX_SIZE];
-	char *const argv[] = { name, command, hex, NULL };
+	char name[] = "perf-agent", command[] = FETCH_COMMAND;
+	char *const argv[] = { name, command, (char *)(uintptr_t)what, NULL };
 	pid_t pid;
 
 	if (null_fd < 0)
 		return -errno;
-	build_id_hex(id, hex);
 	pid = fork();
 	if (pid < 0)
 		return -errno;

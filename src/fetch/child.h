@@ -10,7 +10,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/build_id.h"
 #include "fetch/fetcher.h"
 
 #define CHILD_RESULT "result" /* the file's name in the folder, when it is there */
@@ -21,9 +20,9 @@ struct child {
 	int pidfd; /* owned; readable when it has ended; -1: none */
 };
 
-/* Runs program in the folder dir_fd. env is what it gets as its environment. It writes no file
+/* Runs program in the folder dir_fd; what: its argument, a build-id in hex or FETCH_PROBE. env is what it gets as its environment. It writes no file
  * larger than max_bytes. */
-int child_start(const char *program, char *const env[], const struct build_id *id, int dir_fd,
+int child_start(const char *program, char *const env[], const char *what, int dir_fd,
 		uint64_t max_bytes, struct child *ret_child);
 
 /* The environment for child_start(): NULL-terminated, one allocation, the caller's to free. */

@@ -93,10 +93,12 @@ int fetch_main(int argc, char *const argv[])
 	char *path = NULL;
 	int fd, log_fd;
 
-	if (argc != 3 || !is_hex(argv[2]))
+	if (argc != 3 || (!is_hex(argv[2]) && strcmp(argv[2], FETCH_PROBE) != 0))
 		return EXIT_NO_PROGRAM;
 	if (!load(&l))
 		return EXIT_RESULT_BASE + FETCH_NO_CLIENT;
+	if (!is_hex(argv[2]))
+		return 0;
 	c = l.begin();
 	log_fd = open(CHILD_LOG, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (c && l.set_verbose_fd && log_fd >= 0)

@@ -14,7 +14,8 @@
 #include "fetch/child.h"
 #include "fetch/failures.h"
 
-#define POLL_MS 50 /* how soon a cancel, or a lock that another agent gave up, is seen */
+#define PROBE_MS 10000 /* to load a library, on a machine that is busy */
+#define POLL_MS 50     /* how soon a cancel, or a lock that another agent gave up, is seen */
 
 struct fetcher {
 	struct fetcher_config cfg; /* its strings are owned */
@@ -275,11 +276,13 @@ static void settle_job(struct round *r, struct job *j, enum fetch_result result)
 static void run_job(struct round *r, struct job *j)
 {
 	struct fetcher *f = r->f;
+	char hex[BUILD_ID_HEX_SIZE];
 	int res = cache_tmp(&f->cache, j->tmp, &j->tmp_fd);
 
 	if (res == 0) {
-		res = child_start(f->cfg.program, f->env, &j->rq->id, j->tmp_fd,
-				  f->cfg.cache_max_bytes, &j->child);
+		build_id_hex(&j->rq->id, hex);
+		res = child_start(f->cfg.program, f->env, hex, j->tmp_fd, f->cfg.cache_max_bytes,
+				  &j->child);
 		if (res < 0) {
 			close(j->tmp_fd);
 			j->tmp_fd = -1;
@@ -442,6 +445,28 @@ int fetcher_get(struct fetcher *f, struct fetch_request *requests, size_t nr,
 	res = run(&r);
 	free(r.jobs);
 	return res;
+}
+
+/* Its process is given neither servers nor a place to write. */
+enum fetch_result fetch_probe(const char *program)
+{
+	static const struct fetcher_config none = { .urls = "" };
+	_cleanup_(closep) int root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(freep) char **env = NULL;
+	enum fetch_result result;
+	struct child c;
+	int r = root_fd < 0 ? -errno : child_environment(&none, &env);
+	struct pollfd fd;
+
+	if (r == 0)
+		r = child_start(program, env, FETCH_PROBE, root_fd, 0, &c);
+	if (r < 0)
+		return FETCH_UNAVAILABLE;
+	fd = (struct pollfd){ .fd = c.pidfd, .events = POLLIN };
+	while ((r = poll(&fd, 1, PROBE_MS)) < 0 && errno == EINTR)
+		;
+	result = child_finish(&c, r <= 0);
+	return result == FETCH_FETCHED || result == FETCH_NO_CLIENT ? result : FETCH_UNAVAILABLE;
 }
 
 int fetcher_open(struct fetcher *f, const struct build_id *id)

@@ -114,9 +114,14 @@ const char *fetch_reason_name(enum fetch_reason r);
 const char *fetch_reason_text(enum fetch_reason r, unsigned int http_status,
 			      char text[FETCH_REASON_SIZE]);
 
+/* Whether `program` has what it takes to fetch: FETCH_FETCHED, FETCH_NO_CLIENT, FETCH_UNAVAILABLE. */
+enum fetch_result fetch_probe(const char *program);
+
 /* The program's side: fetches one file into the current folder and says by its exit status how that
- * went. argv is { program, FETCH_COMMAND, build-id in hex }. */
+ * went. argv is { program, FETCH_COMMAND, build-id in hex }, or FETCH_PROBE for that: then it
+ * only says whether it could. */
 #define FETCH_COMMAND "fetch-debuginfo"
+#define FETCH_PROBE "probe"
 int fetch_main(int argc, char *const argv[]);
 
 #endif

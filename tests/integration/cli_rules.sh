@@ -154,6 +154,9 @@ test_usage_outputs() {
 	usage '^perf-agent: --folded-output: .*already' --profile -a -o x --folded-output x
 	usage '^perf-agent: --debuginfod-url: .*is no URL' --profile -a --debuginfod-url example.org
 	usage '^perf-agent: --debuginfod-url: .*is no URL' --profile -a --debuginfod-url 'http://a http://b'
+	for url in http:// https:///x http://:8002 http://user@ http://user:word@/x file:// file:/// file://host/x; do
+		usage "^perf-agent: --debuginfod-url: '$url' is no URL" --profile -a --debuginfod-url "$url"
+	done
 	usage '^perf-agent: --debuginfod-url: the value is empty' --profile -a --debuginfod-url ''
 	usage '^perf-agent: --symbol-cache-max: .*is no size' --profile -a --debuginfod-url http://a \
 		--symbol-cache-max 1X
@@ -246,6 +249,8 @@ test_options_arrive() {
 	status 0 -q -d 250ms -- /bin/true --profile -x
 	given duration_ns=250000000
 	given cache_max=0
+	status 0 -q --debuginfod-url 'http://user:word@[::1]:8002/x' -- /bin/true
+	given 'url=http://user:word@[::1]:8002/x'
 	status 0 -q --debuginfod-url http://a --debuginfod-url https://b --symbol-cache-dir d \
 		--symbol-cache-max 3M --symbol-fetch-timeout 5s --symbol-fail-closed -- /bin/true
 	for line in url=http://a url=https://b cache_dir=d cache_max=3145728 \

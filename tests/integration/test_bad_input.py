@@ -68,6 +68,20 @@ refuse(tmp, "a directory that is not there", ["--profile", "--pid", target.pid, 
        "no/such")
 refuse_mounted(tmp, "a read-only file system", ["--profile", "--pid", target.pid, "-o", f"{tmp}/ro/out.pb.gz"], 1,
                "ro/out.pb.gz.*[Rr]ead-only", f"mkdir -p {tmp}/ro && mount -t tmpfs -o ro t {tmp}/ro")
+FETCH = ["--debuginfod-url", "http://127.0.0.1:1"]
+refuse(tmp, "a cache that is a file", ["--profile", "--pid", target.pid, *FETCH, "--symbol-cache-dir", SPIN, *O], 1,
+       "--symbol-cache-dir: .*spin' cannot be used: Not a directory; give a folder")
+refuse_mounted(tmp, "a cache that cannot be written to",
+               ["--profile", "--pid", target.pid, *FETCH, "--symbol-cache-dir", f"{tmp}/ro/cache", *O], 1,
+               "--symbol-cache-dir: .*Read-only.*give a folder", f"mkdir -p {tmp}/ro && mount -t tmpfs -o ro t {tmp}/ro")
+os.mkdir(f"{tmp}/others", 0o700)
+os.chown(f"{tmp}/others", 65534, 65534)
+refuse(tmp, "another's cache, and names that must come from servers",
+       ["--profile", "--pid", target.pid, *FETCH, "--symbol-cache-dir", f"{tmp}/others", "--symbol-fail-closed", *O], 1,
+       "--symbol-cache-dir: .*belongs to another user")
+os.rmdir(f"{tmp}/others")
+refuse(tmp, "a server without a host", ["--profile", "--pid", target.pid, "--debuginfod-url", "https://", *O], 2,
+       "--debuginfod-url: 'https://' is no URL")
 refuse_mounted(tmp, "a full disk",
                ["--profile", "--pid", target.pid, "-d", "300ms", "-q", "-o", f"{tmp}/full/out.pb.gz"], 1, "full",
                f"mkdir -p {tmp}/full && mount -t tmpfs -o size=64k t {tmp}/full && "

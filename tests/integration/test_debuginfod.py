@@ -317,6 +317,9 @@ def test_no_client(tmp, t):
                   env=dict(os.environ, LD_LIBRARY_PATH=libs))
     ok(run.status == 0 and counts(run) == {"no_client": 1}, f"no libdebuginfod: {counts(run)}")
     ok("apt install libdebuginfod1" in run.stderr, "and the report says what to install")
+    said = [i for i, x in enumerate(run.stderr.splitlines()) if "libdebuginfod is not installed" in x]
+    began = [i for i, x in enumerate(run.stderr.splitlines()) if "profiling " in x]
+    ok(said and began and said[0] < began[0], "as does a warning before the capture")
     end(p)
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What doctor says where something is missing: each line names it and what to do."""
+import os
 import shutil
 import subprocess
 
-from harness import AGENT, done, need_root, note, ok, prog, skip, end
+from harness import AGENT, done, need_root, note, ok, prog, skip, end, workdir
 
 
 def doctor(*args, before=()):
@@ -38,6 +39,20 @@ def test_all_there():
     ok(len(subjects) == len(set(subjects)), "nothing is checked twice")
 
 
+def test_debuginfod(tmp):
+    """A libdebuginfod that cannot be loaded stands for one that is not installed."""
+    with open(os.path.join(tmp, "libdebuginfod.so.1"), "w") as f:
+        f.write("no library")
+    r = doctor(before=["env", f"LD_LIBRARY_PATH={tmp}"])
+    ok(r.returncode == 0 and "stripped binaries" in r.stdout
+       and fix_of(r, "[limited] debuginfod: ") == "apt install libdebuginfod1",
+       "without libdebuginfod doctor says what is missing, and the cure")
+    if any(x.startswith("[limited] debuginfod") for x in doctor().lines):
+        skip("libdebuginfod is not installed")
+    else:
+        ok("[ok]      debuginfod: libdebuginfod is there" in doctor().stdout, "with it, that it is there")
+
+
 def test_missing_mounts():
     r = doctor(before=without("/sys"))
     note(r.stdout + r.stderr)
@@ -66,6 +81,7 @@ def test_bounding_set():
 
 need_root()
 test_all_there()
+test_debuginfod(workdir())
 if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 0:
     test_missing_mounts()
 else:

@@ -126,6 +126,31 @@ static void test_no_folder(void)
 	cache_close(&c);
 }
 
+static void test_not_writable(void)
+{
+	struct cache c = open_cache(1 << 20);
+	struct pa_error err = { 0 };
+	char path[2 * PATH_MAX];
+	uid_t user = geteuid();
+	int r;
+
+	cache_close(&c);
+	snprintf(path, sizeof(path), "%s/.lock", dir);
+	r = cache_open(&c, path, 1000, 1, &err);
+	ok(r == -ENOTDIR && strstr(err.text, "Not a directory; give a folder"),
+	   "a file is refused with the reason and the cure (%s)", err.text);
+	must(user != 0 || (chown(dir, NOBODY, NOBODY) == 0 && chown(path, NOBODY, NOBODY) == 0));
+	snprintf(path, sizeof(path), "%s/.tmp", dir);
+	must(user != 0 || chown(path, NOBODY, NOBODY) == 0);
+	snprintf(path, sizeof(path), "%s/.build-id", dir);
+	must(chmod(path, 0555) == 0);
+	must(user != 0 || seteuid(NOBODY) == 0);
+	r = cache_open(&c, dir, 1000, 1, NULL);
+	must(user != 0 || seteuid(0) == 0);
+	ok(r == -EACCES, "so is a folder in which nothing can be made (%s)", strerror(-r));
+	must(chmod(path, 0700) == 0);
+}
+
 static void test_least_recently_used_goes(void)
 {
 	struct cache c = open_cache(1000);
@@ -295,6 +320,7 @@ int main(void)
 {
 	in_new_dir(test_layout);
 	in_new_dir(test_no_folder);
+	in_new_dir(test_not_writable);
 	in_new_dir(test_least_recently_used_goes);
 	in_new_dir(test_notes);
 	in_new_dir(test_refused);
