@@ -423,6 +423,11 @@ bool debug_files_can_fetch(const struct debug_files *d)
 	return d->fetcher;
 }
 
+enum fetch_result debug_files_client(const struct debug_files *d)
+{
+	return d->fetcher ? fetcher_client(d->fetcher) : FETCH_FETCHED;
+}
+
 /* A debug file may lead to another that is not there either: a second round. */
 int debug_files_fetch(struct debug_files *d, const uint32_t *files, uint32_t nr,
 		      const struct build_id *kernel, const atomic_bool *cancel)

@@ -40,6 +40,9 @@ DEFINE_CLEANUP(struct debug_files *, debug_files_free)
 /* Whether servers are named and there is a place for what they send. */
 bool debug_files_can_fetch(const struct debug_files *d);
 
+/* What fetch_probe() says of its program; FETCH_FETCHED where nothing is fetched at all. */
+enum fetch_result debug_files_client(const struct debug_files *d);
+
 /* Fetches what the files with these numbers lack, and the file of the kernel with this build-id
  * (NULL: none). -ECANCELED; -ENOMEM. What cannot be had is no failure. */
 int debug_files_fetch(struct debug_files *d, const uint32_t *files, uint32_t nr,

@@ -238,8 +238,8 @@ static int check_fetching(struct pa_session *s, struct pa_error *err)
 	if (!o->nr_debuginfod_urls)
 		return 0;
 	r = check_cache(s, err);
-	client = r < 0 ? FETCH_FETCHED : fetch_probe(fetch_program(o));
-	if (client != FETCH_FETCHED) /* what is in the cache can be used even so */
+	client = debug_files_client(s->capture->debug);
+	if (r == 0 && client != FETCH_FETCHED) /* what is in the cache can be used even so */
 		log_warn(&s->log, "debuginfod: debug files that are not in the cache are %s",
 			 fetch_result_text(client));
 	return r;

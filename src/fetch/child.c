@@ -17,6 +17,7 @@
 
 #define ENV_MAX_BYTES (256u << 10)
 #define ENV_MAX_VARIABLES 32
+#define PROGRAM_FD (STDERR_FILENO + 1)
 
 /* What libcurl and its TLS library listen to, and what finds libdebuginfod. */
 static const char *const passed_on[] = {
@@ -93,37 +94,60 @@ static void limit_child(uint64_t max_bytes)
 	(void)setrlimit(RLIMIT_CORE, &core);
 }
 
-/* Between fork and exec: calls that are safe there, and nothing else. */
-static _Noreturn void become(const char *program, char *const argv[], char *const env[], int dir_fd,
-			     int null_fd, uint64_t max_bytes)
+/* Whose files it could write and whose processes it could trace, it must not be. */
+static bool become_nobody(void)
+{
+	return syscall(SYS_setgroups, 0, NULL) == 0 &&
+	       syscall(SYS_setresgid, CHILD_NOBODY, CHILD_NOBODY, CHILD_NOBODY) == 0 &&
+	       syscall(SYS_setresuid, CHILD_NOBODY, CHILD_NOBODY, CHILD_NOBODY) == 0;
+}
+
+/* To be killed with the agent; a change of user would undo it. The agent may be gone already. */
+static bool follow(pid_t parent)
+{
+	return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 && getppid() == parent;
+}
+
+static void reset_signals(void)
 {
 	struct sigaction standard = { .sa_handler = SIG_DFL };
 	sigset_t none;
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	(void)setsid(); /* an interrupt from the terminal is the agent's to handle */
 	(void)sigaction(SIGXFSZ, &standard, NULL);
 	(void)sigaction(SIGPIPE, &standard, NULL);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Between fork and exec: calls that are safe there, and nothing else. The program is opened before
+ * the user changes, who may not be allowed to go where it is. */
+static _Noreturn void become(const struct child_setup *s, char *const argv[], int null_fd,
+			     pid_t parent)
+{
+	int program_fd = open(s->program, O_PATH | O_CLOEXEC);
+
+	(void)setsid(); /* an interrupt from the terminal is the agent's to handle */
+	reset_signals();
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
 		(void)dup2(null_fd, fd);
-	if (fchdir(dir_fd) == 0) {
-		(void)syscall(SYS_close_range, STDERR_FILENO + 1, ~0u, 0); /* since 5.9 */
-		limit_child(max_bytes);
+	if (program_fd < 0 || fchdir(s->dir_fd) < 0 ||
+	    (program_fd != PROGRAM_FD && dup3(program_fd, PROGRAM_FD, O_CLOEXEC) < 0))
+		_exit(EXIT_NO_PROGRAM);
+	(void)syscall(SYS_close_range, PROGRAM_FD + 1, ~0u, 0); /* since 5.9 */
+	limit_child(s->max_bytes);
+	if ((!s->as_nobody || become_nobody()) && follow(parent)) {
 		drop_privileges();
-		execve(program, argv, env);
+		(void)syscall(SYS_execveat, PROGRAM_FD, "", argv, s->env, AT_EMPTY_PATH);
 	}
 	_exit(EXIT_NO_PROGRAM);
 }
 
-int child_start(const char *program, char *const env[], const char *what, int dir_fd,
-		uint64_t max_bytes, struct child *ret_child)
+int child_start(const struct child_setup *setup, struct child *ret_child)
 {
 	_cleanup_(closep) int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	char name[] = "perf-agent", command[] = FETCH_COMMAND;
-	char *const argv[] = { name, command, (char *)(uintptr_t)what, NULL };
-	pid_t pid;
+	char *const argv[] = { name, command, (char *)(uintptr_t)setup->what, NULL };
+	pid_t pid, parent = getpid();
 
 	if (null_fd < 0)
 		return -errno;
@@ -131,7 +155,7 @@ int child_start(const char *program, char *const env[], const char *what, int di
 	if (pid < 0)
 		return -errno;
 	if (pid == 0)
-		become(program, argv, env, dir_fd, null_fd, max_bytes);
+		become(setup, argv, null_fd, parent);
 	*ret_child = (struct child){ .pid = pid, .pidfd = (int)syscall(SYS_pidfd_open, pid, 0) };
 	if (ret_child->pidfd >= 0)
 		return 0;
@@ -153,6 +177,20 @@ static enum fetch_result result_of(int status)
 	return FETCH_SERVER_FAILED;
 }
 
+/* What it may have started ends too, before anything of it is looked at. Its session has its number,
+ * which is its own as long as nobody has waited for it. */
+static void kill_offspring(const struct child *c)
+{
+	siginfo_t info;
+	int r;
+
+	do {
+		r = c->pidfd < 0 ? -1 : waitid(P_PIDFD, (id_t)c->pidfd, &info, WEXITED | WNOWAIT);
+	} while (r < 0 && c->pidfd >= 0 && errno == EINTR);
+	if (r == 0)
+		(void)kill(-c->pid, SIGKILL); /* as a rule there is none */
+}
+
 enum fetch_result child_finish(struct child *c, bool do_kill)
 {
 	int status = 0;
@@ -162,6 +200,7 @@ enum fetch_result child_finish(struct child *c, bool do_kill)
 		(void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
 	else if (do_kill)
 		(void)kill(c->pid, SIGKILL); /* nobody has waited for it so far */
+	kill_offspring(c);
 	do {
 		got = waitpid(c->pid, &status, 0);
 	} while (got < 0 && errno == EINTR);

@@ -15,15 +15,24 @@
 #define CHILD_RESULT "result" /* the file's name in the folder, when it is there */
 #define CHILD_LOG "log"       /* of libdebuginfod, in the same folder; see fetch/answers.h */
 
+#define CHILD_NOBODY 65534 /* who owns nothing: kernel.overflowuid, and "nobody" of distributions */
+
 struct child {
 	pid_t pid;
 	int pidfd; /* owned; readable when it has ended; -1: none */
 };
 
-/* Runs program in the folder dir_fd; what: its argument, a build-id in hex or FETCH_PROBE. env is what it gets as its environment. It writes no file
- * larger than max_bytes. */
-int child_start(const char *program, char *const env[], const char *what, int dir_fd,
-		uint64_t max_bytes, struct child *ret_child);
+struct child_setup {
+	const char *program;
+	char *const *env;   /* all of its environment */
+	const char *what;   /* its argument: a build-id in hex, or FETCH_PROBE */
+	int dir_fd;         /* where it runs */
+	uint64_t max_bytes; /* it writes no larger file */
+	bool as_nobody;     /* it must not be the user that we are, or not run */
+};
+
+/* All borrowed during the call. */
+int child_start(const struct child_setup *setup, struct child *ret_child);
 
 /* The environment for child_start(): NULL-terminated, one allocation, the caller's to free. */
 int child_environment(const struct fetcher_config *cfg, char ***ret_env);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -86,6 +87,33 @@ static bool is_hex(const char *text)
 	return n >= 4 && n < BUILD_ID_HEX_SIZE && !text[n];
 }
 
+/* Each of a list of paths; an empty one is here. */
+static bool can_read_all(const char *list)
+{
+	_cleanup_(freep) char *copy = strdup(list);
+	char *rest = copy, *path;
+
+	while (rest && (path = strsep(&rest, ":")))
+		if (*path && access(path, R_OK) < 0)
+			return false;
+	return copy;
+}
+
+/* As nobody: what root has set may be for root's eyes, and then root has to fetch. */
+static bool can_read_settings(void)
+{
+	static const char *const names[] = { "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE",
+					     "DEBUGINFOD_HEADERS_FILE", "LD_LIBRARY_PATH" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && getuid() == CHILD_NOBODY; i++) {
+		const char *list = getenv(names[i]);
+
+		if (list && !can_read_all(list))
+			return false;
+	}
+	return true;
+}
+
 int fetch_main(int argc, char *const argv[])
 {
 	struct library l = { 0 };
@@ -98,7 +126,9 @@ int fetch_main(int argc, char *const argv[])
 	if (!load(&l))
 		return EXIT_RESULT_BASE + FETCH_NO_CLIENT;
 	if (!is_hex(argv[2]))
-		return 0;
+		return can_read_settings() ? 0 : EXIT_NO_PROGRAM;
+	(void)prctl(PR_SET_NAME, "perf-agent"); /* else it is that of the descriptor it came from */
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* not to be traced by others of the same user */
 	c = l.begin();
 	log_fd = open(CHILD_LOG, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (c && l.set_verbose_fd && log_fd >= 0)

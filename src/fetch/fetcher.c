@@ -13,9 +13,9 @@
 #include "fetch/cache.h"
 #include "fetch/child.h"
 #include "fetch/failures.h"
+#include "fetch/probe.h"
 
-#define PROBE_MS 10000 /* to load a library, on a machine that is busy */
-#define POLL_MS 50     /* how soon a cancel, or a lock that another agent gave up, is seen */
+#define POLL_MS 50 /* how soon a cancel, or a lock that another agent gave up, is seen */
 
 struct fetcher {
 	struct fetcher_config cfg; /* its strings are owned */
@@ -25,6 +25,8 @@ struct fetcher {
 	struct failures failures;
 	unsigned int nr_held;
 	unsigned int nr_timeouts; /* without an answer in between */
+	enum fetch_result client; /* of probe_client() */
+	bool as_nobody;           /* its processes run so */
 };
 
 enum job_state {
@@ -40,6 +42,7 @@ struct job {
 	enum job_state state;
 	uint64_t deadline_ns;
 	uint64_t begin_ns;
+	bool is_large; /* more than its share: to be fetched when no other is */
 	struct child child;
 	char tmp[CACHE_TMP_NAME_SIZE];
 	int tmp_fd; /* owned; -1: none */
@@ -50,6 +53,8 @@ struct round {
 	struct fetcher *f;
 	struct job *jobs; /* owned */
 	size_t nr, nr_done, nr_running;
+	bool is_large_running;
+	uint64_t share_bytes; /* of what may be on its way at once, for each of those that run */
 	const atomic_bool *cancel;
 };
 
@@ -113,8 +118,16 @@ int fetcher_new(const struct fetcher_config *cfg, struct fetcher **ret_fetcher,
 	if (r < 0)
 		return r;
 	cache_sweep(&f->cache);
+	/* Files of a folder may be meant for us alone. */
+	f->client = probe_client(f->cfg.program, f->env, !strstr(f->cfg.urls, "file://"),
+				 &f->as_nobody);
 	*ret_fetcher = TAKE(f);
 	return 0;
+}
+
+enum fetch_result fetcher_client(const struct fetcher *f)
+{
+	return f->client;
 }
 
 struct fetcher *fetcher_free(struct fetcher *f)
@@ -207,6 +220,13 @@ static void remember(struct fetcher *f, const struct build_id *id, enum fetch_re
 		cache_remember(&f->cache, id, CACHE_BROKEN);
 }
 
+/* Whether the process made that file, and under no other name, so that it may be made ours. */
+static bool is_its_own(const struct fetcher *f, const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && st->st_nlink == 1 &&
+	       st->st_uid == (f->as_nobody ? CHILD_NOBODY : geteuid());
+}
+
 /* What the process left: looked at before it is given its name. */
 static enum fetch_result take_result(struct fetcher *f, struct job *j)
 {
@@ -215,13 +235,15 @@ static enum fetch_result take_result(struct fetcher *f, struct job *j)
 	struct stat st;
 	int r;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+	if (fd < 0 || fstat(fd, &st) < 0 || !is_its_own(f, &st))
 		return FETCH_SERVER_FAILED;
 	f->stats.bytes += (uint64_t)st.st_size;
 	if ((uint64_t)st.st_size > f->cfg.cache_max_bytes)
 		return FETCH_TOO_LARGE;
 	if (!is_it(f, fd, &j->rq->id))
 		return FETCH_WRONG_FILE;
+	if (f->as_nobody && (fchown(fd, geteuid(), getegid()) < 0 || fchmod(fd, 0600) < 0))
+		return FETCH_UNAVAILABLE; /* it would stay another's to change */
 	give(f, j->rq, TAKE_FD(fd));
 	/* Without a place in the cache it is used this once. */
 	r = cache_put(&f->cache, &j->rq->id, j->tmp_fd, CHILD_RESULT);
@@ -257,10 +279,14 @@ static void count_timeouts(struct fetcher *f, enum fetch_result result)
 /* The process has ended; what it says of servers counts unless we ended it for no fault of theirs. */
 static void settle_job(struct round *r, struct job *j, enum fetch_result result)
 {
+	bool is_again = result == FETCH_TOO_LARGE && !j->is_large &&
+			r->share_bytes < r->f->cfg.cache_max_bytes;
+
 	r->nr_running--;
+	r->is_large_running = false;
 	if (result == FETCH_FETCHED)
 		result = take_result(r->f, j);
-	if (result != FETCH_INTERRUPTED) {
+	if (result != FETCH_INTERRUPTED && !is_again) {
 		blame(r->f, j, result);
 		count_timeouts(r->f, result);
 		remember(r->f, &j->rq->id, result);
@@ -269,7 +295,29 @@ static void settle_job(struct round *r, struct job *j, enum fetch_result result)
 	j->tmp_fd = -1;
 	cache_remove_tmp(&r->f->cache, j->tmp);
 	cache_unlock(&r->f->cache, &j->rq->id);
-	end_job(r, j, result);
+	if (is_again) {
+		j->is_large = true;
+		j->state = JOB_QUEUED;
+	} else {
+		end_job(r, j, result);
+	}
+}
+
+/* In a folder that is the process's own, inside of one that nobody else can enter. */
+static int start_child(struct round *r, struct job *j, const char *hex)
+{
+	struct fetcher *f = r->f;
+	struct child_setup setup = { .program = f->cfg.program,
+				     .env = f->env,
+				     .what = hex,
+				     .dir_fd = j->tmp_fd,
+				     .max_bytes = j->is_large ? f->cfg.cache_max_bytes
+							      : r->share_bytes,
+				     .as_nobody = f->as_nobody };
+
+	if (f->as_nobody && fchown(j->tmp_fd, CHILD_NOBODY, CHILD_NOBODY) < 0)
+		return -errno;
+	return child_start(&setup, &j->child);
 }
 
 /* Its build-id is locked. */
@@ -281,8 +329,7 @@ static void run_job(struct round *r, struct job *j)
 
 	if (res == 0) {
 		build_id_hex(&j->rq->id, hex);
-		res = child_start(f->cfg.program, f->env, hex, j->tmp_fd, f->cfg.cache_max_bytes,
-				  &j->child);
+		res = start_child(r, j, hex);
 		if (res < 0) {
 			close(j->tmp_fd);
 			j->tmp_fd = -1;
@@ -298,6 +345,7 @@ static void run_job(struct round *r, struct job *j)
 	log_info(f->cfg.log, "debuginfod: '%s': asking for its debug information", j->rq->label);
 	j->state = JOB_RUNNING;
 	r->nr_running++;
+	r->is_large_running = j->is_large;
 }
 
 static void start_job(struct round *r, struct job *j)
@@ -334,12 +382,18 @@ static void answer_locally(struct round *r, struct job *j)
 		end_job(r, j, FETCH_REMEMBERED);
 }
 
+/* One that is large takes all the room there is. */
+static bool has_room(const struct round *r, const struct job *j)
+{
+	return j->is_large ? r->nr_running == 0 : !r->is_large_running;
+}
+
 static void start_jobs(struct round *r)
 {
 	for (size_t i = 0; i < r->nr && r->nr_running < FETCH_MAX_PARALLEL; i++) {
 		struct job *j = &r->jobs[i];
 
-		if (j->state != JOB_QUEUED && j->state != JOB_WAITING)
+		if ((j->state != JOB_QUEUED && j->state != JOB_WAITING) || !has_room(r, j))
 			continue;
 		if (r->f->nr_timeouts >= FETCH_MAX_TIMEOUTS)
 			end_job(r, j, FETCH_SKIPPED);
@@ -428,10 +482,14 @@ int fetcher_get(struct fetcher *f, struct fetch_request *requests, size_t nr,
 		const atomic_bool *cancel)
 {
 	struct round r = { .f = f, .nr = nr, .cancel = cancel };
+	size_t nr_at_once = nr < FETCH_MAX_PARALLEL ? nr : FETCH_MAX_PARALLEL;
 	int res;
 
 	if (nr > FETCH_MAX_REQUESTS)
 		return -E2BIG;
+	if (!nr)
+		return 0;
+	r.share_bytes = f->cfg.cache_max_bytes / nr_at_once;
 	r.jobs = calloc(nr + 1, sizeof(*r.jobs));
 	if (!r.jobs)
 		return -ENOMEM;
@@ -445,28 +503,6 @@ int fetcher_get(struct fetcher *f, struct fetch_request *requests, size_t nr,
 	res = run(&r);
 	free(r.jobs);
 	return res;
-}
-
-/* Its process is given neither servers nor a place to write. */
-enum fetch_result fetch_probe(const char *program)
-{
-	static const struct fetcher_config none = { .urls = "" };
-	_cleanup_(closep) int root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_(freep) char **env = NULL;
-	enum fetch_result result;
-	struct child c;
-	int r = root_fd < 0 ? -errno : child_environment(&none, &env);
-	struct pollfd fd;
-
-	if (r == 0)
-		r = child_start(program, env, FETCH_PROBE, root_fd, 0, &c);
-	if (r < 0)
-		return FETCH_UNAVAILABLE;
-	fd = (struct pollfd){ .fd = c.pidfd, .events = POLLIN };
-	while ((r = poll(&fd, 1, PROBE_MS)) < 0 && errno == EINTR)
-		;
-	result = child_finish(&c, r <= 0);
-	return result == FETCH_FETCHED || result == FETCH_NO_CLIENT ? result : FETCH_UNAVAILABLE;
 }
 
 int fetcher_open(struct fetcher *f, const struct build_id *id)

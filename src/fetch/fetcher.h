@@ -38,6 +38,8 @@ enum fetch_reason {
 #define FETCH_SERVER_SIZE 128 /* host and port */
 #define FETCH_REASON_SIZE 64
 #define FETCH_MAX_FAILURES 64 /* different ones; what is past them is in the results alone */
+/* What is on its way at one time takes no more than the cache may: each of those that run has its share,
+ * and a file that needs more is fetched again alone. */
 #define FETCH_MAX_PARALLEL 8
 #define FETCH_MAX_HELD 256   /* files held open for the caller; those past it are opened again */
 #define FETCH_MAX_TIMEOUTS 8 /* in a row: then the servers are not asked any more */
@@ -65,11 +67,15 @@ struct fetcher_config {
 	const struct log *log;      /* borrowed likewise */
 };
 
-/* Fails, in a sentence, where the cache cannot be used. */
+/* Fails, in a sentence, where the cache cannot be used. Where we are root, fetches are made as nobody,
+ * if the program and what it has to read can be used so. */
 int fetcher_new(const struct fetcher_config *cfg, struct fetcher **ret_fetcher,
 		struct pa_error *err);
 struct fetcher *fetcher_free(struct fetcher *f);
 DEFINE_CLEANUP(struct fetcher *, fetcher_free)
+
+/* As fetch_probe(), found out by fetcher_new(). */
+enum fetch_result fetcher_client(const struct fetcher *f);
 
 struct fetch_request {
 	struct build_id id;

@@ -7,6 +7,8 @@
 #include <ftw.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -94,21 +96,69 @@ static int behave_and_tell(const char *how)
 	return 0;
 }
 
+/* Notes in the file $HOME what may be written by all that run now, and the most that it ever was. */
+static void add_to_limits(int64_t bytes)
+{
+	int fd = open(getenv("HOME"), O_RDWR | O_CLOEXEC);
+	int64_t sums[2];
+
+	if (fd < 0 || flock(fd, LOCK_EX) < 0 ||
+	    pread(fd, sums, sizeof(sums), 0) != (ssize_t)sizeof(sums))
+		_exit(1);
+	sums[0] += bytes;
+	if (sums[0] > sums[1])
+		sums[1] = sums[0];
+	if (pwrite(fd, sums, sizeof(sums), 0) != (ssize_t)sizeof(sums))
+		_exit(1);
+	close(fd);
+}
+
+/* Half of all that may ever be written, by one that may write less: it dies as by the kernel. */
+static int write_half(const char *hex)
+{
+	const struct timespec while_others_start = { .tv_nsec = 50000000 };
+	struct rlimit lim;
+
+	if (getrlimit(RLIMIT_FSIZE, &lim) < 0)
+		return 1;
+	add_to_limits((int64_t)lim.rlim_cur);
+	nanosleep(&while_others_start, NULL);
+	add_to_limits(-(int64_t)lim.rlim_cur);
+	if (lim.rlim_cur < 500000)
+		raise(SIGXFSZ);
+	write_result(hex);
+	return 0;
+}
+
+static bool is_nobody(void)
+{
+	return getuid() == CHILD_NOBODY && geteuid() == CHILD_NOBODY && getgid() == CHILD_NOBODY &&
+	       getgroups(0, NULL) == 0;
+}
+
+/* Whether the process is as it should be when it writes what it was asked for. */
+static bool is_as_told(const char *how, const char *hex)
+{
+	if (!strcmp(how, "confined"))
+		return is_confined();
+	if (!strcmp(how, "nobody"))
+		return is_nobody();
+	return !strcmp(how, "good") ||
+	       (!strcmp(how, "hang by turns") && !(strtoul(hex, NULL, 16) & 1));
+}
+
 static int behave(const char *how, const char *hex)
 {
 	if (!strncmp(how, "tell ", 5))
 		return behave_and_tell(how);
-	if (!strcmp(how, "good"))
+	if (is_as_told(how, hex))
 		write_result(hex);
 	else if (!strcmp(how, "wrong"))
 		write_result("ffff");
-	else if (!strcmp(how, "confined") && is_confined())
-		write_result(hex);
-	else if (!strcmp(how, "hang") ||
-		 (!strcmp(how, "hang by turns") && strtoul(hex, NULL, 16) & 1))
+	else if (!strcmp(how, "half"))
+		return write_half(hex);
+	else if (!strncmp(how, "hang", 4))
 		pause();
-	else if (!strcmp(how, "hang by turns"))
-		write_result(hex);
 	else if (!strcmp(how, "endless"))
 		return write_endlessly();
 	else if (!strcmp(how, "missing"))
@@ -259,6 +309,78 @@ static void test_confined(void)
 	close(INHERITED_FD);
 }
 
+/* The size and whose it is, in the cache. */
+static struct stat entry(uint8_t n)
+{
+	char path[2 * PATH_MAX];
+	struct stat st = { 0 };
+
+	snprintf(path, sizeof(path), "%s/.build-id/10/%02x.debug", dir, n);
+	(void)stat(path, &st);
+	return st;
+}
+
+static void test_nobody(void)
+{
+	char copy[2 * PATH_MAX], command[5 * PATH_MAX];
+	struct fetcher_config cfg = { .urls = "nobody",
+				      .cache_dir = dir,
+				      .cache_max_bytes = cache_max_bytes,
+				      .timeout_ns = 5 * NS_PER_S,
+				      .program = copy,
+				      .build_id_of = read_id };
+	struct fetcher *f = NULL;
+
+	if (geteuid() != 0) {
+		tap_skip("fetching as nobody: needs root");
+		return;
+	}
+	ok(get_new("nobody", 5 * NS_PER_S, 1) == FETCH_FETCHED, "root fetches as nobody");
+	ok(entry(1).st_size && entry(1).st_uid == 0 && entry(1).st_gid == getegid() &&
+		   (entry(1).st_mode & 0777) == 0600,
+	   "what came is root's own");
+	snprintf(copy, sizeof(copy), "%s/program", dir);
+	snprintf(command, sizeof(command), "cp /proc/%d/exe %s && chmod 700 %s", (int)getpid(),
+		 copy, copy);
+	must(system(command) == 0);
+	must(fetcher_new(&cfg, &f, NULL) == 0);
+	ok(get(f, 2) == FETCH_SERVER_FAILED, "a program that only root may run is run by root");
+	fetcher_free(f);
+	cfg.urls = "good";
+	must(fetcher_new(&cfg, &f, NULL) == 0);
+	ok(get(f, 3) == FETCH_FETCHED && entry(3).st_uid == 0, "and fetches as well");
+	fetcher_free(f);
+}
+
+/* Two of them fit at a time, but eight would run. */
+static void test_room(void)
+{
+	struct fetch_request rqs[FETCH_MAX_PARALLEL];
+	char path[] = "/tmp/test_fetch_limits_XXXXXX";
+	int64_t sums[2] = { 0 };
+	int fd = mkstemp(path), nr = 0;
+	struct fetcher *f;
+
+	must(fd >= 0 && fchmod(fd, 0666) == 0 && write(fd, sums, sizeof(sums)) > 0);
+	must(setenv("HOME", path, 1) == 0);
+	f = new_fetcher("half", 20 * NS_PER_S);
+	for (unsigned int i = 0; i < FETCH_MAX_PARALLEL; i++)
+		rqs[i] = request((uint8_t)i);
+	must(fetcher_get(f, rqs, FETCH_MAX_PARALLEL, NULL) == 0);
+	for (unsigned int i = 0; i < FETCH_MAX_PARALLEL; i++) {
+		nr += rqs[i].result == FETCH_FETCHED;
+		close(rqs[i].fd);
+	}
+	must(pread(fd, sums, sizeof(sums), 0) == (ssize_t)sizeof(sums));
+	ok(nr == FETCH_MAX_PARALLEL, "files larger than their share are fetched (%d)", nr);
+	ok(sums[1] > 0 && sums[1] <= (int64_t)cache_max_bytes,
+	   "what all may write at once is what the cache may hold (%lld)", (long long)sums[1]);
+	ok(is_clean(), "and nothing is left on the way");
+	fetcher_free(f);
+	close(fd);
+	unlink(path);
+}
+
 static void test_no_program(void)
 {
 	struct fetcher_config cfg = { .urls = "good",
@@ -406,6 +528,8 @@ int main(int argc, char *argv[])
 	in_new_dir(test_results);
 	in_new_dir(test_blame);
 	in_new_dir(test_confined);
+	in_new_dir(test_nobody);
+	in_new_dir(test_room);
 	in_new_dir(test_no_program);
 	in_new_dir(test_damaged_entry);
 	in_new_dir(test_many);
