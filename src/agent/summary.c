@@ -201,9 +201,9 @@ static int add_cuts(const struct capture *c, struct summary *to)
 	return 0;
 }
 
-static const char *mapping_path(const struct profile *p, uint32_t mapping)
+const char *summary_mapping_path(const struct profile *p, uint32_t mapping)
 {
-	return mapping == PROFILE_NONE ? "[unknown]" : profile_str(p, p->mappings[mapping].path);
+	return mapping >= p->nr_mappings ? "[unknown]" : profile_str(p, p->mappings[mapping].path);
 }
 
 static int add_functions(const struct profile *p, struct summary *to)
@@ -219,70 +219,13 @@ static int add_functions(const struct profile *p, struct summary *to)
 
 		to->functions[i] = (struct pa_function_stat){
 			.name = profile_str(p, f->name),
-			.file = mapping_path(p, f->mapping),
+			.file = summary_mapping_path(p, f->mapping),
 			.nr_self = (uint64_t)top[i].self,
 			.nr_total = (uint64_t)top[i].total,
 		};
 		to->pub.nr_functions++;
 	}
 	to->pub.functions = to->functions;
-	return 0;
-}
-
-/* Samples whose running function has no name, by mapping; the one past the end: without one. */
-static int count_unnamed(const struct profile *p, uint64_t **ret_counts)
-{
-	uint64_t *counts = calloc((size_t)p->nr_mappings + 1, sizeof(*counts));
-
-	if (!counts)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < p->nr_samples; i++) {
-		const struct profile_span *st = &p->stacks[p->samples[i].stack];
-		const struct profile_location *l;
-
-		if (!st->nr)
-			continue; /* where it ran is not known, so no name is missing */
-		l = &p->locations[p->frames[st->first]];
-		if (!l->is_named)
-			counts[l->mapping == PROFILE_NONE ? p->nr_mappings : l->mapping] +=
-				(uint64_t)p->samples[i].values[0];
-	}
-	*ret_counts = counts;
-	return 0;
-}
-
-static uint32_t largest(const uint64_t *counts, uint32_t nr)
-{
-	uint32_t at = 0;
-
-	for (uint32_t i = 1; i < nr; i++)
-		if (counts[i] > counts[at])
-			at = i;
-	return at;
-}
-
-static int add_unnamed(const struct capture *c, struct summary *to)
-{
-	const struct profile *p = c->profile;
-	_cleanup_(freep) uint64_t *counts = NULL;
-	int r = count_unnamed(p, &counts);
-
-	if (r < 0)
-		return r;
-	for (uint32_t i = 0; i < MAX_UNNAMED; i++) {
-		uint32_t m = largest(counts, p->nr_mappings + 1);
-
-		if (!counts[m])
-			break;
-		to->unnamed[to->pub.nr_unnamed++] = (struct pa_unnamed_stat){
-			.file = mapping_path(p, m == p->nr_mappings ? PROFILE_NONE : m),
-			.nr_samples = counts[m],
-			.why = c->notes[m].why,
-			.cure = c->notes[m].cure,
-		};
-		counts[m] = 0;
-	}
-	to->pub.unnamed = to->unnamed;
 	return 0;
 }
 
@@ -438,7 +381,8 @@ int summary_of_capture(const struct capture *c, struct summary **ret_summary)
 	if (r == 0)
 		r = add_cuts(c, to);
 	if (r == 0)
-		r = add_unnamed(c, to);
+		r = summary_list_unnamed(c, to->unnamed, MAX_UNNAMED, &to->pub.nr_unnamed);
+	to->pub.unnamed = to->unnamed;
 	if (r < 0)
 		return r;
 	*ret_summary = TAKE(to);

@@ -3,6 +3,7 @@
 #ifndef AGENT_SUMMARY_H
 #define AGENT_SUMMARY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/cleanup.h"
@@ -32,6 +33,15 @@ void summary_add_ticks(struct summary *to, const struct pa_tick_stats *per_cpu, 
 /* summary_jit.c: counts of what was read about code made at run time, SUMMARY_NR_JIT of them. */
 struct pa_count;
 void summary_count_jit(const struct capture *c, struct pa_count *to);
+
+/* The path, or "[unknown]" for PROFILE_NONE and nr_mappings. */
+struct profile;
+const char *summary_mapping_path(const struct profile *p, uint32_t mapping);
+
+/* summary_unnamed.c: what cost most names, each file once, at most max. */
+struct pa_unnamed_stat;
+int summary_list_unnamed(const struct capture *c, struct pa_unnamed_stat *to, size_t max,
+			 size_t *ret_nr);
 
 /* CPU time of this process so far, user and system. */
 uint64_t summary_cpu_ns(void);

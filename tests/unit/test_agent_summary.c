@@ -150,6 +150,57 @@ static void test_cuts(void)
 	   "the file is that of the outermost frame");
 }
 
+static void add_unnamed(struct profile *p, uint32_t mapping, int64_t n)
+{
+	uint32_t frame = model_bare_location(p, mapping, p->mappings[mapping].start + 16);
+
+	model_add(p, &frame, 1, model_labels(p, "a", n), n);
+}
+
+static uint32_t add_file(struct profile *p, const char *path, uint64_t owner, const char *build_id)
+{
+	uint32_t m = model_mapping(p, path, owner, owner << 32, 0x1000);
+
+	p->mappings[m].build_id = *build_id ? model_string(p, build_id) : 0;
+	return m;
+}
+
+/* The same file behind two mounts, another of the same path, and code of three JITs. */
+static void test_one_line_per_file(void)
+{
+	struct profile *p = model_new();
+	_cleanup_(capture_freep) struct capture *c = NULL;
+	_cleanup_(summary_freep) struct summary *sum = NULL;
+	const struct pa_unnamed_stat *u;
+
+	add_unnamed(p, add_file(p, "/lib/a.so", 1, "aa"), 30);
+	add_unnamed(p, add_file(p, "/lib/a.so", 2, "aa"), 40);
+	add_unnamed(p, add_file(p, "/lib/a.so", 3, "bb"), 5);
+	for (uint64_t i = 4; i < 7; i++) {
+		uint32_t m = add_file(p, "[jit]", i, "");
+
+		p->mappings[m].kind = PROFILE_MAPPING_JIT;
+		add_unnamed(p, m, (int64_t)i);
+	}
+	c = capture_with(p);
+	c->notes[0] = (struct naming_note){ "gone", "keep it" };
+	c->notes[1] = (struct naming_note){ "stripped", "install it" };
+	c->notes[3] = c->notes[4] = (struct naming_note){ "no map", "start python so" };
+	c->notes[5] = (struct naming_note){ "no map", "start node so" };
+	must(summary_of_capture(c, &sum) == 0);
+	u = summary_get(sum)->unnamed;
+	ok(summary_get(sum)->nr_unnamed == 4 && !strcmp(u[0].file, "/lib/a.so") &&
+		   u[0].nr_samples == 70 && u[2].nr_samples == 6,
+	   "a file that several processes have is one, with the samples of all");
+	ok(!strcmp(u[0].why, "stripped") && !strcmp(u[0].cure, "install it"),
+	   "its reason is that of most of them");
+	ok(u[1].nr_samples == 9 && !strcmp(u[1].cure, "start python so") &&
+		   !strcmp(u[2].cure, "start node so"),
+	   "code of JITs is one where the cure is");
+	ok(u[3].nr_samples == 5 && !strcmp(u[3].file, "/lib/a.so"),
+	   "another build is another file");
+}
+
 static void test_empty_stack(void)
 {
 	_cleanup_(capture_freep) struct capture *c = new_capture();
@@ -267,6 +318,7 @@ int main(void)
 	test_example();
 	test_cuts();
 	test_naming();
+	test_one_line_per_file();
 	test_empty_stack();
 	test_empty_stack_among_others();
 	test_nothing();
