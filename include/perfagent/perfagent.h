@@ -292,6 +292,10 @@ struct pa_summary {
 
 	const struct pa_fetch_failure *fetch_failures; /* by server and reason; at most 64 */
 	size_t nr_fetch_failures;
+
+	/* Of all functions, also those that are not in functions[]. */
+	uint64_t functions_seen;
+	uint64_t functions_self; /* the sum of their nr_self */
 };
 
 /* Borrowed until pa_session_free(). NULL before the end. */

@@ -214,6 +214,9 @@ static int add_functions(const struct profile *p, struct summary *to)
 
 	if (r < 0)
 		return r;
+	to->pub.functions_seen = nr;
+	for (uint32_t i = 0; i < nr; i++)
+		to->pub.functions_self += (uint64_t)top[i].self;
 	for (uint32_t i = 0; i < nr && i < MAX_FUNCTIONS; i++) {
 		const struct profile_function *f = &p->functions[top[i].function];
 

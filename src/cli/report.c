@@ -15,8 +15,10 @@
 #define NR_CUTS 3
 #define NR_UNNAMED 3
 #define LABEL_COLUMNS 9
-#define WHY_COLUMNS 11      /* before a reason that has a line of its own */
-#define TABLE_COLUMNS 19    /* before the name of a function */
+#define WHY_COLUMNS 11          /* before a reason that has a line of its own */
+#define TABLE_COLUMNS 19        /* before the name of a function */
+#define SELF_TO_NAME_COLUMNS 11 /* of them, behind the first number */
+#define MORE_TEXT_SIZE 64
 #define NAME_COLUMNS_MIN 20 /* below, the table does not try to fit any more */
 #define FILE_COLUMNS_MAX 40 /* the most that a file may take of a line with a limit */
 
@@ -180,6 +182,24 @@ static void print_function(const struct pa_summary *s, const struct pa_function_
 	(void)fputs(has_brackets ? "\n" : "]\n", out);
 }
 
+/* What the table leaves out: a list that is cut says so. */
+static void print_more_functions(const struct pa_summary *s, size_t nr_shown,
+				 const struct report_options *opts, FILE *out)
+{
+	uint64_t more = s->functions_seen - nr_shown, self = s->functions_self;
+	char text[MORE_TEXT_SIZE];
+
+	if (s->functions_seen <= nr_shown)
+		return;
+	for (size_t i = 0; i < nr_shown; i++)
+		self -= s->functions[i].nr_self;
+	(void)snprintf(text, sizeof(text), "... %" PRIu64 " more function%s%s", more,
+		       text_plural(more), opts->is_verbose ? "" : " (-v shows more)");
+	(void)fprintf(out, " %6.1f%%%*s", text_percent(self, s->samples), SELF_TO_NAME_COLUMNS, "");
+	(void)text_put(out, text, columns_behind(opts, TABLE_COLUMNS));
+	(void)fputc('\n', out);
+}
+
 static void print_functions(const struct pa_summary *s, const struct report_options *opts,
 			    FILE *out)
 {
@@ -191,6 +211,7 @@ static void print_functions(const struct pa_summary *s, const struct report_opti
 	(void)fputs("\n    self    total  function\n", out);
 	for (size_t i = 0; i < nr; i++)
 		print_function(s, &s->functions[i], opts, out);
+	print_more_functions(s, nr, opts, out);
 	(void)fputc('\n', out);
 }
 

@@ -203,6 +203,8 @@ static const struct field head_fields[] = {
 	F(FIELD_U64, pa_summary, naming_p50_ns),
 	F(FIELD_U64, pa_summary, naming_p99_ns),
 	F(FIELD_U64, pa_summary, naming_max_ns),
+	F(FIELD_U64, pa_summary, functions_seen),
+	F(FIELD_U64, pa_summary, functions_self),
 	F(FIELD_U64, pa_summary, agent_cpu_ns),
 	F(FIELD_U64, pa_summary, agent_peak_rss_bytes),
 };

@@ -64,6 +64,24 @@ static int64_t recount(const struct profile *p, uint32_t f, bool is_self)
 	return sum;
 }
 
+static uint64_t nr_with_samples(const struct profile *p)
+{
+	uint64_t nr = 0;
+
+	for (uint32_t f = 0; f < p->nr_functions; f++)
+		nr += recount(p, f, false) > 0;
+	return nr;
+}
+
+static uint64_t recount_self(const struct profile *p)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t f = 0; f < p->nr_functions; f++)
+		sum += (uint64_t)recount(p, f, true);
+	return sum;
+}
+
 static bool agrees(const struct pa_summary *s, const struct profile *p)
 {
 	for (size_t i = 0; i < s->nr_functions; i++) {
@@ -90,6 +108,10 @@ static void test_functions(struct profile *p, size_t nr, const char *what)
 	must(summary_of_capture(c, &sum) == 0);
 	s = summary_get(sum);
 	ok(s->nr_functions == nr, "%s: %zu functions", what, nr);
+	ok(s->functions_seen == nr_with_samples(p), "%s: of all that have samples (%llu)", what,
+	   (unsigned long long)s->functions_seen);
+	ok(s->functions_self == recount_self(p), "%s: and the samples of all (%llu)", what,
+	   (unsigned long long)s->functions_self);
 	ok(agrees(s, p), "%s: self and total of each are those of the profile", what);
 	for (size_t i = 1; i < s->nr_functions; i++)
 		is_sorted &= (int64_t)s->functions[i - 1].nr_self >=

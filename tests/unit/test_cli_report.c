@@ -124,6 +124,32 @@ static void test_numbers(void)
 	has_not(&s, "kallsyms", "without kernel frames, no source of kernel names");
 }
 
+static void test_more_functions(void)
+{
+	static const struct pa_function_stat many[] = {
+		{ "f", "/a", 10, 10 }, { "f", "/a", 9, 9 }, { "f", "/a", 8, 8 },
+		{ "f", "/a", 7, 7 },   { "f", "/a", 6, 6 }, { "f", "/a", 5, 5 },
+		{ "f", "/a", 4, 4 },   { "f", "/a", 3, 3 }, { "f", "/a", 2, 2 },
+		{ "f", "/a", 1, 1 },   { "g", "/a", 1, 1 }, { "h", "/a", 0, 9 },
+	};
+	struct report_options opts = { .max_cols = TEXT_NO_LIMIT, .is_verbose = true };
+	struct pa_summary s = sample();
+
+	s.functions_seen = s.nr_functions;
+	s.functions_self = 90;
+	has_not(&s, "more function", "a table that is whole says nothing of more");
+	s.functions = many;
+	s.nr_functions = 12;
+	s.functions_seen = 33;
+	s.functions_self = 60;
+	has(&s, " [a]\n    5.0%           ... 23 more functions (-v shows more)\n\n",
+	    "one that is cut says how many more, and their share");
+	check_with(&s, &opts, "    4.0%           ... 21 more functions\n", true,
+		   "also with -v, of what that leaves out");
+	s.functions_seen = 13;
+	check_with(&s, &opts, "... 1 more function\n", true, "one more is one");
+}
+
 static void test_losses(void)
 {
 	struct pa_summary s = sample();
@@ -254,9 +280,12 @@ static void test_width(uint32_t cols)
 {
 	struct pa_summary s = sample();
 	struct report_options opts = { .max_cols = cols };
-	char *text = print(&s, &opts), *save, *line;
+	char *text, *save, *line;
 	size_t longest = 0;
 
+	s.functions_seen = 1000000;
+	s.functions_self = s.samples;
+	text = print(&s, &opts);
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
 		if (!may_be_long(line) && strlen(line) > longest)
 			longest = strlen(line);
@@ -348,6 +377,7 @@ int main(void)
 {
 	test_numbers();
 	test_naming();
+	test_more_functions();
 	test_losses();
 	test_tables();
 	test_debug_files();
