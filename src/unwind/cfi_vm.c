@@ -47,6 +47,12 @@ static int64_t scaled(const struct cfi_vm *vm, uint64_t factored)
 	return (int64_t)(factored * (uint64_t)vm->scale->data);
 }
 
+static void note_rest(struct cfi_vm *vm)
+{
+	vm->changed |= CFI_CHANGED_REST;
+	vm->nr_rest++;
+}
+
 /* NULL: a register that nobody follows. */
 static struct cfi_rule *slot_of(struct cfi_vm *vm, uint64_t reg)
 {
@@ -54,7 +60,7 @@ static struct cfi_rule *slot_of(struct cfi_vm *vm, uint64_t reg)
 
 	if (slot == CFI_NO_SLOT)
 		return NULL;
-	vm->changed |= CFI_CHANGED_REST;
+	note_rest(vm);
 	return &vm->state.slots[slot];
 }
 
@@ -110,7 +116,7 @@ static int set_cfa(struct cfi_vm *vm, uint64_t reg, int64_t off)
 {
 	if (reg > UINT16_MAX)
 		return -EBADMSG;
-	vm->changed |= CFI_CHANGED_REST;
+	note_rest(vm);
 	vm->state.cfa = (struct cfi_rule){ .kind = CFI_CFA, .reg = (uint16_t)reg, .off = off };
 	return 0;
 }
@@ -122,7 +128,7 @@ static int set_cfa_expression(struct cfi_vm *vm)
 
 	if (s->cfa.kind != CFI_VAL_EXPR)
 		s->cfa_off = s->cfa.off;
-	vm->changed |= CFI_CHANGED_REST;
+	note_rest(vm);
 	s->cfa = take_expr(vm, CFI_VAL_EXPR);
 	s->cfa.reg = reg;
 	return 0;
@@ -143,26 +149,45 @@ static int set_cfa_offset(struct cfi_vm *vm, int64_t off)
 {
 	if (vm->state.cfa.kind == CFI_UNSET)
 		return -EBADMSG;
-	vm->changed |= CFI_CHANGED_REST;
+	note_rest(vm);
 	vm->state.cfa.kind = CFI_CFA;
 	vm->state.cfa.off = off;
 	return 0;
 }
 
+/* Whether to go to that offset is CFI_CHANGED_OFFSET. */
+static inline bool is_small_offset(const struct cfi_vm *vm, int64_t off)
+{
+	return vm->state.cfa.kind == CFI_CFA && off >= 0 && off < 0x80;
+}
+
 static int remember(struct cfi_vm *vm)
 {
+	struct cfi_memory *memory;
+
 	if (vm->depth == CFI_MAX_REMEMBER)
 		return -EBADMSG;
-	cfi_state_copy(&vm->remembered[vm->depth++], &vm->state, vm->slots->nr);
+	memory = &vm->remembered[vm->depth++];
+	memory->nr_rest = vm->nr_rest;
+	cfi_state_copy(&memory->state, &vm->state, vm->slots->nr);
 	return 0;
 }
 
+/* Between the two there is mostly an epilogue, in which the CFA's offset changes and nothing else. */
 static int recall(struct cfi_vm *vm)
 {
+	const struct cfi_memory *memory;
+
 	if (vm->depth == 0)
 		return -EBADMSG;
-	vm->changed |= CFI_CHANGED_REST;
-	cfi_state_copy(&vm->state, &vm->remembered[--vm->depth], vm->slots->nr);
+	memory = &vm->remembered[--vm->depth];
+	if (memory->nr_rest == vm->nr_rest && is_small_offset(vm, memory->state.cfa.off)) {
+		vm->changed |= CFI_CHANGED_OFFSET;
+		vm->state.cfa.off = memory->state.cfa.off;
+		return 0;
+	}
+	note_rest(vm);
+	cfi_state_copy(&vm->state, &memory->state, vm->slots->nr);
 	return 0;
 }
 
@@ -170,7 +195,7 @@ static int negate_ra_state(struct cfi_vm *vm)
 {
 	if (!vm->arch->has_pac)
 		return -EBADMSG;
-	vm->changed |= CFI_CHANGED_REST;
+	note_rest(vm);
 	vm->state.ra_signed = !vm->state.ra_signed;
 	return 0;
 }
@@ -226,10 +251,8 @@ static int advance_by(struct cfi_vm *vm, uint64_t delta)
 
 	if (bytes > UINT64_MAX - vm->next)
 		return -EBADMSG;
-	if (bytes == 0)
-		return 0;
 	vm->next += bytes;
-	return 1;
+	return bytes != 0;
 }
 
 static int advance_to(struct cfi_vm *vm)
@@ -249,6 +272,10 @@ static int run_rare_op(struct cfi_vm *vm, uint8_t op)
 	uint64_t reg;
 
 	switch (op) {
+	case OP_NOP:
+		return 0;
+	case OP_ADVANCE_LOC ... OP_ADVANCE_LOC + OP_OPERAND_MASK:
+		return advance_by(vm, op & OP_OPERAND_MASK);
 	case OP_OFFSET ... OP_OFFSET + OP_OPERAND_MASK:
 		set_rule(vm, op & OP_OPERAND_MASK, CFI_OFFSET, cursor_uleb128(c));
 		return 0;
@@ -293,45 +320,81 @@ static int run_rare_op(struct cfi_vm *vm, uint8_t op)
 }
 
 /* An operand that is cut is read as zero, and tells here. */
-static __attribute__((noinline)) int run_other_op(struct cfi_vm *vm, uint8_t op)
+int cfi_vm_run_other(struct cfi_vm *vm)
 {
-	int r = run_rare_op(vm, op);
+	int r = run_rare_op(vm, *vm->c.at++);
 
 	return vm->c.bad ? -EBADMSG : r;
 }
 
-/* The common ones with an operand of one byte: a small offset of the CFA, and a register that nobody
- * follows. False: it is neither. */
-static inline bool run_small_op(struct cfi_vm *vm, uint8_t op, uint8_t operand)
+/* Two bytes: the place of a register that nobody follows. */
+static inline bool is_unfollowed(const struct cfi_vm *vm, uint8_t op, uint8_t operand)
 {
-	uint8_t reg = op - OP_OFFSET;
+	return operand < 0x80 && vm->slots->of[op - OP_OFFSET] == CFI_NO_SLOT;
+}
 
-	if (op == OP_DEF_CFA_OFFSET && vm->state.cfa.kind == CFI_CFA) {
-		vm->changed |= CFI_CHANGED_OFFSET;
-		vm->state.cfa.off = operand;
-		return true;
-	}
-	return reg < CFI_MAX_REGS && vm->slots->of[reg] == CFI_NO_SLOT;
+/* False: by nothing, or too far. */
+static inline bool advance_common(struct cfi_vm *vm, uint8_t delta)
+{
+	uint64_t next = vm->next + (uint64_t)delta * vm->scale->code;
+
+	if (next <= vm->next)
+		return false;
+	vm->next = next;
+	return true;
 }
 
 /*
- * Compiling spends its time here, on four kinds of instructions: steps forward, the two above, and
- * the padding at the end of an FDE. The others are out of line.
+ * Compiling spends its time here. The position stays in a register; the last byte is left the last byte to the other part, so that each instruction has one behind it.
  */
-int cfi_vm_run(struct cfi_vm *vm)
+int cfi_vm_run_common(struct cfi_vm *vm)
 {
-	const uint8_t *end = vm->c.end;
-	int r = 0;
+	const uint8_t *at = vm->c.at, *last = vm->c.end - 1;
+	int r = CFI_VM_OTHER;
 
-	while (r == 0 && vm->c.at < end) {
-		uint8_t op = *vm->c.at++;
+	for (; at < last; at++) {
+		uint8_t op = *at;
 
-		if ((op & ~OP_OPERAND_MASK) == OP_ADVANCE_LOC)
-			r = advance_by(vm, op & OP_OPERAND_MASK);
-		else if (vm->c.at < end && *vm->c.at < 0x80 && run_small_op(vm, op, *vm->c.at))
-			vm->c.at++;
-		else if (op != OP_NOP)
-			r = run_other_op(vm, op);
+		switch (op) {
+		case OP_ADVANCE_LOC ... OP_ADVANCE_LOC + OP_OPERAND_MASK:
+			if (!advance_common(vm, op & OP_OPERAND_MASK))
+				goto out;
+			vm->c.at = at + 1;
+			return 1;
+		case OP_ADVANCE_LOC1:
+			if (!advance_common(vm, at[1]))
+				goto out;
+			vm->c.at = at + 2;
+			return 1;
+		case OP_DEF_CFA_OFFSET:
+			if (!is_small_offset(vm, at[1]))
+				goto out;
+			vm->changed |= CFI_CHANGED_OFFSET;
+			vm->state.cfa.off = *++at;
+			break;
+		case OP_OFFSET ... OP_OFFSET + CFI_MAX_REGS - 1:
+			if (!is_unfollowed(vm, op, at[1]))
+				goto out;
+			at++;
+			break;
+		case OP_REMEMBER_STATE:
+			if (remember(vm) < 0)
+				goto out;
+			break;
+		case OP_RESTORE_STATE:
+			if (recall(vm) < 0)
+				goto out;
+			break;
+		case OP_NOP:
+			break;
+		default:
+			goto out;
+		}
 	}
+	if (at == last && *at == OP_NOP) /* the padding at the end of an FDE */
+		at++;
+	r = at <= last ? CFI_VM_OTHER : 0;
+out:
+	vm->c.at = at;
 	return r;
 }

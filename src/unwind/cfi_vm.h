@@ -73,6 +73,12 @@ struct cfi_scale {
 typedef int (*cfi_address_fn)(const void *ctx, struct cursor *c, uint8_t encoding,
 			      uint64_t *ret_addr);
 
+/* What remember_state keeps. */
+struct cfi_memory {
+	uint64_t nr_rest; /* of the machine, by then */
+	struct cfi_state state;
+};
+
 struct cfi_vm {
 	struct cursor c;
 	const struct unwind_arch *arch; /* borrowed until the run is over, as all that follow */
@@ -84,8 +90,9 @@ struct cfi_vm {
 	uint64_t next;      /* where the row after this one begins */
 	uint8_t changed;    /* enum cfi_changed, collected until whoever asks clears it */
 	unsigned int depth; /* of remembered states */
+	uint64_t nr_rest;   /* how often more than a small offset of the CFA has changed */
 	struct cfi_state state;
-	struct cfi_state remembered[CFI_MAX_REMEMBER];
+	struct cfi_memory remembered[CFI_MAX_REMEMBER];
 };
 
 static inline void cfi_state_copy(struct cfi_state *to, const struct cfi_state *from, size_t nr)
@@ -97,10 +104,27 @@ static inline void cfi_state_copy(struct cfi_state *to, const struct cfi_state *
 		memcpy(to, from, sizeof(*to));
 }
 
+/* The parts of cfi_vm_run(): the same for the few instructions that nearly all of a file is made of,
+ * up to one that is not among them; and for that one alone. */
+#define CFI_VM_OTHER 2
+int cfi_vm_run_common(struct cfi_vm *vm);
+int cfi_vm_run_other(struct cfi_vm *vm);
+
 /*
  * Runs up to the next row. 1: vm->state is the row that ends at vm->next; 0: the instructions are
  * over, vm->state is the last row. -EBADMSG: an instruction that is unknown, cut or makes no sense.
  */
-int cfi_vm_run(struct cfi_vm *vm);
+static inline int cfi_vm_run(struct cfi_vm *vm)
+{
+	int r;
+
+	do {
+		r = cfi_vm_run_common(vm);
+		if (r != CFI_VM_OTHER)
+			return r;
+		r = cfi_vm_run_other(vm);
+	} while (r == 0);
+	return r;
+}
 
 #endif

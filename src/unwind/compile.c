@@ -74,10 +74,13 @@ static void stream_fill(struct compiler *c, struct stream *s)
 {
 	s->has_head = false;
 	s->has_hole = false;
-	while (!s->has_head && s->next < cfi_nr_fdes(s->cfi)) {
+	while (s->next < cfi_nr_fdes(s->cfi)) {
 		int r = cfi_reader_fde(s->rd, s->next++, &s->head);
 
-		s->has_head = r == 0;
+		if (r == 0) {
+			s->has_head = true;
+			return;
+		}
 		c->stats.nr_outside += r == -ERANGE;
 		c->stats.nr_bad += r == -EBADMSG;
 		s->has_hole |= r == -EBADMSG;
@@ -236,7 +239,7 @@ static int add_fde(struct compiler *c, struct stream *s, const struct cfi_fde *f
 	r = add_gap(c, fde->start);
 	if (r < 0)
 		return r;
-	mark = row_builder_mark(&c->rows);
+	mark = c->rows.at;
 	r = add_rows(c, s, fde, end);
 	c->has_hole = r == -EBADMSG || cfi_is_suspect(s->cfi);
 	if (r == -EBADMSG) {

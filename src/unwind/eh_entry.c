@@ -103,10 +103,9 @@ static void read_id(const struct cfi *cfi, struct entry *e, bool is_64_bit)
 								: UINT32_MAX);
 }
 
-/* -EBADMSG: its length makes no sense, so that nobody knows what is behind it. */
-static int read_entry(const struct cfi *cfi, uint64_t offset, struct entry *ret_entry)
+/* -EBADMSG: its length makes no sense, so that nobody knows what is behind it; e is of no use. */
+static int read_entry(const struct cfi *cfi, uint64_t offset, struct entry *e)
 {
-	struct entry e = { .offset = offset };
 	struct cursor c;
 	uint64_t length;
 	bool is_64_bit;
@@ -122,12 +121,13 @@ static int read_entry(const struct cfi *cfi, uint64_t offset, struct entry *ret_
 		return -EBADMSG;
 	if (c.bad || length > cursor_left(&c))
 		return -EBADMSG;
-	e.body = cursor_of(c.at, length);
-	e.next = (uint64_t)(c.at - cfi->bytes) + length;
-	e.is_end = length == 0;
-	if (!e.is_end)
-		read_id(cfi, &e, is_64_bit);
-	*ret_entry = e;
+	e->offset = offset;
+	e->next = (uint64_t)(c.at - cfi->bytes) + length;
+	e->is_end = length == 0;
+	e->is_cie = false;
+	e->body = cursor_of(c.at, length);
+	if (!e->is_end)
+		read_id(cfi, e, is_64_bit);
 	return 0;
 }
 
@@ -229,6 +229,7 @@ static void start_vm(const struct cfi *cfi, const struct cfi_cie *cie, struct cf
 	vm->read_address = read_address;
 	vm->read_ctx = cfi;
 	vm->depth = 0;
+	vm->nr_rest = 0;
 	vm->changed = CFI_CHANGED_REST;
 }
 

@@ -16,8 +16,7 @@ void row_builder_init(struct row_builder *b, uint64_t addr, const struct known_r
 		      uint32_t nr_known)
 {
 	*b = (struct row_builder){ .base = addr & ~(uint64_t)(PA_BLOCK_SIZE - 1),
-				   .said = PA_RULE_ID_NONE,
-				   .rule = PA_RULE_ID_NONE,
+				   .at.said = PA_RULE_ID_NONE,
 				   .known = known,
 				   .nr_known = nr_known };
 }
@@ -34,13 +33,19 @@ static uint64_t page_of(const struct row_builder *b, uint64_t addr)
 	return (addr >> PA_PAGE_SHIFT) - (b->base >> PA_PAGE_SHIFT);
 }
 
+/* The rule in force behind the last row. */
+static uint16_t rule_of(const struct row_builder *b)
+{
+	return b->at.nr ? b->rows[b->at.nr - 1].rule : PA_RULE_ID_NONE;
+}
+
 static int append(struct row_builder *b, uint16_t pc, uint16_t rule)
 {
-	int r = ARRAY_RESERVE(b->rows, b->cap, (size_t)b->nr + 1, UNWIND_MAX_ROWS);
+	int r = ARRAY_RESERVE(b->rows, b->cap, (size_t)b->at.nr + 1, UNWIND_MAX_ROWS);
 
 	if (r < 0)
 		return r;
-	b->rows[b->nr++] = (struct pa_row){ .pc = pc, .rule = rule };
+	b->rows[b->at.nr++] = (struct pa_row){ .pc = pc, .rule = rule };
 	return 0;
 }
 
@@ -50,13 +55,13 @@ static int begin_page(struct row_builder *b, bool has_own_first, bool is_empty)
 {
 	int r;
 
-	r = ARRAY_RESERVE(b->page_first, b->cap_pages, (size_t)b->nr_pages + 1, MAX_PAGES);
+	r = ARRAY_RESERVE(b->page_first, b->cap_pages, (size_t)b->at.nr_pages + 1, MAX_PAGES);
 	if (r < 0)
 		return r;
-	b->page_first[b->nr_pages++] = b->nr;
-	if (has_own_first || (is_empty && b->rule == PA_RULE_ID_NONE))
+	b->page_first[b->at.nr_pages++] = b->at.nr;
+	if (has_own_first || (is_empty && rule_of(b) == PA_RULE_ID_NONE))
 		return 0;
-	return append(b, 0, b->rule);
+	return append(b, 0, rule_of(b));
 }
 
 static int begin_pages_to(struct row_builder *b, uint64_t addr)
@@ -64,8 +69,8 @@ static int begin_pages_to(struct row_builder *b, uint64_t addr)
 	uint64_t page = page_of(b, addr);
 	int r = 0;
 
-	while (r == 0 && b->nr_pages <= page) {
-		bool is_last = b->nr_pages == page;
+	while (r == 0 && b->at.nr_pages <= page) {
+		bool is_last = b->at.nr_pages == page;
 
 		r = begin_page(b, is_last && (addr & 0xffff) == 0, !is_last);
 	}
@@ -77,7 +82,7 @@ static int add_row(struct row_builder *b, uint64_t addr, uint16_t rule)
 {
 	int r;
 
-	if (rule == b->rule)
+	if (rule == rule_of(b))
 		return 0;
 	r = begin_pages_to(b, addr);
 	if (r < 0)
@@ -85,8 +90,7 @@ static int add_row(struct row_builder *b, uint64_t addr, uint16_t rule)
 	r = append(b, (uint16_t)addr, rule);
 	if (r < 0)
 		return r;
-	b->page_end = (addr | 0xffff) + 1;
-	b->rule = rule;
+	b->at.page_end = (addr | 0xffff) + 1;
 	return 0;
 }
 
@@ -94,12 +98,12 @@ static int add_row(struct row_builder *b, uint64_t addr, uint16_t rule)
  * is known, begins there. */
 static int leave_known(struct row_builder *b, uint64_t next_addr)
 {
-	const struct known_rule *k = &b->known[b->next_known++];
+	const struct known_rule *k = &b->known[b->at.next_known++];
 
-	b->is_inside = false;
-	if (k->end == next_addr || (b->next_known < b->nr_known && k[1].start == k->end))
+	b->at.is_inside = false;
+	if (k->end == next_addr || (b->at.next_known < b->nr_known && k[1].start == k->end))
 		return 0;
-	return add_row(b, k->end, b->said);
+	return add_row(b, k->end, b->at.said);
 }
 
 /* The rows of all that is known and begins at or below addr. */
@@ -107,14 +111,14 @@ static int add_known(struct row_builder *b, uint64_t addr)
 {
 	int r = 0;
 
-	while (r == 0 && b->next_known < b->nr_known) {
-		const struct known_rule *k = &b->known[b->next_known];
+	while (r == 0 && b->at.next_known < b->nr_known) {
+		const struct known_rule *k = &b->known[b->at.next_known];
 
 		if (k->start > addr)
 			break;
-		if (!b->is_inside)
+		if (!b->at.is_inside)
 			r = add_row(b, k->start, k->rule);
-		b->is_inside = true;
+		b->at.is_inside = true;
 		if (r < 0 || k->end > addr)
 			break;
 		r = leave_known(b, addr);
@@ -124,57 +128,52 @@ static int add_known(struct row_builder *b, uint64_t addr)
 
 static void set_fast_end(struct row_builder *b)
 {
-	b->fast_end = b->page_end;
-	if (b->is_inside)
-		b->fast_end = 0;
-	else if (b->next_known < b->nr_known && b->known[b->next_known].start < b->fast_end)
-		b->fast_end = b->known[b->next_known].start;
+	b->at.fast_end = b->at.page_end;
+	if (b->at.is_inside)
+		b->at.fast_end = 0;
+	else if (b->at.next_known < b->nr_known &&
+		 b->known[b->at.next_known].start < b->at.fast_end)
+		b->at.fast_end = b->known[b->at.next_known].start;
 }
 
 int row_builder_add_slowly(struct row_builder *b, uint64_t addr, uint16_t rule)
 {
 	int r = add_known(b, addr);
 
-	if (r == 0 && !b->is_inside)
+	if (r == 0 && !b->at.is_inside)
 		r = add_row(b, addr, rule);
-	b->said = rule;
+	b->at.said = rule;
 	set_fast_end(b);
 	return r;
 }
 
-struct row_mark row_builder_mark(const struct row_builder *b)
+/* The first of rows[at..end) that is at `pc` or above. There are some hundred rows in a block. */
+static uint32_t first_from(const struct row_builder *b, uint32_t at, uint32_t end, uint32_t pc)
 {
-	return (struct row_mark){ b->nr,       b->nr_pages, b->next_known, b->page_end,
-				  b->fast_end, b->said,     b->rule,       b->is_inside };
-}
+	while (at < end) {
+		uint32_t middle = at + (end - at) / 2;
 
-void row_builder_rewind(struct row_builder *b, const struct row_mark *mark)
-{
-	b->nr = mark->nr;
-	b->nr_pages = mark->nr_pages;
-	b->next_known = mark->next_known;
-	b->page_end = mark->page_end;
-	b->fast_end = mark->fast_end;
-	b->said = mark->said;
-	b->rule = mark->rule;
-	b->is_inside = mark->is_inside;
+		if (b->rows[middle].pc < pc)
+			at = middle + 1;
+		else
+			end = middle;
+	}
+	return at;
 }
 
 /* The blocks of one page. Its rows begin at its first byte, or there are none. */
 static void fill_page(const struct row_builder *b, uint64_t page, struct unwind_table *t)
 {
 	uint32_t at = b->page_first[page];
-	uint32_t end = page + 1 < b->nr_pages ? b->page_first[page + 1] : b->nr;
+	uint32_t end = page + 1 < b->at.nr_pages ? b->page_first[page + 1] : b->at.nr;
 	uint64_t first_block = b->base >> PA_BLOCK_SHIFT;
 	uint64_t block = ((b->base >> PA_PAGE_SHIFT) + page) * BLOCKS_PER_PAGE;
 
 	if (at == end)
 		return;
 	for (uint32_t pc = 0; pc <= 0xffff; pc += PA_BLOCK_SIZE, block++) {
-		uint32_t behind = at + 1;
+		uint32_t behind = first_from(b, at + 1, end, pc + PA_BLOCK_SIZE);
 
-		while (behind < end && b->rows[behind].pc < pc + PA_BLOCK_SIZE)
-			behind++;
 		if (block >= first_block && block - first_block < t->nr_blocks)
 			t->blocks[block - first_block] = (struct pa_block){ at, behind - at };
 		/* The next block begins with a row of its own, or with the last one of this. */
@@ -190,17 +189,17 @@ int row_builder_finish(struct row_builder *b, struct unwind_table *t)
 	r = add_known(b, UINT64_MAX);
 	if (r < 0)
 		return r;
-	if (b->nr == 0)
+	if (b->at.nr == 0)
 		return 0;
-	last = b->page_end - (1u << PA_PAGE_SHIFT) + b->rows[b->nr - 1].pc;
+	last = b->at.page_end - (1u << PA_PAGE_SHIFT) + b->rows[b->at.nr - 1].pc;
 	t->base = b->base;
 	t->nr_blocks = (uint32_t)((last - b->base) >> PA_BLOCK_SHIFT) + 1;
 	t->blocks = calloc(t->nr_blocks, sizeof(*t->blocks));
 	if (!t->blocks)
 		return -ENOMEM;
-	for (uint64_t page = 0; page < b->nr_pages; page++)
+	for (uint64_t page = 0; page < b->at.nr_pages; page++)
 		fill_page(b, page, t);
-	t->nr_rows = b->nr;
+	t->nr_rows = b->at.nr;
 	t->rows = TAKE(b->rows);
 	return 0;
 }

@@ -165,6 +165,13 @@ static void test_state(void)
 	ok(x86(BYTES("\x0a\x0e\x20\x86\x02\x0b")) == cfa, "restore_state restores all");
 	ok(x86(BYTES("\x0a\x0e\x10\x0a\x0e\x20\x0b")) == rule_reg(RSP, 16), "states nest");
 	ok(x86(BYTES("\x2e\x20")) == cfa, "GNU_args_size makes no difference");
+	ok(x86(BYTES("\x0e\xa0\x01\x0a\x0e\x20\x0b")) == rule_reg(RSP, 160),
+	   "an offset that is not small, too");
+	ok(x86(BYTES("\x0a\x41\x0d\x06\x41\x0b")) == cfa, "and a register, rows later");
+	ok(x86(BYTES("\x0e\x20\x0a\x41\x0e\x08\x41\x0b")) == rule_reg(RSP, 32),
+	   "and an offset alone, behind an epilogue");
+	ok(x86(BYTES("\x0f\x02\x77\x10\x0a\x0c\x07\x18\x0b")) == rule_reg(RSP, 16),
+	   "and an expression");
 	ok(x86(BYTES("\x0b")) == PA_RULE_WORD_NONE, "nothing was remembered: damaged");
 	ok(x86(BYTES("\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a\x0a")) == cfa,
 	   "sixteen states can be remembered");
@@ -177,6 +184,20 @@ static void test_state(void)
 	ok(x86(BYTES("\x0f\x09\x77")) == PA_RULE_WORD_NONE, "and an expression that is cut");
 }
 
+static uint32_t nr_rows_of(const void *program, size_t n)
+{
+	struct compiled c;
+	uint32_t nr;
+
+	cfi_begin(&m);
+	cfi_cie_x86(&m);
+	cfi_fde(&m, CODE, 0x100, program, n);
+	c = cfi_compile(&m);
+	nr = c.table->nr_rows;
+	compiled_done(&c);
+	return nr;
+}
+
 static void test_locations(void)
 {
 	/* A row at the start and another at +4, by every way of going there. */
@@ -186,6 +207,8 @@ static void test_locations(void)
 	ok(x86(BYTES("\x04\x04\x00\x00\x00\x0e\x10")) == rule_reg(RSP, 16), "advance_loc4");
 	ok(x86(BYTES("\x02\x11\x0e\x10")) == rule_reg(RSP, 8), "what comes later does not count");
 	ok(x86(BYTES("\x40\x0e\x10")) == rule_reg(RSP, 16), "a step of nothing is none");
+	ok(nr_rows_of(BYTES("\x41\x0e\x10")) == nr_rows_of(BYTES("\x40\x0e\x10")) + 1,
+	   "and makes no row");
 
 	cfi_begin(&m);
 	m.encoding = 0x03;
