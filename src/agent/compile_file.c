@@ -4,6 +4,8 @@
 #include <elf.h>
 #include <errno.h>
 
+#include "agent/debug_frame.h"
+#include "agent/debug_search.h"
 #include "agent/vdso.h"
 #include "elf/elf_fde.h"
 #include "elf/elf_symbols.h"
@@ -75,55 +77,114 @@ static void find_roots(struct compiled_file *f, const struct elf_image *img)
 		(void)elf_symbols_each(img, find_go_root, f); /* stripped: the ends stay unknown */
 }
 
-/* .eh_frame first; where it is silent, .debug_frame may speak. What is known of code without them
- * counts before both. */
-static int compile(const struct elf_image *img, struct rule_dict *dict, struct compiled_file *f)
-{
-	_cleanup_(cfi_freep) struct cfi *eh = NULL;
-	_cleanup_(cfi_freep) struct cfi *debug = NULL;
-	const struct cfi *sources[UNWIND_MAX_SOURCES];
-	_cleanup_(known_code_done) struct known_code known = { 0 };
-	size_t nr = 0;
-	int r = keep_loads(f, img);
+/* What there is to make a table of. */
+struct sources {
+	struct cfi *list[UNWIND_MAX_SOURCES]; /* owned */
+	size_t nr;
+	struct known_code known; /* owned; counts before all of them */
+};
 
-	if (r < 0)
-		return r;
-	r = cfi_open_eh_frame(img, &eh);
-	if (r == 0)
-		sources[nr++] = eh;
-	else if (r == -ENOMEM)
-		return r;
-	r = cfi_open_debug_frame(img, img, &debug);
-	if (r == 0)
-		sources[nr++] = debug;
-	else if (r == -ENOMEM)
-		return r;
-	r = known_code_find(img, &known);
-	if (r == -ENOMEM)
-		return r;
-	if (nr == 0 && known.nr == 0)
-		return -ENOENT;
-	return unwind_compile_known(sources, nr, &known, dict, &f->table);
+static void sources_done(struct sources *s)
+{
+	for (size_t i = 0; i < s->nr; i++)
+		cfi_free(s->list[i]);
+	known_code_done(&s->known);
 }
 
-static void compile_image(const struct elf_image *img, struct rule_dict *dict,
-			  struct compiled_file *f)
+/* One more, if r says that it is there. -ENOMEM is the only failure. */
+static int add_source(struct sources *s, int r, struct cfi *cfi)
 {
-	int r = compile(img, dict, f);
+	if (r == 0)
+		s->list[s->nr++] = cfi;
+	return r == -ENOMEM ? r : 0;
+}
+
+/* .eh_frame first; where it is silent, .debug_frame may speak. */
+static int open_sources(const struct elf_image *img, struct sources *s)
+{
+	struct cfi *cfi = NULL;
+	int r;
+
+	r = cfi_open_eh_frame(img, &cfi);
+	r = add_source(s, r, cfi);
+	if (r < 0)
+		return r;
+	r = cfi_open_debug_frame(img, img, &cfi);
+	r = add_source(s, r, cfi);
+	if (r < 0)
+		return r;
+	r = known_code_find(img, &s->known);
+	return r == -ENOMEM ? r : 0;
+}
+
+static int compile_sources(const struct sources *s, struct rule_dict *dict, struct compiled_file *f)
+{
+	const struct cfi *list[UNWIND_MAX_SOURCES];
+
+	if (s->nr == 0 && s->known.nr == 0)
+		return -ENOENT;
+	memcpy(list, s->list, sizeof(list));
+	f->table = unwind_table_free(f->table);
+	return unwind_compile_known(list, s->nr, &s->known, dict, &f->table);
+}
+
+/* Again, with what the separate debug file says. Files that need it are few: nearly all have
+ * .eh_frame for all of their code. */
+static int compile_with_debug(const struct elf_image *img, const struct debug_query *where,
+			      struct sources *s, struct rule_dict *dict, struct compiled_file *f)
+{
+	static const struct unwind_stats nothing;
+	const struct unwind_stats *stats = f->table ? &f->table->stats : &nothing;
+	struct cfi *cfi = NULL;
+	size_t nr = s->nr;
+	int r;
+
+	if (nr == UNWIND_MAX_SOURCES || !debug_frame_is_wanted(img, stats))
+		return 0;
+	r = debug_frame_open(img, where, &cfi);
+	r = add_source(s, r, cfi);
+	return r < 0 || s->nr == nr ? r : compile_sources(s, dict, f);
+}
+
+static int compile(const struct elf_image *img, const struct debug_query *where,
+		   struct rule_dict *dict, struct compiled_file *f)
+{
+	_cleanup_(sources_done) struct sources s = { 0 };
+	int r = keep_loads(f, img);
+
+	if (r == 0)
+		r = open_sources(img, &s);
+	if (r < 0)
+		return r;
+	r = compile_sources(&s, dict, f);
+	if (where && (r == 0 || r == -ENOENT))
+		r = compile_with_debug(img, where, &s, dict, f);
+	return r;
+}
+
+/* where: NULL, there is no other file. */
+static void compile_image(const struct elf_image *img, const struct debug_query *where,
+			  struct rule_dict *dict, struct compiled_file *f)
+{
+	int r = compile(img, where, dict, f);
 
 	find_roots(f, img);
-	if (r < 0 || !f->table->nr_blocks)
+	if (r < 0 || !f->table || !f->table->nr_blocks)
 		f->table = unwind_table_free(f->table);
 }
 
-void compile_file(const struct file *file, struct rule_dict *dict, struct compiled_file *ret_file)
+void compile_file(const struct file *file, const struct debug_query *where, struct rule_dict *dict,
+		  struct compiled_file *ret_file)
 {
 	_cleanup_(elf_image_freep) struct elf_image *img = NULL;
+	struct debug_query q = *where;
 
 	*ret_file = (struct compiled_file){ 0 };
 	if (file->fd < 0 || elf_image_open_fd(file->fd, &img) < 0)
 		return;
-	compile_image(img, dict, ret_file);
+	q.image = img;
+	q.fd = file->fd; /* not the store's, which may be closed by now */
+	compile_image(img, &q, dict, ret_file);
 	/* Asked when all is read: what came of a file that is being written is no table. */
 	ret_file->was_changed = !file_is_unchanged(file);
 	if (ret_file->was_changed)
@@ -136,5 +197,5 @@ void compile_vdso(struct rule_dict *dict, struct compiled_file *ret_file)
 
 	*ret_file = (struct compiled_file){ 0 };
 	if (vdso_open(&img) == 0)
-		compile_image(img, dict, ret_file);
+		compile_image(img, NULL, dict, ret_file);
 }

@@ -18,6 +18,8 @@ struct code_range {
 	uint64_t start, end; /* link-time */
 };
 
+struct debug_query;
+
 struct compiled_file {
 	struct unwind_table *table; /* owned; NULL: the file has none, or cannot be read */
 	struct elf_segment
@@ -28,8 +30,10 @@ struct compiled_file {
 	bool was_changed; /* it was written to meanwhile, so there is no table */
 };
 
-/* f is read through its descriptor; rules go into dict. What fails leaves the table out. */
-void compile_file(const struct file *f, struct rule_dict *dict, struct compiled_file *ret_file);
+/* f is read through its descriptor; rules go into dict. What fails leaves the table out. where: its
+ * debug file may be (debug_search_query()), for a file that says too little itself. */
+void compile_file(const struct file *f, const struct debug_query *where, struct rule_dict *dict,
+		  struct compiled_file *ret_file);
 
 /* The same of this process's own vDSO, which every process has. */
 void compile_vdso(struct rule_dict *dict, struct compiled_file *ret_file);

@@ -179,11 +179,9 @@ static const struct fetched *find_fetched(const struct debug_files *d, const str
 struct debug_query debug_files_query(const struct debug_files *d, const struct file *f,
 				     const struct elf_image *img)
 {
-	struct debug_query q = { .image = img, .fd = f->fd, .path = f->path };
+	struct debug_query q = debug_search_query(d->files, f);
 
-	q.roots[q.nr_roots++] = filestore_root(d->files, f->root);
-	if (f->root != ROOT_OWN)
-		q.roots[q.nr_roots++] = filestore_root(d->files, ROOT_OWN);
+	q.image = img;
 	return q;
 }
 

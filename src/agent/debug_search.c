@@ -8,7 +8,9 @@
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "elf/elf_image.h"
+#include "proc/filestore.h"
 #include "proc/procfs.h"
+#include "proc/roots.h"
 
 #define DEBUG_DIR "/usr/lib/debug"
 #define CRC_MAX_BYTES (2ull << 30) /* a target can make its debug file look endless */
@@ -21,6 +23,16 @@ void debug_file_done(struct debug_file *f)
 	f->fd = -1;
 	free(f->path);
 	f->path = NULL;
+}
+
+struct debug_query debug_search_query(const struct filestore *files, const struct file *f)
+{
+	struct debug_query q = { .fd = f->fd, .path = f->path };
+
+	q.roots[q.nr_roots++] = filestore_root(files, f->root);
+	if (f->root != ROOT_OWN)
+		q.roots[q.nr_roots++] = filestore_root(files, ROOT_OWN);
+	return q;
 }
 
 /* A search on its way. */

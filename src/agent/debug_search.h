@@ -18,6 +18,8 @@
 #define DEBUG_PATH_SIZE 4096
 
 struct elf_image;
+struct file;
+struct filestore;
 
 /* A file that is open and understood. */
 struct debug_file {
@@ -38,6 +40,10 @@ struct debug_query {
 	int roots[DEBUG_MAX_ROOTS];
 	unsigned int nr_roots;
 };
+
+/* The places where f's would be. Its path and roots are borrowed from the store and never change, so
+ * that another thread may use them; the image is to be filled in. */
+struct debug_query debug_search_query(const struct filestore *files, const struct file *f);
 
 struct debug_search_stats {
 	uint64_t nr_other_build_id; /* files that were there, but belong to another binary */

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "agent/debug_frame.h"
+#include "agent/debug_search.h"
 #include "agent/vdso.h"
 #include "elf/elf_image.h"
 #include "proc/tracker.h"
@@ -18,6 +20,7 @@ struct full_file {
 	uint32_t file;                   /* number in the store, or VDSO_FILE */
 	uint64_t used;                   /* by the clock of uses; 0: nothing is here */
 	struct cfi *sources[NR_SOURCES]; /* owned; as they are asked; NULL: there is none */
+	bool has_searched;               /* for a separate debug file */
 	size_t bytes;
 };
 
@@ -73,6 +76,31 @@ static int open_sources(struct full_file *at, const struct elf_image *img)
 	return 0;
 }
 
+/* Where a file says nothing, its separate debug file may: looked for once. 0: there is one now. */
+static int add_separate(struct full_files *f, struct full_file *at)
+{
+	_cleanup_(elf_image_freep) struct elf_image *img = NULL;
+	const struct file *file = at->file == VDSO_FILE ? NULL : filestore_get(f->store, at->file);
+	struct cfi **source = &at->sources[NR_SOURCES - 1];
+	struct debug_query q;
+	int r;
+
+	if (at->has_searched || *source || !file || file->fd < 0)
+		return -ENOENT;
+	at->has_searched = true;
+	r = elf_image_open_fd(file->fd, &img);
+	if (r < 0)
+		return r == -ENOMEM ? r : -ENOENT;
+	q = debug_search_query(f->store, file);
+	q.image = img;
+	r = debug_frame_open(img, &q, source);
+	if (r < 0)
+		return r == -ENOMEM ? r : -ENOENT;
+	at->bytes += cfi_size_bytes(*source);
+	f->bytes += cfi_size_bytes(*source);
+	return 0;
+}
+
 /* A file that cannot be read is one without sources: it need not be tried again. */
 static int open_file(struct full_files *f, struct full_file *at)
 {
@@ -119,6 +147,12 @@ static struct full_file *biggest(struct full_files *f, const struct full_file *k
 	return found;
 }
 
+static void trim(struct full_files *f, const struct full_file *keep)
+{
+	while (f->bytes > MAX_BYTES && f->bytes > keep->bytes)
+		forget(f, biggest(f, keep));
+}
+
 static int get_file(struct full_files *f, uint32_t nr, struct full_file **ret_file)
 {
 	struct full_file *at;
@@ -137,10 +171,19 @@ static int get_file(struct full_files *f, uint32_t nr, struct full_file **ret_fi
 	if (r < 0)
 		return r;
 	at->used = ++f->clock;
-	while (f->bytes > MAX_BYTES && f->bytes > at->bytes)
-		forget(f, biggest(f, at));
+	trim(f, at);
 	*ret_file = at;
 	return 0;
+}
+
+static int ask_sources(const struct full_file *at, uint64_t addr, struct cfi_full_row *ret_row)
+{
+	int r = -ENOENT;
+
+	for (size_t i = 0; i < NR_SOURCES && r == -ENOENT; i++)
+		if (at->sources[i])
+			r = cfi_rules_at(at->sources[i], addr, ret_row);
+	return r;
 }
 
 int full_files_rules_at(struct full_files *f, const struct mapping *m, uint64_t addr,
@@ -154,9 +197,12 @@ int full_files_rules_at(struct full_files *f, const struct mapping *m, uint64_t 
 	r = get_file(f, m->kind == MAPPING_VDSO ? VDSO_FILE : m->file, &at);
 	if (r < 0)
 		return r;
-	r = -ENOENT;
-	for (size_t i = 0; i < NR_SOURCES && r == -ENOENT; i++)
-		if (at->sources[i])
-			r = cfi_rules_at(at->sources[i], addr, ret_row);
-	return r;
+	r = ask_sources(at, addr, ret_row);
+	if (r != -ENOENT)
+		return r;
+	r = add_separate(f, at);
+	if (r < 0)
+		return r;
+	trim(f, at);
+	return ask_sources(at, addr, ret_row);
 }

@@ -7,12 +7,14 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 
+#include "agent/debug_search.h"
 #include "proc/trampoline.h"
 
 struct input {
 	uint32_t number;
 	bool is_file;
-	struct file file; /* a copy; its descriptor is owned, its path not to be used */
+	struct file file;         /* a copy; its descriptor is owned */
+	struct debug_query where; /* borrowed from the store, which lives longer */
 };
 
 struct table_worker {
@@ -123,7 +125,7 @@ static void work(struct table_worker *w, struct input *in, struct table_job *ret
 {
 	*ret_job = (struct table_job){ .file = in->number };
 	if (in->is_file)
-		compile_file(&in->file, &w->dict, &ret_job->made);
+		compile_file(&in->file, &in->where, &w->dict, &ret_job->made);
 	else if (in->number == UNWIND_VDSO)
 		compile_vdso(&w->dict, &ret_job->made);
 	else
@@ -190,7 +192,8 @@ static void start_thread(struct table_worker *w)
 	w->is_inline = !w->has_thread;
 }
 
-int table_worker_give(struct table_worker *w, uint32_t file, const struct file *f)
+int table_worker_give(struct table_worker *w, uint32_t file, const struct file *f,
+		      const struct debug_query *where)
 {
 	struct input in = { .number = file, .is_file = f != NULL, .file.fd = -1 };
 	struct table_job job;
@@ -199,6 +202,7 @@ int table_worker_give(struct table_worker *w, uint32_t file, const struct file *
 		return -EAGAIN;
 	if (f) {
 		in.file = *f;
+		in.where = *where;
 		in.file.fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
 		if (in.file.fd < 0)
 			return -errno;

@@ -32,8 +32,10 @@ int table_worker_new(bool is_inline, struct table_worker **ret_worker);
 struct table_worker *table_worker_free(struct table_worker *w);
 DEFINE_CLEANUP(struct table_worker *, table_worker_free)
 
-/* f: NULL is the vDSO; its descriptor is copied. -EAGAIN: there is enough to do; or that of dup(). */
-int table_worker_give(struct table_worker *w, uint32_t file, const struct file *f);
+/* f: NULL is the vDSO; its descriptor is copied. where: its debug file may be; what it points to is
+ * borrowed until the worker is freed. -EAGAIN: there is enough to do; or that of dup(). */
+int table_worker_give(struct table_worker *w, uint32_t file, const struct file *f,
+		      const struct debug_query *where);
 
 /* A job that is done; the caller owns it. */
 bool table_worker_take(struct table_worker *w, struct table_job *ret_job);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "agent/debug_search.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -122,12 +123,21 @@ static uint32_t next_asked(const struct unwind_files *u)
 	return best;
 }
 
+static int give(struct unwind_files *u, uint32_t number)
+{
+	const struct file *file = number < u->nr ? filestore_get(u->store, number) : NULL;
+	struct debug_query where = { 0 };
+
+	if (file)
+		where = debug_search_query(u->store, file);
+	return table_worker_give(u->worker, number, file, &where);
+}
+
 void unwind_files_give(struct unwind_files *u)
 {
 	while (u->nr_asked) {
 		uint32_t number = next_asked(u);
-		const struct file *file = number < u->nr ? filestore_get(u->store, number) : NULL;
-		int r = table_worker_give(u->worker, number, file);
+		int r = give(u, number);
 
 		if (r == -EAGAIN)
 			return;

@@ -225,8 +225,10 @@ static int add_gap(struct compiler *c, uint64_t next_start)
 		begin_rows(c, next_start);
 		return 0;
 	}
-	if (next_start == c->covered || is_padding(c, next_start))
+	if (next_start == c->covered || is_padding(c, next_start)) {
+		c->stats.covered_bytes += next_start - c->covered;
 		return 0;
+	}
 	return row_builder_add(&c->rows, c->covered, PA_RULE_ID_NONE);
 }
 
@@ -248,6 +250,7 @@ static int add_fde(struct compiler *c, struct stream *s, const struct cfi_fde *f
 		return 0;
 	}
 	c->covered = end;
+	c->stats.covered_bytes += end - fde->start;
 	if (fde->end > c->claimed)
 		c->claimed = fde->end;
 	return r;
@@ -319,6 +322,7 @@ static int add_known(struct compiler *c, const struct known_code *known)
 
 		*to = (struct known_rule){ .start = from->start, .end = from->end };
 		r = number_new_rule(c, from->rule, &to->rule);
+		c->stats.covered_bytes += to->end - to->start;
 	}
 	return r;
 }

@@ -22,11 +22,12 @@ struct rule_dict;
 #define UNWIND_PADDING_BYTES 32 /* between two FDEs: filling, never run */
 
 struct unwind_stats {
-	uint32_t nr_fdes;    /* in the index */
-	uint32_t nr_bad;     /* damaged: of them, or not even in it */
-	uint32_t nr_outside; /* of them: empty, or not about code */
-	uint32_t nr_user;    /* rows that are left to user space */
-	uint32_t nr_refused; /* rows that are so because there was no room for another rule */
+	uint32_t nr_fdes;       /* in the index */
+	uint32_t nr_bad;        /* damaged: of them, or not even in it */
+	uint32_t nr_outside;    /* of them: empty, or not about code */
+	uint32_t nr_user;       /* rows that are left to user space */
+	uint32_t nr_refused;    /* rows that are so because there was no room for another rule */
+	uint64_t covered_bytes; /* of code, with the padding inside; about, where sources overlap */
 };
 
 struct unwind_table {

@@ -3,10 +3,12 @@
 unwind. What is exact: exact_frames.py."""
 import os
 import re
+import shutil
 import struct
 import subprocess
 
-from exact_frames import CASES, LIBC, LOADER, STUB, Case, file_token, handler_stacks
+from exact_frames import (CASES, LIBC, LOADER, MAIN, STUB, Case, file_token, handler_stacks,
+                          is_tail_of)
 from harness import PROGS, agent, agent_until, done, end, need_root, note, ok, prog, skip, workdir
 
 SAMPLES = 500
@@ -159,6 +161,40 @@ def check_astray(directory):
     ok(0 < nr <= MAX_ASTRAY, f"astray: {nr} of {n} stacks were copied")
 
 
+def split_debug(name, directory):
+    """The program without what debuggers need, and beside it a file with only that; empty, or what
+    is missing here."""
+    whole, alone = os.path.join(HERE, name), os.path.join(directory, name)
+    debug = alone + ".debug"
+    if not shutil.which("objcopy"):
+        return "objcopy is not installed"
+    for args in (["--only-keep-debug", whole, debug],
+                 ["--strip-all", "--add-gnu-debuglink=" + debug, whole, alone]):
+        subprocess.run(["objcopy", *args], check=True)
+    return ""
+
+
+def check_separate(directory):
+    """A program that has its unwind information in a separate debug file."""
+    why = split_debug("tail_bare", directory)
+    if why:
+        skip(f"a separate debug file: {why}")
+        return
+    path = os.path.join(directory, "tail_bare")
+    expected = [["tail_burn", "tail_top", *MAIN], ["tail_middle", "tail_top", *MAIN]]
+    for how, args in ARGS.items():
+        target = subprocess.Popen([path], stdout=subprocess.PIPE)
+        target.stdout.readline()
+        run = agent_until(SAMPLES, directory, "--pid", target.pid, "-F", 999, *args, seconds=1)
+        end(target)
+        n = run.profile.total()
+        good = sum(s.count for s in run.profile.samples if not s.labels.get("truncated") and any(
+            is_tail_of([f.function if f.path == path else file_token(f.path) for f in s.frames], x)
+            for x in expected))
+        ok(run.status == 0 and n >= SAMPLES and good >= 0.995 * n,
+           f"a separate debug file, {how}: {good} of {n} samples are exact ({good / n:.4f})")
+
+
 ALSO = {
     "a stub": some_in_stub,
     "lazy binding": some_behind_register,
@@ -177,6 +213,7 @@ for one in CASES:
         check_mode(one, tmp, mode)
 
 check_astray(tmp)
+check_separate(tmp)
 
 if os.path.exists(os.path.join(HERE, "handler_bare")):
     bare = Case("a signal handler that returns to bare code", ["handler_bare", 0, 1],
