@@ -159,10 +159,9 @@ static int number_new_rule(struct compiler *c, pa_rule rule, uint16_t *ret_id)
 	return 0;
 }
 
-/* The row for the state that the machine has reached. */
-static int add_row(struct compiler *c, struct rule_packer *packer, uint64_t addr)
+/* From addr on, the rule holds. */
+static inline int add_rule(struct compiler *c, pa_rule rule, uint64_t addr)
 {
-	pa_rule rule = rule_pack_next(packer, &c->vm.state, c->vm.changed);
 	const struct recent *recent = recent_of(c, rule);
 	uint16_t id;
 	int r;
@@ -171,6 +170,43 @@ static int add_row(struct compiler *c, struct rule_packer *packer, uint64_t addr
 		return row_builder_add(&c->rows, addr, recent->id);
 	r = number_new_rule(c, rule, &id);
 	return r < 0 ? r : row_builder_add(&c->rows, addr, id);
+}
+
+/* The row for the state that the machine has reached. */
+static inline int add_row(struct compiler *c, struct rule_packer *packer, uint64_t addr)
+{
+	pa_rule rule = rule_pack_next(packer, &c->vm.state, c->vm.changed);
+
+	c->vm.changed = 0;
+	return add_rule(c, rule, addr);
+}
+
+/* The first row, which the second takes the place of if it is that of a landing pad. As
+ * cfi_vm_run(). */
+static int add_first_row(struct compiler *c, struct rule_packer *packer, uint64_t end)
+{
+	struct cfi_vm *vm = &c->vm;
+	uint64_t start = vm->next, second;
+	int r = cfi_vm_run(vm), r2 = 0;
+	pa_rule first;
+
+	second = vm->next;
+	if (r <= 0 || second != start + CFI_PAD_BYTES || second >= end) {
+		r2 = r < 0 ? r : add_row(c, packer, start);
+		return r2 < 0 ? r2 : r;
+	}
+	first = rule_pack(packer, &vm->state);
+	r = cfi_vm_run(vm);
+	if (r < 0)
+		return r;
+	if (cfi_is_behind_pad(c->arch, &vm->state.cfa, &vm->state.slots[CFI_SLOT_RA]))
+		second = start;
+	else
+		r2 = add_rule(c, first, start);
+	vm->changed = CFI_CHANGED_REST;
+	if (r2 == 0)
+		r2 = add_row(c, packer, second);
+	return r2 < 0 ? r2 : r;
 }
 
 /* Runs the instructions up to `end`. -EBADMSG: they are damaged. */
@@ -184,6 +220,11 @@ static int add_rows(struct compiler *c, struct stream *s, const struct cfi_fde *
 	int r;
 
 	r = cfi_reader_start(s->rd, fde, vm, &packer.cie);
+	if (r == 0 && c->arch->lr != UNWIND_NO_REG) {
+		r = add_first_row(c, &packer, end);
+		if (r == 0)
+			return 0;
+	}
 	if (r < 0)
 		return r;
 	do {
@@ -196,7 +237,6 @@ static int add_rows(struct compiler *c, struct stream *s, const struct cfi_fde *
 
 			if (r2 < 0)
 				return r2;
-			vm->changed = 0;
 		}
 	} while (r > 0);
 	return 0;

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "unwind/eh_frame.h"
+#include "unwind/rule.h"
 
 #define MAX_SAME_START 8 /* FDEs, of which all but one are empty */
 
@@ -21,6 +22,20 @@ static int find_fde(const struct cfi *cfi, struct cfi_reader *rd, uint64_t pc, s
 	return -ENOENT;
 }
 
+/* A landing pad has the row behind it; see cfi_is_behind_pad(). vm is at the end of the first row. */
+static int pass_pad(struct cfi_vm *vm, struct cfi_full_row *row)
+{
+	struct cfi_vm next = *vm;
+	int r = cfi_vm_run(&next);
+
+	if (r < 0)
+		return r;
+	row->is_pad = cfi_is_behind_pad(vm->arch, &next.state.cfa, &next.state.slots[row->ra_reg]);
+	if (row->is_pad)
+		vm->state = next.state;
+	return 0;
+}
+
 static int run_to(struct cfi_vm *vm, uint64_t pc, struct cfi_full_row *row)
 {
 	int r;
@@ -32,6 +47,8 @@ static int run_to(struct cfi_vm *vm, uint64_t pc, struct cfi_full_row *row)
 	if (r < 0)
 		return r;
 	row->end = r > 0 && vm->next < row->fde_end ? vm->next : row->fde_end;
+	if (row->start == row->fde_start && row->end == row->start + CFI_PAD_BYTES && r > 0)
+		return pass_pad(vm, row);
 	return 0;
 }
 
@@ -46,12 +63,12 @@ static int fill(struct cfi_reader *rd, const struct cfi_fde *fde, uint64_t pc,
 	r = cfi_reader_start(rd, fde, &vm, &cie);
 	if (r < 0)
 		return r;
+	row.ra_reg = cie->ra_reg;
 	r = run_to(&vm, pc, &row);
 	if (r < 0)
 		return r;
 	row.cfa = vm.state.cfa;
 	row.ra_signed = vm.state.ra_signed;
-	row.ra_reg = cie->ra_reg;
 	row.is_signal = cie->is_signal;
 	row.nr_regs = cie->slots.nr;
 	memcpy(row.regs, vm.state.slots, row.nr_regs * sizeof(row.regs[0]));

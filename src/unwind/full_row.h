@@ -18,6 +18,7 @@ struct cfi_full_row {
 	uint8_t nr_regs;
 	uint8_t ra_reg; /* column of the return address */
 	bool is_signal;
+	bool is_pad;                        /* what holds behind this landing pad */
 	bool ra_signed;                     /* AArch64: the return address carries a PAC */
 	struct cfi_rule regs[CFI_MAX_REGS]; /* by DWARF number; expressions are borrowed from cfi */
 };

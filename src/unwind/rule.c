@@ -201,6 +201,12 @@ int64_t cfi_uncounted_bytes(const struct unwind_arch *arch, const struct cfi_rul
 	return is_above ? ra->off + 8 : 0;
 }
 
+bool cfi_is_behind_pad(const struct unwind_arch *arch, const struct cfi_rule *cfa,
+		       const struct cfi_rule *ra)
+{
+	return cfi_uncounted_bytes(arch, cfa, ra) != 0 && cfa->off == 0;
+}
+
 static void count_bytes(struct cfi_state *state, int64_t bytes)
 {
 	struct cfi_rule *fp = &state->slots[CFI_SLOT_FP];

@@ -18,6 +18,16 @@ struct elf_image;
 int64_t cfi_uncounted_bytes(const struct unwind_arch *arch, const struct cfi_rule *cfa,
 			    const struct cfi_rule *ra);
 
+/*
+ * Such code begins with a landing pad (bti c, or a nop in its place), whose own row does not even say
+ * where the return address is: it looks like that of a function that was called. A second row right
+ * behind one instruction, with a return address above a CFA that has not moved, gives that away: then
+ * the second row holds for both.
+ */
+#define CFI_PAD_BYTES 4
+bool cfi_is_behind_pad(const struct unwind_arch *arch, const struct cfi_rule *cfa,
+		       const struct cfi_rule *ra);
+
 /* For the rows of one FDE. */
 struct rule_packer {
 	const struct unwind_arch *arch; /* borrowed while it is used, as the next two */

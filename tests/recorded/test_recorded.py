@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from exact_frames import CASES, LIBC, LOADER, MAIN, STUB, Case, file_token
+from exact_frames import CASES, LIBC, MAIN, STUB, Case, file_token
 from harness import done, end, note, ok, skip, wait_for, workdir
 
 RECORDINGS = 40
@@ -20,7 +20,6 @@ HERE = os.path.realpath(os.environ["FRAMES_PROGS"])
 RECORDER = os.path.realpath(os.environ["RECORDER"])
 WALK, EMULATOR = os.environ["WALK_RECORDING"], os.environ["EMULATOR"]
 SYSROOT = "/usr/aarch64-linux-gnu"
-LANDING_PADS = (b"\x5f\x24\x03\xd5", b"\x1f\x20\x03\xd5")  # bti c, or nop in its place
 # The emulator has no vDSO: the C library asks the kernel.
 NO_VDSO = Case("the vDSO (there is none)", ["vdso"], [LIBC, "vdso_ask", *MAIN],
                [STUB, "vdso_ask", *MAIN])
@@ -148,22 +147,10 @@ def recordings(case, directory):
     return light
 
 
-def is_landing_pad(w):
-    """In front of AArch64's _dl_runtime_resolve stands an instruction whose row cannot be told from one
-    of a function that was called: the bytes that a stub has pushed are not in it. Such a stack is cut
-    (about one in 500), and not wrong."""
-    path, addr = w.frames[0]
-    if ARCH != "arm64" or not w.stop or w.tokens[0] != LOADER:
-        return False
-    with open(path, "rb") as f:
-        f.seek(int(addr, 16))  # the loader's code is mapped from its beginning
-        return f.read(4) in LANDING_PADS
-
-
 def check(case, directory):
     os.mkdir(directory)
     light = recordings(case, directory)
-    wrong = [w for w in light if not case.is_exact(w.tokens, w.stop) and not is_landing_pad(w)]
+    wrong = [w for w in light if not case.is_exact(w.tokens, w.stop)]
     for w in wrong[:5]:
         note(f"{case.what}: [{w.stop}] {';'.join(w.tokens)}")
     caught = {leaf: sum(w.tokens[0] == leaf for w in light) for leaf in leaves(case)}

@@ -346,6 +346,31 @@ static void test_arm64(void)
 	   "in another column, as in rawmemchr of glibc");
 }
 
+/* The rules of a function's first instruction, and of its second. */
+static bool is_one_rule(const void *program, size_t n)
+{
+	struct compiled c;
+	bool is_one;
+
+	cfi_begin(&m);
+	cfi_cie_arm64(&m);
+	cfi_fde(&m, CODE, 0x100, program, n);
+	c = cfi_compile(&m);
+	is_one = rule_at(&c, CODE) == rule_at(&c, CODE + 8);
+	compiled_done(&c);
+	return is_one;
+}
+
+static void test_landing_pad(void)
+{
+	ok(is_one_rule(BYTES("\x44\x11\x1e\x7f")),
+	   "a landing pad in front of code that a stub jumps to has that code's rule");
+	ok(!is_one_rule(BYTES("\x48\x11\x1e\x7f")), "two instructions are none");
+	ok(!is_one_rule(BYTES("\x44\x0e\x20\x11\x1e\x7f")), "nor is one that has pushed something");
+	ok(!is_one_rule(BYTES("\x44\x0e\x20\x9e\x01")), "nor the first of a function");
+	ok(!is_one_rule(BYTES("\x44\x0e\x20\x9e\x01\x44\x11\x1e\x7f")), "nor is a later one");
+}
+
 /* The instructions of glibc's signal trampoline that matter: CFA, rbp, rsp, rip. */
 #define RESTORE_RT                                                                                 \
 	"\x0f\x04\x77\xa0\x01\x06"                                                                 \
@@ -466,6 +491,7 @@ int main(void)
 	test_bad_cies();
 	test_debug_frame();
 	test_arm64();
+	test_landing_pad();
 	test_signal_x86();
 	test_signal_arm64();
 	test_full_row();

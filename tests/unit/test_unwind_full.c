@@ -285,6 +285,15 @@ static void test_uncounted(void)
 	w = start(in(0), STACK);
 	stack[5] = in(0);
 	ok(full_walk_frame(&w) && is_at(&w, in(0), STACK + 48), "sp is above the return address");
+
+	compiled_done(&code);
+	cfi_begin(&m);
+	cfi_cie_arm64(&m);
+	function(0, BYTES("\x44\x11\x1e\x7f"));
+	code = cfi_compile(&m);
+	w = start(CODE, STACK);
+	stack[1] = in(0);
+	ok(full_walk_frame(&w) && is_at(&w, in(0), STACK + 16), "at the landing pad, too");
 }
 
 /* Known code has a word, but no row. */

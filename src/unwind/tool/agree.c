@@ -4,6 +4,7 @@
 #include <elf.h>
 
 #include "unwind/arch.h"
+#include "unwind/rule.h"
 #include "unwind/tool/world.h"
 
 #define NR_WORLDS 2 /* different memory: equal by chance once in 2^128 */
@@ -120,6 +121,15 @@ static bool is_uncounted(const struct world *w, const struct unwind_arch *arch, 
 	       ours->cfa.v == cfa.v + 16 && same(ra, ours->ra);
 }
 
+/* The one instruction in front of such code; see cfi_is_behind_pad(). */
+static bool is_pad(const struct world *w, const struct unwind_arch *arch,
+		   const struct oracle_row *row, struct value cfa, const struct outcome *ours)
+{
+	return arch->lr != UNWIND_NO_REG && row->end - row->start == CFI_PAD_BYTES &&
+	       cfa.v == w->regs[arch->sp] && ours->cfa.v == cfa.v + 16 &&
+	       ours->ra.v == world_read(w, cfa.v + 8);
+}
+
 static enum agreement agree_in(const struct world *w, const struct unwind_arch *arch,
 			       const struct oracle_row *row, pa_rule rule)
 {
@@ -130,6 +140,8 @@ static enum agreement agree_in(const struct world *w, const struct unwind_arch *
 
 	if (same(fp, ours.fp) && is_uncounted(w, arch, cfa, ra, &ours))
 		return AGREE_UNCOUNTED;
+	if (same(fp, ours.fp) && is_pad(w, arch, row, cfa, &ours))
+		return AGREE_PAD;
 	if (!same(cfa, ours.cfa) || !!(rule & PA_RULE_SIGNAL) != row->is_signal)
 		return AGREE_DIFFER;
 	if (!same(ra, ours.ra))
@@ -225,7 +237,8 @@ bool agree_full_row(const struct unwind_arch *arch, const struct oracle_row *row
 	if (!same(cfa, full_cfa) || full->is_signal != row->is_signal)
 		return false;
 	for (unsigned int reg = 0; reg < full->nr_regs; reg++)
-		if (!agree_reg(&w, arch, row, full, reg, cfa.v))
+		if (!agree_reg(&w, arch, row, full, reg, cfa.v) &&
+		    !(full->is_pad && reg == full->ra_reg))
 			return false;
 	return true;
 }

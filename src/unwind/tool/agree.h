@@ -17,6 +17,7 @@
 	X(SIGNAL, "rows know the kernel's signal frame by its code")                               \
 	X(COLUMN, "rows keep the return address in its column, which libdw gives up")              \
 	X(UNCOUNTED, "rows count what a stub has pushed, which the loader's own do not")           \
+	X(PAD, "rows of a landing pad count it as well")                                           \
 	X(NO_CFA, "rows keep half of a CFA across an expression, which libdw does not")            \
 	X(DIFFER, "disagreements")
 
