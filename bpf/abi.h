@@ -12,7 +12,7 @@
 #include <linux/types.h>
 #endif
 
-#define PA_ABI_VERSION 3
+#define PA_ABI_VERSION 4
 
 #define PA_COMM_SIZE 16          /* TASK_COMM_LEN */
 #define PA_MAX_USER_FRAMES 512   /* 8 % of clang's stacks are deeper than 127 */
@@ -99,13 +99,17 @@ enum pa_sample_flags {
 		8, /* the user pc is behind the instruction that made a system call */
 };
 
+#define PA_CODE_BYTES 16 /* what walks look at (pa_record_at) fits into half of it, either way */
+
 /* A walk that user space can finish: the sampled registers stand behind the pcs; the stack comes
  * page by page in records of its own, from the same CPU, before its next sample. */
 struct pa_stack_regs {
 	__u64 pc, sp, lr;
 	__u64 regs[32]; /* by DWARF number */
+	__u8 code
+		[PA_CODE_BYTES]; /* half before pc, half from there on; 0 where it is not readable */
 };
-_Static_assert(sizeof(struct pa_stack_regs) == 280, "changed: bump PA_ABI_VERSION");
+_Static_assert(sizeof(struct pa_stack_regs) == 296, "changed: bump PA_ABI_VERSION");
 
 #define PA_STACK_MAX_PAGES 32 /* 128 KiB: 99.5 % of clang's stacks fit 108 KiB */
 #define PA_STACK_PAGE_BYTES 4096u

@@ -38,7 +38,7 @@ static __always_inline bool pa_is_curable(const struct pa_scratch *s)
 	return stop == PA_STOP_NO_PROCESS || stop == PA_STOP_NO_TABLE || stop == PA_STOP_HARD_RULE;
 }
 
-/* The sampled registers behind the pcs, which by then hold the leaf alone: what was walked is walked
+/* The sampled registers and the code there behind the pcs, which by then hold the leaf alone: what was walked is walked
  * again. Returns their size. */
 static __always_inline u64 pa_add_regs(struct pa_scratch *s)
 {
@@ -49,6 +49,10 @@ static __always_inline u64 pa_add_regs(struct pa_scratch *s)
 	to[1] = s->walk.regs[PA_SP_AT];
 	to[2] = s->walk.lr;
 	__builtin_memcpy(to + 3, s->walk.regs, sizeof(s->walk.regs));
+	/* Either half may be unreadable, and is zeroes then. */
+	bpf_probe_read_user(to + 3 + PA_NR_REGS, PA_CODE_BYTES / 2,
+			    (const void *)(to[0] - PA_CODE_BYTES / 2));
+	bpf_probe_read_user(to + 4 + PA_NR_REGS, PA_CODE_BYTES / 2, (const void *)to[0]);
 	return sizeof(struct pa_stack_regs);
 }
 

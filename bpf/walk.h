@@ -6,7 +6,9 @@
  *
  * Each frame is left by the rule that the unwind table has for its pc (rows.h); where there is no
  * table or no rule, by frame pointer if that can be one. Both architectures lay a frame record out
- * alike: the caller's frame pointer at [fp], the return address at [fp + 8].
+ * alike: the caller's frame pointer at [fp], the return address at [fp + 8]. A function has no such
+ * record yet where it begins, and none any more where it returns: there fp is its caller's, and a
+ * walk by it would miss the caller. The instructions at the sampled pc tell.
  */
 #ifndef BPF_WALK_H
 #define BPF_WALK_H
@@ -61,6 +63,13 @@ PA_INLINE int pa_walk_word(struct pa_walk *w, __u64 *to, __u64 addr)
 	}
 	return pa_walk_read(w, to, sizeof(*to), addr);
 }
+
+/* Where the frame record of the function at an exact pc is, as far as its code shows. */
+enum pa_record_place {
+	PA_RECORD_AT_FP,
+	PA_RECORD_AT_SP, /* just pushed */
+	PA_RECORD_NONE,  /* just called, or about to return */
+};
 
 #include "walk_arch.h"
 
@@ -177,6 +186,20 @@ PA_INLINE int pa_walk_by_fp(struct pa_walk *w, __u64 lowest)
 	return pa_walk_enter(w, pa_strip_pac(pc), w->fp + 16, fp, 0);
 }
 
+/* The same of a pc that is where it stands: there may be no record, or one that fp is not set to. */
+PA_INLINE int pa_walk_by_code(struct pa_walk *w)
+{
+	__u32 record = pa_record_at(w);
+
+	if (record == PA_RECORD_NONE)
+		return pa_walk_called(w);
+	if (record == PA_RECORD_AT_SP) {
+		w->fp = w->sp;
+		w->has_fp = 1;
+	}
+	return pa_walk_by_fp(w, w->sp);
+}
+
 PA_INLINE int pa_walk_by_rule(struct pa_walk *w, pa_rule rule)
 {
 	__u64 cfa, fp, pc;
@@ -209,8 +232,10 @@ PA_INLINE int pa_walk_frame(struct pa_walk *w)
 	if (stop)
 		return pa_walk_end(w, stop);
 	kind = PA_RULE_CFA_KIND(rule);
-	if (kind == PA_CFA_NONE || kind == PA_CFA_SWITCH)
-		return pa_walk_by_fp(w, kind == PA_CFA_NONE ? w->sp : 0);
+	if (kind == PA_CFA_NONE)
+		return w->is_exact ? pa_walk_by_code(w) : pa_walk_by_fp(w, w->sp);
+	if (kind == PA_CFA_SWITCH)
+		return pa_walk_by_fp(w, 0);
 	if (kind == PA_CFA_END)
 		return pa_walk_end(w, PA_STOP_END);
 	if (kind == PA_CFA_USER)

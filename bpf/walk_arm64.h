@@ -33,4 +33,42 @@ PA_INLINE int pa_walk_signal(struct pa_walk *w)
 	return 1;
 }
 
+#define PA_ARM64_BTI_C 0xd503245fu
+#define PA_ARM64_PACIASP 0xd503233fu
+#define PA_ARM64_AUTIASP 0xd50323bfu
+#define PA_ARM64_MOV_FP_SP 0x910003fdu
+#define PA_ARM64_RET 0xd65f03c0u
+#define PA_ARM64_RETAA 0xd65f0bffu
+
+/* stp x29,x30,[sp,#-N]! */
+PA_INLINE int pa_is_push_record(__u32 code)
+{
+	return (code & 0xffe07fff) == 0xa9a07bfd;
+}
+
+PA_INLINE __u32 pa_record_at(struct pa_walk *w)
+{
+	__u32 code[2], before;
+
+	if (pa_walk_read(w, code, sizeof(code), w->pc))
+		return PA_RECORD_AT_FP;
+	if (code[0] == PA_ARM64_RET || code[0] == PA_ARM64_RETAA || code[0] == PA_ARM64_AUTIASP ||
+	    pa_is_push_record(code[0]))
+		return PA_RECORD_NONE;
+	if (code[0] == PA_ARM64_BTI_C || code[0] == PA_ARM64_PACIASP)
+		return pa_is_push_record(code[1]) ? PA_RECORD_NONE : PA_RECORD_AT_FP;
+	if (code[0] != PA_ARM64_MOV_FP_SP ||
+	    pa_walk_read(w, &before, sizeof(before), w->pc - sizeof(before)))
+		return PA_RECORD_AT_FP;
+	return pa_is_push_record(before) ? PA_RECORD_AT_SP : PA_RECORD_AT_FP;
+}
+
+/* The return address is in its register. */
+PA_INLINE int pa_walk_called(struct pa_walk *w)
+{
+	if (!w->has_lr)
+		return pa_walk_end(w, PA_STOP_FP_END);
+	return pa_walk_enter(w, pa_strip_pac(w->lr), w->sp, w->fp, 0);
+}
+
 #endif

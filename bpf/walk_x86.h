@@ -26,4 +26,46 @@ PA_INLINE int pa_walk_signal(struct pa_walk *w)
 	return pa_walk_enter(w, pc, sp, fp, 1);
 }
 
+/* Instructions as they lie in memory, the first byte lowest. */
+#define PA_X86_ENDBR64 0xfa1e0ff3u
+#define PA_X86_PUSH_FP 0x55u
+#define PA_X86_RET 0xc3u
+#define PA_X86_RET_N 0xc2u
+#define PA_X86_REP_RET 0xc3f3u
+
+/* mov %rsp,%rbp, in either of its encodings */
+PA_INLINE int pa_is_mov_sp_fp(__u64 code)
+{
+	return (code & 0xffffff) == 0xe58948 || (code & 0xffffff) == 0xec8b48;
+}
+
+PA_INLINE __u32 pa_record_at(struct pa_walk *w)
+{
+	__u64 code;
+	__u8 before;
+
+	if (pa_walk_read(w, &code, sizeof(code), w->pc))
+		return PA_RECORD_AT_FP;
+	if ((code & 0xff) == PA_X86_RET || (code & 0xff) == PA_X86_RET_N ||
+	    (code & 0xffff) == PA_X86_REP_RET)
+		return PA_RECORD_NONE;
+	if ((__u32)code == PA_X86_ENDBR64)
+		code >>= 32;
+	if ((code & 0xff) == PA_X86_PUSH_FP)
+		return pa_is_mov_sp_fp(code >> 8) ? PA_RECORD_NONE : PA_RECORD_AT_FP;
+	if (!pa_is_mov_sp_fp(code) || pa_walk_read(w, &before, 1, w->pc - 1))
+		return PA_RECORD_AT_FP;
+	return before == PA_X86_PUSH_FP ? PA_RECORD_AT_SP : PA_RECORD_AT_FP;
+}
+
+/* The return address is on top of the stack. */
+PA_INLINE int pa_walk_called(struct pa_walk *w)
+{
+	__u64 pc;
+
+	if (pa_walk_word(w, &pc, w->sp))
+		return pa_walk_end(w, PA_STOP_STACK_FAULT);
+	return pa_walk_enter(w, pc, w->sp + 8, w->fp, 0);
+}
+
 #endif

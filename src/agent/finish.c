@@ -23,10 +23,23 @@ static const struct pa_stack_page *page_of(const struct stack_copy *s, uint64_t 
 	return NULL;
 }
 
+/* The code at the sampled pc comes along with the registers. */
+static bool read_code(const struct pa_stack_regs *r, uint64_t addr, void *to, size_t size)
+{
+	uint64_t offset = addr - (r->pc - PA_CODE_BYTES / 2);
+
+	if (offset > PA_CODE_BYTES || size > PA_CODE_BYTES - offset)
+		return false;
+	memcpy(to, r->code + offset, size);
+	return true;
+}
+
 int finish_read(struct finish *f, uint64_t addr, void *to, size_t size)
 {
 	char *at = to;
 
+	if (read_code(&f->stack->regs, addr, to, size))
+		return 0;
 	while (size) {
 		const struct pa_stack_page *p = page_of(f->stack, addr);
 		uint64_t offset = p ? addr - p->addr : 0;

@@ -161,6 +161,14 @@ static void test_astray(void)
 	end_world(&w);
 }
 
+static bool has_location(const struct capture *c, uint64_t addr)
+{
+	for (uint32_t i = 0; i < c->profile->nr_locations; i++)
+		if (c->profile->locations[i].address == addr)
+			return true;
+	return false;
+}
+
 /* The kernel's walk was stopped by a rule; the copy of the stack shows less. */
 static void test_shorter(void)
 {
@@ -229,6 +237,43 @@ static void test_cut_copies(void)
 	end_world(&w);
 }
 
+/* Code made at run time, hit at its return: its caller is at sp, and no frame pointer leads there. */
+static void test_made_code(void)
+{
+	struct {
+		struct pa_sample s;
+		uint64_t pc;
+		struct pa_stack_regs regs;
+	} r = { .s = { .head = { PA_RECORD_SAMPLE, (uint32_t)getpid(), 0 },
+		       .weight = 1,
+		       .nr_user = 1,
+		       .stop = PA_STOP_NO_PROCESS,
+		       .flags = PA_SAMPLE_UNFINISHED } };
+	struct self_page page = { .head = { .addr = 4096, .size = 64 } };
+	uint64_t caller = (uint64_t)(uintptr_t)kernel_walk + 1;
+	void *made = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct world w = new_world(SIZE_MAX);
+	struct capture *c = new_capture(w.t);
+
+	must(made != MAP_FAILED);
+	turn(c);
+	r.s.head.time_ns = clock_mono_ns();
+	r.regs.pc = (uint64_t)(uintptr_t)made;
+	r.regs.sp = r.regs.regs[PA_REG_X86_SP] = page.head.addr;
+	r.regs.code[PA_CODE_BYTES / 2] = 0xc3;
+	r.pc = r.regs.pc | PA_PC_EXACT;
+	page.head.head = r.s.head;
+	page.head.head.type = PA_RECORD_STACK;
+	memcpy(page.head.bytes, &caller, sizeof(caller));
+	must(capture_record(c, &r, sizeof(r)) == 0);
+	must(capture_record(c, &page, sizeof(page.head) + page.head.size) == 0);
+	turn(c);
+	ok(has_location(c, caller - 1), "the code that comes with the registers is looked at");
+	capture_free(c);
+	end_world(&w);
+	munmap(made, 4096);
+}
+
 /* ---- what handlers return to ---- */
 
 static struct capture *from_handler;
@@ -238,14 +283,6 @@ static void on_signal(int nr)
 {
 	restorer = (uint64_t)(uintptr_t)__builtin_return_address(0);
 	must(self_walk(from_handler, PA_STOP_NO_TABLE));
-}
-
-static bool has_location(const struct capture *c, uint64_t addr)
-{
-	for (uint32_t i = 0; i < c->profile->nr_locations; i++)
-		if (c->profile->locations[i].address == addr)
-			return true;
-	return false;
 }
 
 static void test_in_syscall(void)
@@ -295,6 +332,7 @@ int main(void)
 	test_shorter();
 	test_cut_copies();
 	test_in_syscall();
+	test_made_code();
 	test_signal();
 	return tap_done();
 }

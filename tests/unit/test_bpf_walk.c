@@ -13,7 +13,10 @@
 #define NO_RULE_PC 0x400000ull
 #define RULES_PC 0x500000ull
 #define MAX_RULES 8
+/* Code without a rule whose instructions can be read. */
+#define CODE_PC 0x600000ull
 
+static __u8 code[64];
 static __u64 stack[STACK_WORDS];
 static pa_rule rules[MAX_RULES]; /* of RULES_PC + 16 * i */
 static __u32 rule_stop;          /* instead of a rule, when not 0 */
@@ -21,6 +24,10 @@ static __u64 asked_pc;
 
 static int pa_walk_read(struct pa_walk *w, void *to, __u32 size, __u64 addr)
 {
+	if (size <= sizeof(code) && addr - CODE_PC <= sizeof(code) - size) {
+		memcpy(to, code + (addr - CODE_PC), size);
+		return 0;
+	}
 	if (addr < STACK_BASE || addr + size > STACK_BASE + sizeof(stack))
 		return -1;
 	memcpy(to, (const char *)stack + (addr - STACK_BASE), size);
@@ -264,8 +271,81 @@ static void test_stops(void)
 	ok(!pa_walk_frame(&w) && w.stop == PA_STOP_STACK_FAULT, "an unreadable frame says so");
 }
 
+/* The frame of a caller that keeps its own record; below it what the function has on the stack. */
+static struct pa_walk stands_at(__u64 pc)
+{
+	memset(stack, 0, sizeof(stack));
+	stack[16] = STACK_BASE + 256;
+	stack[17] = 0x401111; /* the caller's caller */
+	return start(pc, STACK_BASE, STACK_BASE + 128);
+}
+
+/* Whether a walk from there finds the return address at sp + off, and the caller's own record. */
+static bool finds_caller(__u64 pc, __u64 off)
+{
+	struct pa_walk w = stands_at(pc);
+
+	stack[off / 8] = 0x402222;
+	if (off)
+		stack[off / 8 - 1] = STACK_BASE + 128;
+	return pa_walk_frame(&w) && w.pc == 0x402222 && w.fp == STACK_BASE + 128 &&
+	       w.sp == STACK_BASE + off + 8 && !w.is_exact;
+}
+
+/* Whether a walk from there goes by frame pointer. */
+static bool goes_by_fp(__u64 pc)
+{
+	struct pa_walk w = stands_at(pc);
+
+	return pa_walk_frame(&w) && w.pc == 0x401111 && w.fp == STACK_BASE + 256;
+}
+
+static void put_code(const void *bytes, size_t n)
+{
+	memset(code, 0x90, sizeof(code));
+	memcpy(code, bytes, n);
+}
+
+static void test_first_and_last_instructions(void)
+{
+	/* endbr64; push %rbp; mov %rsp,%rbp; nop; pop %rbp; ret; then the other encodings */
+	put_code("\xf3\x0f\x1e\xfa\x55\x48\x89\xe5\x90\x5d\xc3\x55\x48\x8b\xec\xc2\x10\x00"
+		 "\xf3\xc3",
+		 20);
+	ok(finds_caller(CODE_PC, 0), "at a function's entry the return address is at sp");
+	ok(finds_caller(CODE_PC + 4, 0), "so it is before the push of the frame pointer");
+	ok(finds_caller(CODE_PC + 5, 8), "and one word above it behind the push");
+	ok(goes_by_fp(CODE_PC + 8), "then the frame pointer leads to it");
+	ok(goes_by_fp(CODE_PC + 9), "until it is popped");
+	ok(finds_caller(CODE_PC + 10, 0), "at a return the return address is at sp");
+	ok(finds_caller(CODE_PC + 11, 0) && finds_caller(CODE_PC + 12, 8) &&
+		   finds_caller(CODE_PC + 15, 0) && finds_caller(CODE_PC + 18, 0),
+	   "in every encoding");
+}
+
+static void test_other_instructions(void)
+{
+	struct pa_walk w;
+
+	put_code("\x55\x53\x48\x89\xe5\x90\x48\x89\xe5", 9);
+	ok(goes_by_fp(CODE_PC), "a push of rbp that does not begin a record says nothing");
+	ok(goes_by_fp(CODE_PC + 2) && goes_by_fp(CODE_PC + 6),
+	   "nor does a move without a push before it");
+	put_code("\x48\x89\xe5", 3);
+	ok(goes_by_fp(CODE_PC), "nor one whose push cannot be read");
+	ok(goes_by_fp(NO_RULE_PC), "nor code that cannot be read");
+	put_code("\xc3", 1);
+	w = stands_at(CODE_PC);
+	w.is_exact = 0;
+	ok(pa_walk_frame(&w) && w.pc == 0x401111, "what a call returns to has its record");
+	w = start(CODE_PC, STACK_BASE + sizeof(stack), STACK_BASE);
+	ok(!pa_walk_frame(&w) && w.stop == PA_STOP_STACK_FAULT, "an unreadable stack says so");
+}
+
 int main(void)
 {
+	test_first_and_last_instructions();
+	test_other_instructions();
 	test_follows_the_chain();
 	test_ends();
 	test_rule_is_looked_up_before_the_return();

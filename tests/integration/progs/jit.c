@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * jit map|memfd|dump|none [SECONDS]: makes two functions at run time and runs them until SECONDS have
- * passed (0: for ever) or SIGTERM comes, three quarters of the time in the first. `map` writes
- * /tmp/perf-<pid>.map, so does `memfd`, whose code is in a memory file; `dump` writes
- * ./jit-<pid>.dump with lines and maps it executable.
+ * jit map|short|memfd|dump|none [SECONDS]: makes two functions at run time and runs them until SECONDS
+ * have passed (0: for ever) or SIGTERM comes, three quarters of the time in the first. `map` writes
+ * /tmp/perf-<pid>.map, so do `short`, whose functions are hardly more than their first and last
+ * instructions, and `memfd`, whose code is in a memory file; `dump` writes ./jit-<pid>.dump with lines
+ * and maps it executable.
  * Truth: every sample is main → run → hot or cold, the names as JS (map) or with a line (dump).
  */
 #include <fcntl.h>
@@ -157,6 +158,7 @@ static unsigned char *private_page(void)
 int main(int argc, char **argv)
 {
 	bool is_shared = argc > 1 && !strcmp(argv[1], "memfd");
+	bool is_short = argc > 1 && !strcmp(argv[1], "short");
 	unsigned char *page = is_shared ? shared_page() : private_page();
 	void (*code[2])(void);
 
@@ -164,14 +166,14 @@ int main(int argc, char **argv)
 		return 2;
 	for (size_t i = 0; i < 2; i++) {
 		unsigned char *at = page + i * FUNCTION_BYTES;
-		size_t n = make_code(at, functions[i].steps);
+		size_t n = make_code(at, is_short ? 1 : functions[i].steps);
 
 		__builtin___clear_cache((char *)at, (char *)at + n);
 		memcpy(&code[i], &at, sizeof(code[i]));
 	}
 	if (mprotect(page, 4096, PROT_READ | PROT_EXEC) < 0)
 		return 2;
-	if (!strcmp(argv[1], "map") || is_shared)
+	if (!strcmp(argv[1], "map") || is_short || is_shared)
 		write_map(page);
 	else if (!strcmp(argv[1], "dump"))
 		write_dump(page);

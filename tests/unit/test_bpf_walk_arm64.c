@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kernel's walker does otherwise on AArch64, compiled for the host: code without a table. */
+#define PA_WALK_ARM64 1
+#include <string.h>
+
+#include "bpf/walk.h"
+#include "tap.h"
+
+#define STACK_BASE 0x7ffc00000000ull
+#define CODE_PC 0x600000ull
+#define LR 0x402222ull
+#define SIGNED_LR (LR | 0x7full << 48) /* with a PAC */
+
+static __u64 stack[64];
+static const __u32 *code;
+static __u32 nr_code;
+
+static int pa_walk_read(struct pa_walk *w, void *to, __u32 size, __u64 addr)
+{
+	if (size <= 4 * nr_code && addr - CODE_PC <= 4 * nr_code - size)
+		memcpy(to, (const char *)code + (addr - CODE_PC), size);
+	else if (size <= sizeof(stack) && addr - STACK_BASE <= sizeof(stack) - size)
+		memcpy(to, (const char *)stack + (addr - STACK_BASE), size);
+	else
+		return -1;
+	return 0;
+}
+
+static __u32 pa_walk_rule(struct pa_walk *w, __u64 pc, pa_rule *rule)
+{
+	*rule = PA_RULE_WORD_NONE;
+	return 0;
+}
+
+/* One frame from the i-th instruction; the caller's record is in its own frame, higher up. */
+static struct pa_walk step_from(__u32 i)
+{
+	struct pa_walk w = { .pc = CODE_PC + 4 * i,
+			     .sp = STACK_BASE,
+			     .fp = STACK_BASE + 128,
+			     .lr = SIGNED_LR,
+			     .nr = 1,
+			     .is_exact = 1,
+			     .has_fp = 1,
+			     .has_regs = 1,
+			     .has_lr = 1 };
+
+	stack[0] = STACK_BASE + 128; /* what a push has put there */
+	stack[1] = 0x403333;
+	stack[16] = STACK_BASE + 256;
+	stack[17] = 0x401111;
+	(void)pa_walk_frame(&w); /* w tells */
+	return w;
+}
+
+static bool returns_by_lr(__u32 i)
+{
+	struct pa_walk w = step_from(i);
+
+	return w.nr == 2 && w.pc == LR && w.fp == STACK_BASE + 128 && w.sp == STACK_BASE;
+}
+
+static bool has_record_at_sp(__u32 i)
+{
+	struct pa_walk w = step_from(i);
+
+	return w.nr == 2 && w.pc == 0x403333 && w.fp == STACK_BASE + 128;
+}
+
+static bool goes_by_fp(__u32 i)
+{
+	struct pa_walk w = step_from(i);
+
+	return w.nr == 2 && w.pc == 0x401111 && w.fp == STACK_BASE + 256;
+}
+
+static void test_first_and_last_instructions(void)
+{
+	static const __u32 signed_function[] = {
+		0xd503233f, /* paciasp */
+		0xa9be7bfd, /* stp x29, x30, [sp, #-32]! */
+		0x910003fd, /* mov x29, sp */
+		0xd503201f, /* nop */
+		0xa8c27bfd, /* ldp x29, x30, [sp], #32 */
+		0xd50323bf, /* autiasp */
+		0xd65f03c0, /* ret */
+		0xd65f0bff, /* retaa */
+		0xd503201f,
+	};
+
+	code = signed_function;
+	nr_code = sizeof(signed_function) / sizeof(*code);
+	ok(returns_by_lr(0) && returns_by_lr(1), "before the push the return address is in lr");
+	ok(has_record_at_sp(2), "behind it the record is at sp");
+	ok(goes_by_fp(3) && goes_by_fp(4), "then the frame pointer leads to it");
+	ok(returns_by_lr(5) && returns_by_lr(6) && returns_by_lr(7),
+	   "when it has been popped the return address is in lr again");
+}
+
+static void test_other_instructions(void)
+{
+	static const __u32 others[] = {
+		0xd503245f, /* bti c */
+		0xd503201f, /* nop */
+		0xa9017bfd, /* stp x29, x30, [sp, #16] */
+		0x910003fd, /* mov x29, sp */
+		0xd65f03c0, /* ret, with nothing readable behind it */
+	};
+
+	code = others;
+	nr_code = sizeof(others) / sizeof(*code);
+	ok(goes_by_fp(0), "a landing pad says nothing where no record is pushed");
+	ok(goes_by_fp(2), "nor does a record that is stored elsewhere");
+	ok(goes_by_fp(3), "nor is there a record at sp then");
+	ok(goes_by_fp(4), "what cannot be read says nothing");
+}
+
+int main(void)
+{
+	test_first_and_last_instructions();
+	test_other_instructions();
+	return tap_done();
+}
