@@ -103,13 +103,16 @@ struct go_deltas go_deltas_of(const struct go_table *t, const struct go_func *f)
 int go_deltas_next(struct go_deltas *d)
 {
 	uint64_t change = cursor_uleb128(&d->c), bytes;
+	int64_t by = (int64_t)(change >> 1) ^ -(int64_t)(change & 1);
 
 	if (d->c.bad)
 		return -EBADMSG;
 	if (d->end >= d->func_end || (change == 0 && !d->is_first))
 		return 0;
 	d->is_first = false;
-	d->delta += (int64_t)(change >> 1) ^ -(int64_t)(change & 1);
+	if (by < -MAX_DELTA - 1 || by > MAX_DELTA + 1) /* so that the sum stays small */
+		return -EBADMSG;
+	d->delta += by;
 	bytes = cursor_uleb128(&d->c);
 	if (d->c.bad || d->delta < 0 || d->delta > MAX_DELTA || d->delta % 8 || bytes == 0 ||
 	    bytes > d->func_end - d->end)

@@ -243,15 +243,17 @@ static void test_switches(void)
 static void test_damage(void)
 {
 	struct program p;
-	uint64_t bad, odd, good;
+	uint64_t bad, odd, huge, good;
 
 	begin();
 	bad = add("main.bad", 0, BYTES("\xc3"), "\x02\x01\x10\x7f"); /* longer than the function */
 	odd = add("main.odd", 0, BYTES("\xc3"), "\x02\x01\x06\x08"); /* 3 bytes below */
+	huge = add("main.huge", 0, BYTES("\xc3"),
+		   "\x02\x01\x10\x01\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01\x08");
 	good = add("main.good", 0, BYTES("\xc3"), "\x02\x20");
 	open_program(&p, MAGIC_1_20, ".gopclntab");
 	ok(at(&p, bad) == frame(0) && at(&p, bad + 1) == PA_RULE_WORD_NONE &&
-		   at(&p, odd + 1) == PA_RULE_WORD_NONE,
+		   at(&p, odd + 1) == PA_RULE_WORD_NONE && at(&p, huge + 2) == PA_RULE_WORD_NONE,
 	   "a function's damaged pieces have no rule");
 	ok(at(&p, good) == frame(0), "the next function has");
 	close_program(&p);
