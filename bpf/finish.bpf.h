@@ -110,12 +110,16 @@ __attribute__((noinline)) int pa_find_interrupted(u32 unused)
 	first = (UC_STACK_AT - p->page.addr) & (UC_ALIGN - 8);
 	hit = size - UC_STACK_AT; /* if there is none before: half of it may be in the next page */
 	for (u64 i = 0; i < PA_STACK_PAGE_BYTES; i += UC_ALIGN) {
-		u64 start_at = (first + i) & (PA_STACK_PAGE_BYTES - 8);
-		u64 bytes_at = (start_at + 16) & (PA_STACK_PAGE_BYTES - 8);
-		u64 differ = (*(u64 *)(p->page.bytes + start_at) ^ p->alt_start) |
-			     (*(u64 *)(p->page.bytes + bytes_at) ^ p->alt_bytes);
-		u64 negated = -differ, behind = start_at - size, is_it;
+		u64 start_at = first + i, bytes_at = start_at + 16, differ, negated, behind, is_it;
 
+		PIN(start_at); /* old verifiers forget the bounds of what went over the stack */
+		PIN(bytes_at);
+		start_at &= PA_STACK_PAGE_BYTES - 8;
+		bytes_at &= PA_STACK_PAGE_BYTES - 8;
+		differ = (*(u64 *)(p->page.bytes + start_at) ^ p->alt_start) |
+			 (*(u64 *)(p->page.bytes + bytes_at) ^ p->alt_bytes);
+		negated = -differ;
+		behind = start_at - size;
 		PIN(negated); /* or the compiler sees comparisons, and makes branches of them */
 		PIN(behind);
 		is_it = (u64)((__s64)(~(differ | negated) & behind) >> 63);
