@@ -270,6 +270,18 @@ static void test_link_register(void)
 	ok(full_walk_frame(&w) && is_at(&w, in(1), STACK), "a leaf returns by lr, without a frame");
 	ok(full_walk_frame(&w) && is_at(&w, in(0), STACK + 32), "and the signature is taken off");
 	ok(!full_walk_frame(&w) && w.stop == PA_STOP_HARD_RULE, "a caller's lr is overwritten");
+
+	compiled_done(&code);
+	cfi_begin(&m);
+	cfi_cie_arm64(&m);
+	function(0, BYTES(""));
+	function(1, BYTES("\x09\x1e\x0f")); /* return address in x15 */
+	code = cfi_compile(&m);
+	w = start(in(0), STACK);
+	set(&w, 30, in(1));
+	set(&w, 15, in(0));
+	ok(full_walk_frame(&w) && !full_walk_frame(&w) && w.stop == PA_STOP_BAD_FRAME,
+	   "only the leaf may be without a frame");
 }
 
 /* Behind a stub that has pushed 16 bytes, which the loader's rules do not count. */
