@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Walks that the kernel could not finish, of this process's own stack: they wait for tables that a
  * thread compiles, and none is lost. Also built for the thread sanitizer. */
+#include <elf.h>
+#include <sys/auxv.h>
+
 #include "self_walk.h"
 #include "tap.h"
 
@@ -96,6 +99,50 @@ static void test_stack_on_its_way(void)
 	capture_free(c);
 }
 
+/* Two CPUs can sample in the same nanosecond. */
+static void test_stack_of_another_cpu(void)
+{
+	struct capture *c = new_capture(SIZE_MAX, true, true);
+	uint64_t size;
+
+	walk_from_here(c, 1);
+	for (size_t at = 0; at < c->queue.len; at += sizeof(size) + size) {
+		struct pa_stack_page *p = (void *)(c->queue.data + at + sizeof(size));
+
+		memcpy(&size, c->queue.data + at, sizeof(size));
+		if (p->head.type == PA_RECORD_STACK)
+			p->cpu = 1;
+	}
+	settle_young(c);
+	ok(nr_complete(c) == 0 && c->stats.nr_kept == 1,
+	   "a stack belongs to the sample of its CPU");
+	capture_free(c);
+}
+
+/* Where the kernel lets the loader begin: there is no caller, and no rule that says so. */
+static void test_root(void)
+{
+	struct capture *c = new_capture(SIZE_MAX, true, true);
+	uint64_t base = getauxval(AT_BASE), none = 0, pc = 0;
+
+	if (!base) {
+		tap_skip("the loader's entry: this program is static");
+		capture_free(c);
+		return;
+	}
+	pc = base + ((const Elf64_Ehdr *)(uintptr_t)base)->e_entry;
+	must(replay_sample(c, clock_mono_ns(), getpid(), &none, 0,
+			   &(uint64_t){ (pc + 1) | PA_PC_EXACT }, 1, 0, PA_STOP_FP_END) == 0);
+	must(replay_sample(c, clock_mono_ns(), getpid(), &none, 0,
+			   &(uint64_t){ (uint64_t)(uintptr_t)&test_stack_of_another_cpu |
+					PA_PC_EXACT },
+			   1, 0, PA_STOP_FP_END) == 0);
+	settle_young(c);
+	ok(nr_complete(c) == 1 && c->stats.stops[PA_STOP_FP_END] == 1,
+	   "a stack is complete if its end is where one begins");
+	capture_free(c);
+}
+
 static void test_end(void)
 {
 	struct capture *c = new_capture(SIZE_MAX, false, false);
@@ -170,6 +217,8 @@ int main(void)
 #endif
 	test_wait();
 	test_stack_on_its_way();
+	test_stack_of_another_cpu();
+	test_root();
 	test_end();
 	test_first();
 	test_freed_while_waiting();
