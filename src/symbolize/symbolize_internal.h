@@ -5,6 +5,7 @@
 
 #include "base/idtable.h"
 #include "base/strtab.h"
+#include "elf/elf_symbols.h"
 #include "symbolize/symbolizer.h"
 
 struct elf_image;
@@ -74,8 +75,16 @@ enum symtab_state {
 	SYMTAB_CUT,     /* larger than the limits: the rest is left out */
 };
 
+/* Symbols of an image, from one of the places where it may have some: elf_symbols_each() and those
+ * below, with its results. */
+typedef int (*symbols_each_fn)(const struct elf_image *img, elf_symbol_fn fn, void *ctx);
+
+/* From the table of Go's runtime. */
+int go_names_each(const struct elf_image *img, elf_symbol_fn fn, void *ctx);
+uint64_t go_names_cost_bytes(const struct elf_image *img);
+
 /* A half-built index may be given to symtab_index_done(). -ENOMEM. */
-int symtab_index_init(struct symtab_index *idx, const struct elf_image *img,
+int symtab_index_init(struct symtab_index *idx, const struct elf_image *img, symbols_each_fn each,
 		      enum symtab_state *ret_state);
 void symtab_index_done(struct symtab_index *idx);
 

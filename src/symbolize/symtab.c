@@ -14,6 +14,7 @@ struct elf_symbolizer {
 	char *label;                 /* owned */
 	struct symtab_index index;
 	struct symtab_index mini_index; /* of .gnu_debugdata */
+	struct symtab_index go_index;   /* of Go's runtime */
 	struct elf_lines *lines;        /* owned; NULL: there are none */
 	struct elf_fdes *fdes;          /* owned; NULL: not tried yet, or there are none */
 	bool has_tried_fdes;
@@ -39,9 +40,12 @@ static int open_fdes(struct elf_symbolizer *e)
 
 static const char *find_symbol(const struct elf_symbolizer *e, uint64_t addr)
 {
-	const char *symbol = symtab_index_find(&e->index, addr);
+	const struct symtab_index *in[] = { &e->index, &e->mini_index, &e->go_index };
+	const char *symbol = NULL;
 
-	return symbol ? symbol : symtab_index_find(&e->mini_index, addr);
+	for (size_t i = 0; i < sizeof(in) / sizeof(in[0]) && !symbol; i++)
+		symbol = symtab_index_find(in[i], addr);
+	return symbol;
 }
 
 static int name_by_fde(struct elf_symbolizer *e, uint64_t addr, struct symbol_result *ret_result)
@@ -105,6 +109,7 @@ static void elf_free(struct symbolizer *s)
 	e->lines = elf_lines_free(e->lines);
 	symtab_index_done(&e->index);
 	symtab_index_done(&e->mini_index);
+	symtab_index_done(&e->go_index);
 	(void)elf_fdes_free(e->fdes);
 	answer_done(&e->answer);
 	free(e->label);
@@ -145,14 +150,17 @@ static void say_what_is_missing(struct symbolizer *s, const struct elf_image *im
 }
 
 /* The symbols that a stripped file has kept for itself. What is wrong with them costs them. */
-static int add_minidebug(struct elf_symbolizer *e, const struct elf_image *img)
+static int add_kept(struct elf_symbolizer *e, const struct elf_image *img)
 {
 	_cleanup_(elf_minidebug_freep) struct elf_minidebug *mini = NULL;
 	enum symtab_state state;
 	int r = elf_minidebug_open(img, &mini);
 
 	if (r == 0)
-		r = symtab_index_init(&e->mini_index, elf_minidebug_image(mini), &state);
+		r = symtab_index_init(&e->mini_index, elf_minidebug_image(mini), elf_symbols_each,
+				      &state);
+	if (r != -ENOMEM)
+		r = symtab_index_init(&e->go_index, img, go_names_each, &state);
 	return r == -ENOMEM ? r : 0;
 }
 
@@ -162,12 +170,12 @@ static int index_symbols(struct elf_symbolizer *e, const struct elf_sources *src
 	bool has_debug = src->debug && has_section_of_type(src->debug, SHT_SYMTAB);
 	const struct elf_image *img = has_debug ? src->debug : src->image;
 	enum symtab_state state;
-	int r = symtab_index_init(&e->index, img, &state);
+	int r = symtab_index_init(&e->index, img, elf_symbols_each, &state);
 
 	if (r < 0)
 		return r;
 	say_what_is_missing(&e->base, img, state);
-	return has_section_of_type(img, SHT_SYMTAB) ? 0 : add_minidebug(e, src->image);
+	return has_section_of_type(img, SHT_SYMTAB) ? 0 : add_kept(e, src->image);
 }
 
 static uint64_t symtab_bytes(const struct elf_image *img)
@@ -185,7 +193,8 @@ static uint64_t symtab_bytes(const struct elf_image *img)
 
 uint64_t symbolizer_elf_cost_bytes(const struct elf_sources *src)
 {
-	return symtab_bytes(src->image) + symtab_bytes(src->debug) + elf_lines_cost_bytes(src);
+	return symtab_bytes(src->image) + symtab_bytes(src->debug) +
+	       go_names_cost_bytes(src->image) + elf_lines_cost_bytes(src);
 }
 
 int symbolizer_new_elf(const struct elf_sources *src, struct symbolizer **ret_symbolizer)

@@ -243,7 +243,7 @@ static int build_pieces(struct symtab_index *idx, struct builder *b)
 	return 0;
 }
 
-int symtab_index_init(struct symtab_index *idx, const struct elf_image *img,
+int symtab_index_init(struct symtab_index *idx, const struct elf_image *img, symbols_each_fn each,
 		      enum symtab_state *ret_state)
 {
 	_cleanup_(builder_done) struct builder b = { 0 };
@@ -251,7 +251,7 @@ int symtab_index_init(struct symtab_index *idx, const struct elf_image *img,
 
 	*idx = (struct symtab_index){ 0 };
 	b.names = BUF_INIT(INDEX_MAX_NAME_BYTES);
-	found = elf_symbols_each(img, add_symbol, &b);
+	found = each(img, add_symbol, &b);
 	if (found == -ENOMEM)
 		return found;
 	if (b.nr) {

@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 #include "elf/elf_image.h"
-#include "unwind/go_table.h"
+#include "elf/go_table.h"
 #include "unwind/known_code_internal.h"
 
 #define MAX_TABLE_BYTES (256u << 20)
@@ -29,16 +29,9 @@ struct go_program {
 	size_t code_bytes;
 };
 
-static const struct elf_section *find_section(const struct elf_image *img)
-{
-	const struct elf_section *s = elf_image_section(img, ".gopclntab");
-
-	return s ? s : elf_image_section(img, ".data.rel.ro.gopclntab"); /* position-independent */
-}
-
 bool go_code_is_in(const struct elf_image *img)
 {
-	return find_section(img) != NULL;
+	return go_table_section(img) != NULL;
 }
 
 static bool is_named(const struct go_func *f, const char *name)
@@ -267,7 +260,7 @@ static int add_funcs(struct go_program *p, uint32_t nr_trampolines)
 
 int go_code_find(const struct elf_image *img, struct known_code *k)
 {
-	const struct elf_section *s = find_section(img);
+	const struct elf_section *s = go_table_section(img);
 	struct go_program p = { .img = img, .to = k };
 	struct buf b = BUF_INIT(MAX_TABLE_BYTES);
 	uint32_t nr_trampolines = k->nr;
@@ -279,7 +272,7 @@ int go_code_find(const struct elf_image *img, struct known_code *k)
 	if (r == 0)
 		r = go_table_open(b.data, b.len, &p.table);
 	if (r == 0)
-		r = find_text(&p, nr_trampolines);
+		r = p.table.quantum == 1 ? find_text(&p, nr_trampolines) : -ENOENT;
 	if (r == 0)
 		r = add_funcs(&p, nr_trampolines);
 	buf_done(&b);

@@ -140,7 +140,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "dwarf_helper: %s: %s\n", argv[optind], strerror(-r));
 		return 1;
 	}
-	if (symtab_index_init(&symbols, files.debug, &state) < 0)
+	if (symtab_index_init(&symbols, files.debug, elf_symbols_each, &state) < 0)
 		return 1;
 	opened = clock_ns(CLOCK_MONOTONIC);
 	r = answer(d, &symbols, is_quiet);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Go's own table of its functions, made by hand, and the rules that come of it. */
 #include "cfi_maker.h"
+#include "elf/go_table.h"
 #include "elf_maker.h"
-#include "unwind/go_table.h"
+#include "symbolize/symbolizer.h"
 #include "unwind/known_code.h"
 
 #define MAX_FUNCS 16
@@ -296,8 +297,48 @@ static void test_spoilt(void)
 	ok(nr_tried > 200, "a spoilt table is survived, %u ways", nr_tried);
 }
 
+/* ---- names, which symbolize/ takes from the same table ---- */
+
+static bool has_name(const struct elf_image *img, uint64_t addr, const char *name)
+{
+	struct elf_sources src = { .image = img, .label = "file" };
+	_cleanup_(symbolizer_freep) struct symbolizer *s = NULL;
+	struct symbol_result r;
+
+	must(symbolizer_new_elf(&src, &s) == 0 && s->ops->resolve(s, addr, &r) == 0);
+	return r.is_named == !!name && (!name || strcmp(r.frames[0].name, name) == 0);
+}
+
+static void test_names(void)
+{
+	struct program p;
+	uint64_t work, entry, text = TEXT;
+
+	begin();
+	entry = add("_rt0_amd64_linux", GO_ASM, BYTES("\xe9"), "\x02\x01");
+	work = add("main.work[...]", 0, BYTES("\xc3"), "\x02\x01");
+	make_elf(&p.elf, MAGIC_1_20, ".gopclntab");
+	p.img = maker_open(&p.elf);
+	ok(has_name(p.img, work, NULL), "without a known start of the code nothing is named");
+	elf_image_free(p.img);
+	((Elf64_Ehdr *)p.elf.bytes)->e_entry = entry;
+	p.img = maker_open(&p.elf);
+	ok(has_name(p.img, work, "main.work[...]") &&
+		   has_name(p.img, work + FUNC_BYTES - 1, "main.work[...]"),
+	   "a program's entry tells where its code begins");
+	ok(has_name(p.img, work + FUNC_BYTES, NULL), "behind the last function nothing is named");
+	elf_image_free(p.img);
+	((Elf64_Ehdr *)p.elf.bytes)->e_entry = 0;
+	memcpy(p.elf.bytes + maker_shdr(&p.elf, 1)->sh_offset + 24, &text, sizeof(text));
+	p.img = maker_open(&p.elf);
+	ok(has_name(p.img, work, "main.work[...]"), "or the table tells it");
+	elf_image_free(p.img);
+	maker_done(&p.elf);
+}
+
 int main(void)
 {
+	test_names();
 	test_a_function(MAGIC_1_20, ".gopclntab", "Go 1.20");
 	test_a_function(MAGIC_1_18, ".data.rel.ro.gopclntab", "Go 1.18, position-independent");
 	test_ends();

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unwind/go_table.h"
+#include "elf/go_table.h"
 
 #include <errno.h>
 
 #include "base/leb128.h"
+#include "elf/elf_image.h"
 
 #define MAGIC_1_18 0xfffffff0u
 #define MAGIC_1_20 0xfffffff1u
 #define FUNC_TAB_ENTRY_BYTES 8 /* offset of the code, offset of the entry */
-#define MAX_NAME_BYTES 64      /* longer ones are nobody's that matters */
+#define MAX_NAME_BYTES 4096    /* those of generics have hundreds */
 #define MAX_FILLING_BYTES 63   /* functions are aligned to 32 or 64 bytes at most */
 #define MAX_DELTA (1 << 24)    /* bytes; frames that large do not exist */
 
@@ -30,10 +31,11 @@ static int read_header(struct cursor *c, struct go_table *t)
 	uint8_t quantum = cursor_u8(c), pointer_bytes = cursor_u8(c);
 	uint64_t nr = cursor_u64(c);
 
-	if (c->bad || (magic != MAGIC_1_18 && magic != MAGIC_1_20) || zero != 0 || quantum != 1 ||
-	    pointer_bytes != 8)
+	if (c->bad || (magic != MAGIC_1_18 && magic != MAGIC_1_20) || zero != 0 ||
+	    (quantum != 1 && quantum != 4) || pointer_bytes != 8)
 		return -ENOENT;
-	(void)cursor_take(c, 16); /* number of files; start of the code, 0 since 1.26 */
+	(void)cursor_take(c, 8); /* number of files */
+	t->text = cursor_u64(c); /* 0 since 1.26, and where it is relocated */
 	t->names = cursor_u64(c);
 	(void)cursor_take(c, 16); /* units, files */
 	t->deltas = cursor_u64(c);
@@ -41,8 +43,16 @@ static int read_header(struct cursor *c, struct go_table *t)
 	if (c->bad || nr > GO_MAX_FUNCS)
 		return -EBADMSG;
 	t->nr_funcs = (uint32_t)nr;
+	t->quantum = quantum;
 	t->flags_at = magic == MAGIC_1_18 ? 37 : 41;
 	return 0;
+}
+
+const struct elf_section *go_table_section(const struct elf_image *img)
+{
+	const struct elf_section *s = elf_image_section(img, ".gopclntab");
+
+	return s ? s : elf_image_section(img, ".data.rel.ro.gopclntab"); /* position-independent */
 }
 
 int go_table_open(const void *bytes, size_t size, struct go_table *ret_table)

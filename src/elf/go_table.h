@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table that Go's runtime walks stacks by: for every function how far the stack pointer is from
- * where it was at the function's entry, pc by pc. Every Go program has it, a stripped one too.
+ * The table that Go's runtime walks stacks by: for every function its name, and how far the stack
+ * pointer is from where it was at the function's entry, pc by pc. Every Go program has it, a stripped one too.
  * Versions 1.18 and newer; the layout is in the comments of src/internal/abi/symtab.go and
  * src/runtime/symtab.go of Go. Bytes in, values out.
  */
-#ifndef UNWIND_GO_TABLE_H
-#define UNWIND_GO_TABLE_H
+#ifndef ELF_GO_TABLE_H
+#define ELF_GO_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,14 +29,22 @@ struct go_table {
 	uint32_t nr_funcs;
 	uint64_t names, deltas, funcs; /* offsets of the parts */
 	uint32_t flags_at;             /* of the byte with the flags in a function's entry */
+	uint64_t text;                 /* link-time address that code counts from; 0: not told */
+	uint8_t quantum;               /* bytes of the smallest instruction: deltas count in them */
 };
 
 struct go_func {
 	uint32_t start, end; /* of its code, up to the next function's */
 	uint32_t deltas;     /* 0: none */
 	uint8_t flags;
-	const char *name; /* NULL: damaged, or too long to be of interest */
+	const char *name; /* NULL: damaged, or too long to be believed */
 };
+
+struct elf_image;
+struct elf_section;
+
+/* The section that holds it, or NULL. */
+const struct elf_section *go_table_section(const struct elf_image *img);
 
 /* -ENOENT: not such a table, or one of another version; -EBADMSG. */
 int go_table_open(const void *bytes, size_t size, struct go_table *ret_table);

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A stripped program of Go has the names that go tool nm finds in the same one with symbols."""
+import os
+import re
+import subprocess
+import tempfile
+
+from names_common import Tap, ask, compare, need, output_of
+
+SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../integration/workloads/busy.go")
+# Marks of the linker, not functions.
+MARKS = {"runtime.text", "runtime.etext"}
+
+
+def functions_of(path):
+    """(address, size, name) of all that the symbol table has in code."""
+    found = []
+    for line in output_of("go", "tool", "nm", "-size", path).splitlines():
+        m = re.match(r" *([0-9a-f]+) +(\d+) ([Tt]) (.*)", line)
+        if m and int(m[2]) and m[4] not in MARKS:
+            found.append((int(m[1], 16), int(m[2]), m[4]))
+    return found
+
+
+def plain(name):
+    """The runtime's table does not tell what a generic function was made for, and how it is called; nm
+    writes a middle dot as another one."""
+    name = name.encode("latin-1").decode().replace("\u00b7", ".")
+    return re.sub(r"\[.*\]", "[...]", re.sub(r"\.abi(0|internal)$", "", name))
+
+
+def check(tap, tmp, what, *options):
+    whole, bare = os.path.join(tmp, "whole"), os.path.join(tmp, "bare")
+    env = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": ""}
+    run = subprocess.run(["go", "build", *options, "-o", whole, SOURCE], env=env, capture_output=True, text=True)
+    if run.returncode:
+        tap.skip(f"{what}: go build fails: {run.stderr.strip().splitlines()[-1:]}")
+        return
+    subprocess.run(["objcopy", "--strip-all", whole, bare], check=True)
+    functions = functions_of(whole)
+    questions, theirs = [], []
+    for start, size, name in functions:
+        questions += [f"{start:x}", f"{start + size - 1:x}"]
+        theirs += [plain(name)] * 2
+    ours = [plain(n) for n in ask(["symbols", bare], questions)]
+    tap.ok(len(functions) > 1000, f"{what}: {len(functions)} functions")
+    compare(tap, what, questions, ours, theirs)
+
+
+tap = Tap()
+need(tap, "go")
+need(tap, "objcopy")
+with tempfile.TemporaryDirectory() as tmp:
+    check(tap, tmp, "stripped")
+    check(tap, tmp, "stripped, position-independent", "-buildmode=pie")
+tap.done()
