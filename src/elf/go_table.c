@@ -109,6 +109,11 @@ struct go_deltas go_deltas_of(const struct go_table *t, const struct go_func *f)
 				   .is_first = true };
 }
 
+static bool is_delta(int64_t delta)
+{
+	return delta >= 0 && delta <= MAX_DELTA && delta % 8 == 0;
+}
+
 /* Pairs of numbers: by how much the value changes, and for how many bytes it holds. */
 int go_deltas_next(struct go_deltas *d)
 {
@@ -124,8 +129,7 @@ int go_deltas_next(struct go_deltas *d)
 		return -EBADMSG;
 	d->delta += by;
 	bytes = cursor_uleb128(&d->c);
-	if (d->c.bad || d->delta < 0 || d->delta > MAX_DELTA || d->delta % 8 || bytes == 0 ||
-	    bytes > d->func_end - d->end)
+	if (d->c.bad || !is_delta(d->delta) || bytes == 0 || bytes > d->func_end - d->end)
 		return -EBADMSG;
 	d->start = d->end;
 	d->end += bytes;
