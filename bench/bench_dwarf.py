@@ -41,7 +41,8 @@ def timed(command, text):
     return best
 
 
-def measure(name, path, debug=None):
+def measure(name, path, debug=None, by_llvm=False):
+    """Against eu-addr2line, or llvm-symbolizer where that is the reference."""
     asked = random_addresses(debug or path, ADDRESSES)
     options = ["-d", debug] if debug else []
     rows = {
@@ -55,8 +56,9 @@ def measure(name, path, debug=None):
     if name == "libpython" and rows["ours"][1] > BUDGET_LIBPYTHON_S:
         print(f"# over the budget of {BUDGET_LIBPYTHON_S} s")
     found = Comparison(debug or path)
-    for answer in zip(asked, ask_us(HELPER, path, asked, options), ask_eu(debug or path, asked),
-                      ask_llvm(debug or path, asked), strict=True):
+    by_eu = [None] * len(asked) if by_llvm else ask_eu(debug or path, asked)
+    for answer in zip(asked, ask_us(HELPER, path, asked, options), by_eu, ask_llvm(debug or path, asked),
+                      strict=True):
         found.add(*answer)
     print(f"# {name}: {dict(found.classes)}")
     found.show(3)
@@ -92,7 +94,7 @@ def main():
         measure("libpython", path)
     with tempfile.TemporaryDirectory() as root:
         for name, path in built(root):
-            measure(name, path)
+            measure(name, path, by_llvm=name == "Rust")
     jvm = libjvm()
     if jvm:
         measure("libjvm", *jvm)

@@ -131,7 +131,7 @@ class Comparison:
             self.examples.append((address, ours, eu, llvm))
 
     def is_folded(self, name, other):
-        return name in self.start_of and self.start_of[name] == self.start_of.get(other)
+        return name != other and name in self.start_of and self.start_of[name] == self.start_of.get(other)
 
     def classify(self, ours, eu, llvm):
         if ours == eu or (eu is None and ours == llvm):
