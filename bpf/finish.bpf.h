@@ -12,7 +12,7 @@
 
 /* Walks in code that user space does not know, though it was asked so often, are astray: a process
  * that has nothing but such walks must not use up what there is for all. A new list starts anew. */
-#define MAX_ASTRAY 64
+#define MAX_ASTRAY 256
 
 static __always_inline bool is_often_astray(const struct pa_scratch *s)
 {
@@ -38,8 +38,8 @@ static __always_inline bool pa_is_curable(const struct pa_scratch *s)
 	return stop == PA_STOP_NO_PROCESS || stop == PA_STOP_NO_TABLE || stop == PA_STOP_HARD_RULE;
 }
 
-/* The sampled registers and the code there behind the pcs, which by then hold the leaf alone: what was walked is walked
- * again. Returns their size. */
+/* The sampled registers and the code there behind the pcs, which by then hold the leaf alone: what was
+ * walked is walked again. Returns their size. */
 static __always_inline u64 pa_add_regs(struct pa_scratch *s)
 {
 	u32 at = (s->sample.nr_kernel + s->sample.nr_user) & (PA_PCS_SLOTS - 1);

@@ -6,6 +6,7 @@
 #define PA_SP_AT 31                         /* DWARF number of the stack pointer */
 #define UC_SP_AT (PA_SIGNAL_ARM64_SP - 128) /* in the ucontext of a signal frame: of sp */
 #define UC_ALIGN 16                         /* of that ucontext, as of the stack */
+#define SYSCALL_CODE 0xd4000001u            /* `svc #0` */
 #define PSR_MODE_MASK 0x0f                  /* 0: EL0, user mode */
 #define PSR_MODE32_BIT 0x10
 
@@ -49,6 +50,15 @@ static __always_inline u32 ctx_user_regs(struct bpf_perf_event_data *ctx, struct
 	return ctx->regs.pstate & PSR_MODE32_BIT ? PA_STOP_COMPAT : 0;
 }
 
+/* Not where a signal handler or a new program is about to begin. */
+static __always_inline bool is_behind_syscall(u64 pc)
+{
+	u32 code = 0;
+
+	return !bpf_probe_read_user(&code, sizeof(code), (const void *)(pc - sizeof(code))) &&
+	       code == SYSCALL_CODE;
+}
+
 /* From the frame the kernel was entered with: it begins with the user-visible registers. */
 static __always_inline u32 entry_user_regs(const char *frame, struct pa_walk *w)
 {
@@ -58,7 +68,8 @@ static __always_inline u32 entry_user_regs(const char *frame, struct pa_walk *w)
 		return PA_STOP_STACK_FAULT;
 	COPY_REGS(w, &regs);
 	/* -1 where an interrupt or fault came in */
-	w->in_syscall = BPF_CORE_READ((const struct pt_regs *)frame, syscallno) >= 0;
+	w->in_syscall = BPF_CORE_READ((const struct pt_regs *)frame, syscallno) >= 0 &&
+			is_behind_syscall(regs.pc);
 	return regs.pstate & PSR_MODE32_BIT ? PA_STOP_COMPAT : 0;
 }
 

@@ -29,6 +29,7 @@ PA_INLINE int pa_walk_signal(struct pa_walk *w)
 /* Instructions as they lie in memory, the first byte lowest. */
 #define PA_X86_ENDBR64 0xfa1e0ff3u
 #define PA_X86_PUSH_FP 0x55u
+#define PA_X86_REX_B 0x41u /* before it: push %r13 */
 #define PA_X86_RET 0xc3u
 #define PA_X86_RET_N 0xc2u
 #define PA_X86_REP_RET 0xc3f3u
@@ -42,7 +43,7 @@ PA_INLINE int pa_is_mov_sp_fp(__u64 code)
 PA_INLINE __u32 pa_record_at(struct pa_walk *w)
 {
 	__u64 code;
-	__u8 before;
+	__u8 before[2];
 
 	if (pa_walk_read(w, &code, sizeof(code), w->pc))
 		return PA_RECORD_AT_FP;
@@ -53,9 +54,10 @@ PA_INLINE __u32 pa_record_at(struct pa_walk *w)
 		code >>= 32;
 	if ((code & 0xff) == PA_X86_PUSH_FP)
 		return pa_is_mov_sp_fp(code >> 8) ? PA_RECORD_NONE : PA_RECORD_AT_FP;
-	if (!pa_is_mov_sp_fp(code) || pa_walk_read(w, &before, 1, w->pc - 1))
+	if (!pa_is_mov_sp_fp(code) || pa_walk_read(w, before, sizeof(before), w->pc - 2))
 		return PA_RECORD_AT_FP;
-	return before == PA_X86_PUSH_FP ? PA_RECORD_AT_SP : PA_RECORD_AT_FP;
+	return before[1] == PA_X86_PUSH_FP && before[0] != PA_X86_REX_B ? PA_RECORD_AT_SP
+									: PA_RECORD_AT_FP;
 }
 
 /* The return address is on top of the stack. */

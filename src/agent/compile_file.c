@@ -120,12 +120,18 @@ static int open_sources(const struct elf_image *img, struct sources *s)
 static int compile_sources(const struct sources *s, struct rule_dict *dict, struct compiled_file *f)
 {
 	const struct cfi *list[UNWIND_MAX_SOURCES];
+	struct unwind_table *table = NULL;
+	int r;
 
 	if (s->nr == 0 && s->known.nr == 0)
 		return -ENOENT;
 	memcpy(list, s->list, sizeof(list));
-	f->table = unwind_table_free(f->table);
-	return unwind_compile_known(list, s->nr, &s->known, dict, &f->table);
+	r = unwind_compile_known(list, s->nr, &s->known, dict, &table);
+	if (r < 0)
+		return r;
+	unwind_table_free(f->table);
+	f->table = table;
+	return 0;
 }
 
 /* Again, with what the separate debug file says. Files that need it are few: nearly all have
@@ -143,7 +149,10 @@ static int compile_with_debug(const struct elf_image *img, const struct debug_qu
 		return 0;
 	r = debug_frame_open(img, where, &cfi);
 	r = add_source(s, r, cfi);
-	return r < 0 || s->nr == nr ? r : compile_sources(s, dict, f);
+	if (r < 0 || s->nr == nr)
+		return r;
+	r = compile_sources(s, dict, f);
+	return r < 0 && f->table ? 0 : r; /* then what the file itself says is what there is */
 }
 
 static int compile(const struct elf_image *img, const struct debug_query *where,

@@ -69,13 +69,13 @@ int go_table_open(const void *bytes, size_t size, struct go_table *ret_table)
 	return 0;
 }
 
-static const char *name_at(const struct go_table *t, int32_t offset)
+const char *go_func_name(const struct go_table *t, const struct go_func *f)
 {
-	struct cursor c = cursor_at(t, t->names + (uint32_t)offset);
+	struct cursor c = cursor_at(t, t->names + (uint32_t)f->name);
 
 	if (cursor_left(&c) > MAX_NAME_BYTES)
 		c.end = c.at + MAX_NAME_BYTES;
-	return offset < 0 ? NULL : cursor_str(&c);
+	return f->name < 0 ? NULL : cursor_str(&c);
 }
 
 int go_table_func(const struct go_table *t, uint32_t i, struct go_func *ret_func)
@@ -89,7 +89,7 @@ int go_table_func(const struct go_table *t, uint32_t i, struct go_func *ret_func
 		return -EBADMSG;
 	c = cursor_at(t, t->funcs + entry);
 	(void)cursor_take(&c, 4);
-	f.name = name_at(t, cursor_s32(&c));
+	f.name = cursor_s32(&c);
 	(void)cursor_take(&c, 8);
 	f.deltas = cursor_u32(&c);
 	(void)cursor_take(&c, t->flags_at - 20);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table that Go's runtime walks stacks by: for every function its name, and how far the stack
- * pointer is from where it was at the function's entry, pc by pc. Every Go program has it, a stripped one too.
+ * pointer is from where it was at the function's entry, pc by pc. Every Go program has it, a stripped
+ * one too.
  * Versions 1.18 and newer; the layout is in the comments of src/internal/abi/symtab.go and
  * src/runtime/symtab.go of Go. Bytes in, values out.
  */
@@ -37,7 +38,7 @@ struct go_func {
 	uint32_t start, end; /* of its code, up to the next function's */
 	uint32_t deltas;     /* 0: none */
 	uint8_t flags;
-	const char *name; /* NULL: damaged, or too long to be believed */
+	int32_t name; /* where it is; see go_func_name() */
 };
 
 struct elf_image;
@@ -51,6 +52,9 @@ int go_table_open(const void *bytes, size_t size, struct go_table *ret_table);
 
 /* -EBADMSG. */
 int go_table_func(const struct go_table *t, uint32_t i, struct go_func *ret_func);
+
+/* NULL: damaged, or too long to be believed. */
+const char *go_func_name(const struct go_table *t, const struct go_func *f);
 
 /* Runs through the pieces of a function's code: from start to end the stack pointer is `delta` below
  * where it was at the entry. */

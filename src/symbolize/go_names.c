@@ -22,10 +22,12 @@ static bool is_code(const struct elf_image *img, uint64_t addr)
 }
 
 /* Where a program of Go alone begins; with C in it, C's code does. */
-static bool is_entry(const struct go_func *f)
+static bool is_entry(const struct go_table *t, const struct go_func *f)
 {
-	return f->name && (strcmp(f->name, "_rt0_amd64_linux") == 0 ||
-			   strcmp(f->name, "_rt0_arm64_linux") == 0);
+	const char *name = go_func_name(t, f);
+
+	return name &&
+	       (strcmp(name, "_rt0_amd64_linux") == 0 || strcmp(name, "_rt0_arm64_linux") == 0);
 }
 
 /*
@@ -40,7 +42,7 @@ static int find_text(const struct elf_image *img, const struct go_table *t, uint
 	for (uint32_t i = 0; i < t->nr_funcs && !text; i++) {
 		struct go_func f;
 
-		if (go_table_func(t, i, &f) == 0 && is_entry(&f))
+		if (go_table_func(t, i, &f) == 0 && is_entry(t, &f))
 			text = elf_image_entry(img) - f.start;
 	}
 	if (!text || !is_code(img, text))
@@ -56,13 +58,17 @@ static int each_name(const struct elf_image *img, const struct go_table *t, elf_
 	int r = find_text(img, t, &text);
 
 	for (uint32_t i = 0; i < t->nr_funcs && r == 0; i++) {
+		const char *name;
 		struct go_func f;
 
-		if (go_table_func(t, i, &f) < 0 || !f.name || !f.name[0])
+		if (go_table_func(t, i, &f) < 0)
+			continue;
+		name = go_func_name(t, &f);
+		if (!name || !name[0])
 			continue;
 		r = fn(ctx, &(struct elf_symbol){ .addr = text + f.start,
 						  .size = f.end - f.start,
-						  .name = f.name,
+						  .name = name,
 						  .bind = STB_GLOBAL,
 						  .type = STT_FUNC });
 	}

@@ -344,9 +344,8 @@ static inline bool advance_common(struct cfi_vm *vm, uint8_t delta)
 	return true;
 }
 
-/*
- * Compiling spends its time here. The position stays in a register; the last byte is left the last byte to the other part, so that each instruction has one behind it.
- */
+/* Compiling spends its time here. The position stays in a register; the last byte is left to the other
+ * part, so that each instruction has one behind it. */
 int cfi_vm_run_common(struct cfi_vm *vm)
 {
 	const uint8_t *at = vm->c.at, *last = vm->c.end - 1;

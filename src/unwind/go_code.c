@@ -34,15 +34,18 @@ bool go_code_is_in(const struct elf_image *img)
 	return go_table_section(img) != NULL;
 }
 
-static bool is_named(const struct go_func *f, const char *name)
+static bool is_named(const struct go_program *p, const struct go_func *f, const char *name)
 {
-	return f->name && strcmp(f->name, name) == 0;
+	const char *its = go_func_name(&p->table, f);
+
+	return its && strcmp(its, name) == 0;
 }
 
-static bool is_one_of(const struct go_func *f, const char *const *names, size_t nr)
+static bool is_one_of(const struct go_program *p, const struct go_func *f, const char *const *names,
+		      size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
-		if (is_named(f, names[i]))
+		if (is_named(p, f, names[i]))
 			return true;
 	return false;
 }
@@ -76,9 +79,9 @@ static int find_text(struct go_program *p, uint32_t nr_trampolines)
 	for (uint32_t i = 0; i < p->table.nr_funcs; i++) {
 		if (go_table_func(&p->table, i, &f) < 0 || !(f.flags & GO_ASM))
 			continue;
-		if (is_one_of(&f, returns, 2))
+		if (is_one_of(p, &f, returns, 2))
 			back = f;
-		else if (is_named(&f, "runtime.asyncPreempt"))
+		else if (is_named(p, &f, "runtime.asyncPreempt"))
 			preempt = f;
 	}
 	for (uint32_t i = 0; i < nr_trampolines && back.end && preempt.end; i++) {
@@ -143,12 +146,12 @@ struct plan {
 };
 
 /* They leave a stack for good: what they call is the first on the other one. */
-static bool begins_a_stack(const struct go_func *f)
+static bool begins_a_stack(const struct go_program *p, const struct go_func *f)
 {
 	static const char *const names[] = { "runtime.mcall", "runtime.morestack", "runtime.clone",
 					     "runtime.switchToCrashStack0", "gogo" };
 
-	return is_one_of(f, names, sizeof(names) / sizeof(names[0]));
+	return is_one_of(p, f, names, sizeof(names) / sizeof(names[0]));
 }
 
 static uint64_t first_move(const struct go_program *p, const struct go_func *f)
@@ -173,13 +176,13 @@ static struct plan plan_of(struct go_program *p, const struct go_func *f)
 	plan.own_fp = at ? own_fp_at(p, at) : 0;
 	if (!plan.own_fp)
 		plan.own_fp = UINT64_MAX;
-	plan.is_preempt = is_named(f, "runtime.asyncPreempt");
-	if (!(f->flags & GO_SP_WRITE) || is_named(f, "runtime.cgocallback"))
+	plan.is_preempt = is_named(p, f, "runtime.asyncPreempt");
+	if (!(f->flags & GO_SP_WRITE) || is_named(p, f, "runtime.cgocallback"))
 		return plan; /* cgocallback makes both stacks look alike */
 	plan.by_fp = PA_CFA_SWITCH;
-	plan.behind = begins_a_stack(f) ? PA_CFA_END : PA_CFA_SWITCH;
+	plan.behind = begins_a_stack(p, f) ? PA_CFA_END : PA_CFA_SWITCH;
 	at = behind_switch(p);
-	if (at && (begins_a_stack(f) || plan.own_fp == UINT64_MAX))
+	if (at && (begins_a_stack(p, f) || plan.own_fp == UINT64_MAX))
 		plan.switched = at;
 	return plan;
 }
@@ -224,7 +227,7 @@ static int add_func(struct go_program *p, const struct go_func *f)
 	int r;
 
 	/* sigtramp is the kernel's to call: behind it is what a signal interrupted. */
-	if ((f->flags & GO_TOP_FRAME) && !is_named(f, "runtime.sigtramp"))
+	if ((f->flags & GO_TOP_FRAME) && !is_named(p, f, "runtime.sigtramp"))
 		return known_code_add(p->to, p->text + f->start, p->text + f->end, PA_CFA_END);
 	plan = plan_of(p, f);
 	while ((r = go_deltas_next(&d)) > 0) {

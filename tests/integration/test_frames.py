@@ -145,14 +145,14 @@ def call_is_last(case, profile, how):
 
 # Copies that a process gets whose walks end in no code (MAX_ASTRAY in bpf/finish.bpf.h), for each list of its
 # mappings: one at first, one when the C library's table is there, and one to spare.
-MAX_ASTRAY = 3 * 64
+MAX_ASTRAY = 3 * 256
 
 
 def check_astray(directory):
     """Walks that nobody can finish must not go on to take what there is for all processes' stacks."""
     target = prog(os.path.join("frames", "astray"), stdout=subprocess.PIPE)
     target.stdout.readline()
-    run = agent_until(2 * SAMPLES, directory, "--pid", target.pid, "-F", 999, seconds=2)
+    run = agent_until(4 * SAMPLES, directory, "--pid", target.pid, "-F", 999, seconds=3)
     end(target)
     n = run.profile.total()
     cut = sum(s.count for s in run.profile.samples if s.labels.get("truncated") == "no_mapping")

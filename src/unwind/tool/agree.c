@@ -223,6 +223,15 @@ static bool agree_reg(const struct world *w, const struct unwind_arch *arch,
 	return theirs.state == ours.state && theirs.v == ours.v && ours.state != VALUE_BEYOND;
 }
 
+/* The one register that a pad's row takes from the row behind it; see is_pad(). */
+static bool is_above(const struct world *w, const struct cfi_full_row *full, unsigned int reg,
+		     uint64_t cfa)
+{
+	struct value ours = world_full_reg(w, full, reg, cfa);
+
+	return ours.state == VALUE_KNOWN && ours.v == world_read(w, cfa + 8);
+}
+
 bool agree_full_row(const struct unwind_arch *arch, const struct oracle_row *row,
 		    const struct cfi_full_row *full, uint64_t pc)
 {
@@ -238,7 +247,7 @@ bool agree_full_row(const struct unwind_arch *arch, const struct oracle_row *row
 		return false;
 	for (unsigned int reg = 0; reg < full->nr_regs; reg++)
 		if (!agree_reg(&w, arch, row, full, reg, cfa.v) &&
-		    !(full->is_pad && reg == full->ra_reg))
+		    !(full->is_pad && reg == full->ra_reg && is_above(&w, full, reg, cfa.v)))
 			return false;
 	return true;
 }
