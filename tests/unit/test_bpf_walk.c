@@ -331,6 +331,8 @@ static void test_other_instructions(void)
 	ok(goes_by_fp(CODE_PC), "a push of rbp that does not begin a record says nothing");
 	ok(goes_by_fp(CODE_PC + 2) && goes_by_fp(CODE_PC + 6),
 	   "nor does a move without a push before it");
+	put_code("\x41\x55\x48\x89\xe5", 5);
+	ok(goes_by_fp(CODE_PC + 2), "nor one behind the push of another register");
 	put_code("\x48\x89\xe5", 3);
 	ok(goes_by_fp(CODE_PC), "nor one whose push cannot be read");
 	ok(goes_by_fp(NO_RULE_PC), "nor code that cannot be read");
