@@ -76,6 +76,13 @@ int answer_named(struct answer *a, const char *symbol, size_t symbol_bytes,
 	return 0;
 }
 
+size_t answer_symbol_bytes(const char *symbol)
+{
+	size_t n = strlen(symbol), suffix = strlen(PLT_SUFFIX);
+
+	return n > suffix && strcmp(symbol + n - suffix, PLT_SUFFIX) == 0 ? n - suffix : n;
+}
+
 static bool is_same_symbol(const void *owner, uint32_t id, const void *key)
 {
 	return ((const struct answer *)owner)->names[id].symbol == key;
@@ -109,7 +116,7 @@ int answer_readable(struct answer *a, const char *symbol, const char **ret_name)
 		*ret_name = a->names[id].readable;
 		return 0;
 	}
-	r = answer_named(a, symbol, strlen(symbol), &res);
+	r = answer_named(a, symbol, answer_symbol_bytes(symbol), &res);
 	if (r < 0)
 		return r;
 	*ret_name = res.frames[0].name;

@@ -27,6 +27,9 @@ void answer_done(struct answer *a);
 int answer_named(struct answer *a, const char *symbol, size_t symbol_bytes,
 		 struct symbol_result *ret_result);
 
+/* How much of a symbol may be mangled: all but PLT_SUFFIX. */
+size_t answer_symbol_bytes(const char *symbol);
+
 /* The name that people read: demangled, or `symbol` itself. `symbol` must live as long as the
  * answer, and not change: it is known by where it stands. */
 int answer_readable(struct answer *a, const char *symbol, const char **ret_name);
@@ -82,6 +85,11 @@ typedef int (*symbols_each_fn)(const struct elf_image *img, elf_symbol_fn fn, vo
 /* From the table of Go's runtime. */
 int go_names_each(const struct elf_image *img, elf_symbol_fn fn, void *ctx);
 uint64_t go_names_cost_bytes(const struct elf_image *img);
+
+/* Of the stubs through which code calls other files; behind each name stands PLT_SUFFIX. */
+#define PLT_SUFFIX "@plt"
+int plt_names_each(const struct elf_image *img, elf_symbol_fn fn, void *ctx);
+uint64_t plt_names_cost_bytes(const struct elf_image *img);
 
 /* A half-built index may be given to symtab_index_done(). -ENOMEM. */
 int symtab_index_init(struct symtab_index *idx, const struct elf_image *img, symbols_each_fn each,

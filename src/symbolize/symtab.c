@@ -15,8 +15,11 @@ struct elf_symbolizer {
 	struct symtab_index index;
 	struct symtab_index mini_index; /* of .gnu_debugdata */
 	struct symtab_index go_index;   /* of Go's runtime */
-	struct elf_lines *lines;        /* owned; NULL: there are none */
-	struct elf_fdes *fdes;          /* owned; NULL: not tried yet, or there are none */
+	struct symtab_index
+		plt_index; /* of stubs; nothing in it: not tried yet, or there are none */
+	bool has_tried_plt;
+	struct elf_lines *lines; /* owned; NULL: there are none */
+	struct elf_fdes *fdes;   /* owned; NULL: not tried yet, or there are none */
 	bool has_tried_fdes;
 	struct answer answer;
 	struct symbol_frame frame; /* the outermost, when lines know it but nothing names it */
@@ -38,14 +41,36 @@ static int open_fdes(struct elf_symbolizer *e)
 	return 0;
 }
 
-static const char *find_symbol(const struct elf_symbolizer *e, uint64_t addr)
+/* Likewise: no other symbol covers stubs. */
+static int open_plt(struct elf_symbolizer *e)
+{
+	enum symtab_state state;
+	int r;
+
+	if (e->has_tried_plt)
+		return 0;
+	r = symtab_index_init(&e->plt_index, e->img, plt_names_each, &state);
+	if (r < 0) {
+		symtab_index_done(&e->plt_index);
+		return r;
+	}
+	e->has_tried_plt = true;
+	return 0;
+}
+
+/* *ret_symbol is NULL where there is none. */
+static int find_symbol(struct elf_symbolizer *e, uint64_t addr, const char **ret_symbol)
 {
 	const struct symtab_index *in[] = { &e->index, &e->mini_index, &e->go_index };
 	const char *symbol = NULL;
+	int r = 0;
 
 	for (size_t i = 0; i < sizeof(in) / sizeof(in[0]) && !symbol; i++)
 		symbol = symtab_index_find(in[i], addr);
-	return symbol;
+	if (!symbol)
+		r = open_plt(e);
+	*ret_symbol = symbol || r < 0 ? symbol : symtab_index_find(&e->plt_index, addr);
+	return r;
 }
 
 static int name_by_fde(struct elf_symbolizer *e, uint64_t addr, struct symbol_result *ret_result)
@@ -64,7 +89,7 @@ static int name_by_symbol(struct elf_symbolizer *e, uint64_t addr, const char *s
 			  struct symbol_result *ret_result)
 {
 	if (symbol)
-		return answer_named(&e->answer, symbol, strlen(symbol), ret_result);
+		return answer_named(&e->answer, symbol, answer_symbol_bytes(symbol), ret_result);
 	return name_by_fde(e, addr, ret_result);
 }
 
@@ -92,9 +117,12 @@ static int name_line(struct elf_symbolizer *e, uint64_t addr, struct symbol_resu
 static int elf_resolve(struct symbolizer *s, uint64_t addr, struct symbol_result *ret_result)
 {
 	struct elf_symbolizer *e = (struct elf_symbolizer *)s;
-	const char *symbol = find_symbol(e, addr);
-	int r = e->lines ? elf_lines_resolve(e->lines, addr, symbol, ret_result) : -ENOENT;
+	const char *symbol;
+	int r = find_symbol(e, addr, &symbol);
 
+	if (r < 0)
+		return r;
+	r = e->lines ? elf_lines_resolve(e->lines, addr, symbol, ret_result) : -ENOENT;
 	if (r == -ENOENT)
 		return name_by_symbol(e, addr, symbol, ret_result);
 	if (e->lines)
@@ -110,6 +138,7 @@ static void elf_free(struct symbolizer *s)
 	symtab_index_done(&e->index);
 	symtab_index_done(&e->mini_index);
 	symtab_index_done(&e->go_index);
+	symtab_index_done(&e->plt_index);
 	(void)elf_fdes_free(e->fdes);
 	answer_done(&e->answer);
 	free(e->label);
@@ -194,7 +223,8 @@ static uint64_t symtab_bytes(const struct elf_image *img)
 uint64_t symbolizer_elf_cost_bytes(const struct elf_sources *src)
 {
 	return symtab_bytes(src->image) + symtab_bytes(src->debug) +
-	       go_names_cost_bytes(src->image) + elf_lines_cost_bytes(src);
+	       go_names_cost_bytes(src->image) + plt_names_cost_bytes(src->image) +
+	       elf_lines_cost_bytes(src);
 }
 
 int symbolizer_new_elf(const struct elf_sources *src, struct symbolizer **ret_symbolizer)

@@ -62,7 +62,7 @@ static size_t name_bytes(const char *name)
 	const char *at = memchr(name, '@', n);
 
 	/* "?…@@…" is how another compiler mangles C++. */
-	if (!at || at == name || name[0] == '?')
+	if (!at || at == name || name[0] == '?' || strcmp(at, PLT_SUFFIX) == 0)
 		return n;
 	return (size_t)(at - name);
 }

@@ -9,15 +9,13 @@
 #include <string.h>
 
 #include "elf/elf_image.h"
+#include "elf/plt_stub.h"
 #include "unwind/known_code_internal.h"
 
 #define HEAD_BYTES 32u
 #define PUSHED_BYTES 16u
 
-#define INSN_BTI_C 0xd503245fu
 #define INSN_PUSH 0xa9bf7bf0u /* stp x16, x30, [sp, #-16]! */
-#define INSN_ADRP_X16 0x90000010u
-#define INSN_ADRP_MASK 0x9f00001fu
 
 /* The return address in the link register, the frame pointer unchanged. */
 static pa_rule stub_rule(uint64_t pushed_bytes)
@@ -35,10 +33,10 @@ static int add_table(struct known_code *k, const struct elf_image *img, const st
 	if (s->type != SHT_PROGBITS || s->size < HEAD_BYTES / 2 || end < s->addr ||
 	    elf_image_read(img, s->offset, insns, sizeof(insns)) < 0)
 		return 0;
-	pushed = s->addr + (insns[0] == INSN_BTI_C ? 8 : 4);
-	if (insns[0] == INSN_BTI_C)
+	pushed = s->addr + (insns[0] == PLT_ARM64_BTI_C ? 8 : 4);
+	if (insns[0] == PLT_ARM64_BTI_C)
 		insns[0] = insns[1];
-	if ((insns[0] & INSN_ADRP_MASK) == INSN_ADRP_X16)
+	if ((insns[0] & PLT_ARM64_ADRP_MASK) == PLT_ARM64_ADRP_X16)
 		return known_code_add(k, s->addr, end, stub_rule(0)); /* no head */
 	if (insns[0] != INSN_PUSH || s->size < HEAD_BYTES)
 		return 0;

@@ -57,6 +57,13 @@ def name_at(symbols, starts, longest, addr):
     return best[3] if best else "-"
 
 
+def stubs_of(path):
+    """Where stubs are, which have no symbols: oracle_plt_names asks for those."""
+    text = output_of("readelf", "-SW", path)
+    return [range(int(at, 16), int(at, 16) + int(size, 16))
+            for at, size in re.findall(r" \.i?plt\S* +PROGBITS +(\w+) \w+ (\w+)", text)]
+
+
 def check(tap, path, tmp):
     """Of a copy without debug information, which would name functions before the symbol table does."""
     bare = os.path.join(tmp, os.path.basename(path))
@@ -71,6 +78,8 @@ def check(tap, path, tmp):
     addresses = [rng.randrange(max(low - 64, 0), high) for _ in range(ADDRESSES)]
     for start, size, _, _ in rng.sample(symbols, min(len(symbols), ADDRESSES)):
         addresses += [start, start + max(size, 1) - 1, start + size]
+    stubs = stubs_of(bare)
+    addresses = [a for a in addresses if not any(a in s for s in stubs)]
     theirs = [name_at(symbols, starts, longest, a) for a in addresses]
     questions = [f"{a:x}" for a in addresses]
     compare(tap, path.rsplit("/", 1)[-1], questions, ask(["symbols", bare], questions), theirs)

@@ -10,6 +10,7 @@
 #include "dwarf_maker.h"
 #include "failing_alloc.h"
 #include "jit_maker.h"
+#include "plt_maker.h"
 #include "symbolize/kernel_cache.h"
 #include "symbolize/symbolizer.h"
 
@@ -93,6 +94,26 @@ static int use_elf(void *ctx)
 	r = symbolizer_new_elf(&(struct elf_sources){ .image = img, .label = "file" }, &s);
 	if (r == 0) {
 		r = expect_all(s);
+		symbolizer_free(s);
+	}
+	elf_image_free(img);
+	return r;
+}
+
+static int use_plt(void *ctx)
+{
+	struct elf_maker *m = ctx;
+	struct symbolizer *s;
+	struct elf_image *img;
+	int r = elf_image_open_mem(m->bytes, m->len, &img);
+
+	if (r < 0)
+		return r;
+	r = symbolizer_new_elf(&(struct elf_sources){ .image = img, .label = "file" }, &s);
+	if (r == 0) {
+		r = expect(s, PLT_ADDR + 8, "g()@plt");
+		if (r == -ENOMEM) /* and tries it anew */
+			r = expect(s, PLT_ADDR + 8, "g()@plt");
 		symbolizer_free(s);
 	}
 	elf_image_free(img);
@@ -286,6 +307,26 @@ static void test_elf(struct sym_maker *syms)
 	maker_done(&m);
 }
 
+static void test_plt(void)
+{
+	static struct plt_maker p;
+	unsigned long nr = 0;
+	long before;
+	bool pass;
+
+	plt_begin(&p, EM_X86_64);
+	plt_x86(&p, "", 0, PLT_SLOTS, "\x66\x90", 2);
+	plt_x86(&p, "", 0, PLT_SLOTS + 8, "\x66\x90", 2);
+	plt_slot(&p, PLT_SLOTS, R_X86_64_JUMP_SLOT, "f", 0);
+	plt_slot(&p, PLT_SLOTS + 8, R_X86_64_JUMP_SLOT, "_Z1gv", 0);
+	plt_section(&p, ".plt.got");
+	plt_end(&p);
+	before = nr_live;
+	pass = survives(use_plt, &p.elf, &nr);
+	ok(pass && nr > 10 && nr_live == before, "stubs: any of %lu allocations may fail", nr);
+	maker_done(&p.elf);
+}
+
 /* -EPROTO: not the chain that the file has. */
 static int use_dwarf(void *ctx)
 {
@@ -362,6 +403,7 @@ int main(void)
 	test_kernel();
 	test_kernel_lookups();
 	test_elf(syms);
+	test_plt();
 	test_jit();
 	test_dwarf();
 	unlink(path);

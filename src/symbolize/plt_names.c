@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names of the stubs through which code calls other files, "malloc@plt", as perf and objdump write them.
+ * No symbol says so: a stub jumps to where a word of the file's data points, and the relocation of
+ * that word says which symbol it is for.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/array.h"
+#include "elf/elf_image.h"
+#include "elf/elf_strings.h"
+#include "elf/elf_symbols.h"
+#include "elf/plt_stub.h"
+#include "symbolize/symbolize_internal.h"
+
+#define MAX_STUB_BYTES (4u << 20) /* of one section: 256 Ki stubs; a browser has some thousands */
+#define MAX_RELOCS (4u << 20)     /* of a file that are looked at */
+#define MAX_SLOTS (512u << 10)    /* and those that are of interest */
+#define CHUNK_RELOCS 512
+
+static const char *const sections[] = { ".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt" };
+#define NR_SECTIONS (sizeof(sections) / sizeof(sections[0]))
+
+/* A word that is filled in when the program is loaded or a function first called. */
+struct slot {
+	uint64_t addr;
+	uint64_t resolver; /* without a symbol: the function that chooses */
+	uint32_t symbol;   /* in .dynsym; 0: none */
+};
+
+struct plt {
+	const struct elf_image *img;      /* borrowed */
+	const struct elf_section *dynsym; /* NULL: none that can be read */
+	struct elf_strings names;         /* of dynsym */
+	struct slot *slots;               /* owned; sorted by address */
+	uint32_t nr_slots, cap_slots;
+	uint64_t nr_relocs; /* looked at */
+	elf_symbol_fn fn;
+	void *ctx;
+};
+
+static void plt_done(struct plt *p)
+{
+	elf_strings_done(&p->names);
+	free(p->slots);
+}
+
+static const struct elf_section *stubs_section(const struct elf_image *img, size_t i)
+{
+	const struct elf_section *s = elf_image_section(img, sections[i]);
+
+	return s && s->type == SHT_PROGBITS && (s->flags & SHF_EXECINSTR) ? s : NULL;
+}
+
+static bool is_of_stub(uint16_t machine, uint64_t type)
+{
+	if (machine == EM_X86_64)
+		return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT ||
+		       type == R_X86_64_IRELATIVE;
+	return machine == EM_AARCH64 && (type == R_AARCH64_JUMP_SLOT ||
+					 type == R_AARCH64_GLOB_DAT || type == R_AARCH64_IRELATIVE);
+}
+
+/* -E2BIG: no more of them. */
+static int add_slot(struct plt *p, const Elf64_Rela *rela)
+{
+	int r;
+
+	if (!is_of_stub(elf_image_machine(p->img), ELF64_R_TYPE(rela->r_info)))
+		return 0;
+	r = ARRAY_RESERVE(p->slots, p->cap_slots, (size_t)p->nr_slots + 1, MAX_SLOTS);
+	if (r == 0)
+		p->slots[p->nr_slots++] = (struct slot){
+			.addr = rela->r_offset,
+			.resolver = (uint64_t)rela->r_addend,
+			.symbol = ELF64_R_SYM(rela->r_info),
+		};
+	return r;
+}
+
+static int add_slots(struct plt *p, const struct elf_section *s)
+{
+	Elf64_Rela chunk[CHUNK_RELOCS];
+	uint64_t nr = s->size / sizeof(*chunk);
+	int r = 0;
+
+	for (uint64_t i = 0; i < nr && r == 0; i += CHUNK_RELOCS) {
+		uint64_t n = nr - i < CHUNK_RELOCS ? nr - i : CHUNK_RELOCS;
+
+		p->nr_relocs += n;
+		if (p->nr_relocs > MAX_RELOCS)
+			return -E2BIG;
+		r = elf_image_read(p->img, s->offset + i * sizeof(*chunk), chunk,
+				   n * sizeof(*chunk));
+		for (uint64_t k = 0; k < n && r == 0; k++)
+			r = add_slot(p, &chunk[k]);
+	}
+	return r;
+}
+
+static int compare_addrs(const void *pa, const void *pb)
+{
+	const struct slot *a = pa, *b = pb;
+
+	return a->addr < b->addr ? -1 : a->addr > b->addr;
+}
+
+/* What is damaged, or too much, costs the names of its stubs only. */
+static int find_slots(struct plt *p)
+{
+	for (size_t i = 0; i < elf_image_nr_sections(p->img); i++) {
+		const struct elf_section *s = elf_image_section_at(p->img, i);
+
+		if (s->type == SHT_RELA && (s->flags & SHF_ALLOC) && add_slots(p, s) == -ENOMEM)
+			return -ENOMEM;
+	}
+	if (p->nr_slots)
+		qsort(p->slots, p->nr_slots, sizeof(*p->slots), compare_addrs);
+	return 0;
+}
+
+static int find_names(struct plt *p)
+{
+	const struct elf_section *s = elf_image_section(p->img, ".dynsym");
+	int r;
+
+	if (!s || s->type != SHT_DYNSYM || (s->flags & SHF_COMPRESSED) ||
+	    s->link >= elf_image_nr_sections(p->img) ||
+	    elf_image_section_at(p->img, s->link)->type != SHT_STRTAB)
+		return 0;
+	r = elf_strings_init(&p->names, p->img, elf_image_section_at(p->img, s->link));
+	if (r == 0)
+		p->dynsym = s;
+	return r == -ENOMEM ? r : 0;
+}
+
+static const char *symbol_name(struct plt *p, uint32_t i)
+{
+	Elf64_Sym sym;
+
+	if (!p->dynsym || i >= p->dynsym->size / sizeof(sym) ||
+	    elf_image_read(p->img, p->dynsym->offset + (uint64_t)i * sizeof(sym), &sym,
+			   sizeof(sym)) < 0)
+		return NULL;
+	return elf_strings_get(&p->names, sym.st_name);
+}
+
+/* False: there is none. A name is cut where a version begins. */
+static bool name_slot(struct plt *p, const struct slot *slot, char *to, size_t size)
+{
+	const char *name;
+	size_t n;
+
+	if (!slot->symbol) {
+		(void)snprintf(to, size, "*ABS*+0x%" PRIx64 PLT_SUFFIX, slot->resolver);
+		return true;
+	}
+	name = symbol_name(p, slot->symbol);
+	n = name ? strcspn(name, "@") : 0;
+	return n && (size_t)snprintf(to, size, "%.*s" PLT_SUFFIX, (int)n, name) < size;
+}
+
+static int visit(struct plt *p, uint64_t addr, const struct plt_stub *stub)
+{
+	const struct slot *slot = NULL;
+	char name[ELF_MAX_STRING_BYTES + 1];
+
+	if (p->nr_slots)
+		slot = bsearch(&(struct slot){ .addr = stub->slot }, p->slots, p->nr_slots,
+			       sizeof(*p->slots), compare_addrs);
+	if (!slot || !name_slot(p, slot, name, sizeof(name)))
+		return 0;
+	return p->fn(p->ctx, &(struct elf_symbol){ .addr = addr,
+						   .size = stub->bytes,
+						   .name = name,
+						   .bind = STB_GLOBAL,
+						   .type = STT_FUNC });
+}
+
+static int visit_section(struct plt *p, const struct elf_section *s)
+{
+	uint16_t machine = elf_image_machine(p->img);
+	size_t align = machine == EM_X86_64 ? PLT_STUB_ALIGN_X86 : PLT_STUB_ALIGN_ARM64, step;
+	_cleanup_(buf_done) struct buf b = BUF_INIT(MAX_STUB_BYTES);
+	int r = elf_image_read_section(p->img, s, &b);
+
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	for (size_t at = 0; at < b.len && r == 0; at += step) {
+		struct plt_stub stub;
+
+		step = align;
+		if (!plt_stub_decode(machine, b.data + at, b.len - at, s->addr + at, &stub))
+			continue;
+		step = stub.bytes;
+		r = visit(p, s->addr + at, &stub);
+	}
+	return r;
+}
+
+int plt_names_each(const struct elf_image *img, elf_symbol_fn fn, void *ctx)
+{
+	_cleanup_(plt_done) struct plt p = { .img = img, .fn = fn, .ctx = ctx };
+	int r;
+
+	if (!plt_names_cost_bytes(img))
+		return -ENOENT;
+	r = find_names(&p);
+	if (r == 0)
+		r = find_slots(&p);
+	for (size_t i = 0; i < NR_SECTIONS && r == 0; i++) {
+		const struct elf_section *s = stubs_section(img, i);
+
+		if (s)
+			r = visit_section(&p, s);
+	}
+	return r;
+}
+
+uint64_t plt_names_cost_bytes(const struct elf_image *img)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < NR_SECTIONS; i++) {
+		const struct elf_section *s = stubs_section(img, i);
+
+		if (s)
+			sum += s->size < MAX_STUB_BYTES ? s->size : MAX_STUB_BYTES;
+	}
+	return sum;
+}
