@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * corrupt_cfi CASES FILE…: damaged ELF files. Each file is cut short or has bits flipped, CASES times
- * in all, the same way every time, and compiled: no crash, no hang. For some of the cases libdw, in a
- * child process since it may not survive them, is asked about the functions whose entries were not
- * touched: no row of ours may contradict it.
+ * corrupt_cfi CASES FILE…: damaged ELF files (corrupt.h), compiled: no crash, no hang. For some of the
+ * cases libdw, in a child process since it may not survive them, is asked about the functions whose
+ * entries were not touched: no row of ours may contradict it.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdint.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/clock.h"
+#include "corrupt.h"
 #include "elf/elf_image.h"
-#include "tap.h"
 #include "unwind/eh_frame.h"
 #include "unwind/rule_dict.h"
 #include "unwind/table.h"
@@ -23,52 +16,28 @@
 #include "unwind/tool/oracle.h"
 
 #define MAX_FILE_BYTES (2u << 20)
-#define MAX_FLIPS 8
-#define CASE_LIMIT_S 10    /* no case takes longer than the whole test should */
 #define COMPARED_CASES 500 /* of all files together */
 #define MAX_SHOWN 10
 #define FDE_HEAD_BYTES 16 /* length, CIE, start, size */
 
-struct file {
-	const char *path;
-	uint8_t *bytes;
-	size_t size;
-	struct oracle oracle; /* of the file as it was */
-	Elf *elf;
-	size_t hot_start, hot_end; /* .eh_frame_hdr and .eh_frame: where damage matters most */
-};
-
-/* What was done to a file. */
-struct damage {
-	size_t size; /* what is left of it */
-	size_t nr_flips;
-	size_t flips[MAX_FLIPS];
-};
-
 struct counts {
-	unsigned long nr_cases, nr_tables, nr_compared, nr_rules, nr_survived;
-	uint64_t slowest_ns;
+	unsigned long nr_tables, nr_compared, nr_rules, nr_survived;
 	unsigned int nr_contradictions;
 };
 
-static uint64_t next_random(uint64_t *state)
-{
-	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
-	return *state >> 33;
-}
+struct file {
+	struct corrupt_file whole;
+	struct oracle oracle; /* of the file as it was */
+	Elf *elf;
+	size_t hot_start, hot_end;  /* .eh_frame_hdr and .eh_frame: where damage matters most */
+	unsigned long compared_end; /* how many cases may be compared by then */
+	struct counts *counts;
+};
 
 static void load(struct file *f, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
-
-	f->path = path;
-	must(fd >= 0 && fstat(fd, &st) == 0 && st.st_size <= MAX_FILE_BYTES);
-	f->size = (size_t)st.st_size;
-	f->bytes = malloc(f->size);
-	must(f->bytes && read(fd, f->bytes, f->size) == (ssize_t)f->size);
-	close(fd);
-	f->elf = elf_memory((char *)f->bytes, f->size);
+	corrupt_load(&f->whole, path, MAX_FILE_BYTES);
+	f->elf = elf_memory((char *)f->whole.bytes, f->whole.size);
 	must(f->elf && oracle_open(f->elf, false, &f->oracle) == 0);
 	f->hot_start = f->oracle.section_offset;
 	f->hot_end = f->hot_start + f->oracle.fdes[0].next;
@@ -83,43 +52,33 @@ static void unload(struct file *f)
 {
 	oracle_close(&f->oracle);
 	elf_end(f->elf);
-	free(f->bytes);
+	free(f->whole.bytes);
 }
 
 /* One in four is cut; of the flips half hit the unwind information, some the headers. */
-static struct damage choose_damage(const struct file *f, uint64_t *state)
+static struct damage choose(void *ctx, uint64_t *state)
 {
-	struct damage d = { .size = f->size };
+	const struct file *f = ctx;
+	struct damage d = { .size = f->whole.size };
 
-	if (next_random(state) % 4 == 0) {
-		d.size = next_random(state) % f->size;
+	if (random_below(state, 4) == 0) {
+		d.size = random_below(state, d.size);
 		return d;
 	}
-	d.nr_flips = 1 + next_random(state) % MAX_FLIPS;
+	d.nr_flips = 1 + random_below(state, CORRUPT_MAX_FLIPS);
 	for (size_t i = 0; i < d.nr_flips; i++) {
-		uint64_t where = next_random(state) % 8;
+		uint64_t where = random_below(state, 8);
 
 		if (where < 4)
-			d.flips[i] =
-				f->hot_start + next_random(state) % (f->hot_end - f->hot_start);
+			d.flips[i] = f->hot_start + random_below(state, f->hot_end - f->hot_start);
 		else if (where == 4)
-			d.flips[i] = next_random(state) % 1024;
+			d.flips[i] = random_below(state, 1024);
 		else
-			d.flips[i] = next_random(state) % f->size;
+			d.flips[i] = random_below(state, d.size);
 	}
+	for (size_t i = 0; i < d.nr_flips; i++)
+		d.masks[i] = random_bit(state);
 	return d;
-}
-
-/* A copy of exactly its size, so that a sanitizer sees a read past the end. */
-static uint8_t *damaged_copy(const struct file *f, const struct damage *d, uint64_t *state)
-{
-	uint8_t *copy = malloc(d->size ? d->size : 1);
-
-	must(copy);
-	memcpy(copy, f->bytes, d->size);
-	for (size_t i = 0; i < d->nr_flips; i++)
-		copy[d->flips[i]] ^= (uint8_t)(1u << next_random(state) % 8);
-	return copy;
 }
 
 static bool is_touched(const struct damage *d, uint64_t start, uint64_t end)
@@ -144,7 +103,7 @@ static bool is_fde_touched(const struct file *f, const struct damage *d,
 /* Whether the headers are whole, on which every address stands. */
 static bool has_headers(const struct file *f, const struct damage *d)
 {
-	const Elf64_Ehdr *e = (const Elf64_Ehdr *)f->bytes;
+	const Elf64_Ehdr *e = (const Elf64_Ehdr *)f->whole.bytes;
 	uint64_t sections_end = e->e_shoff + e->e_shnum * sizeof(Elf64_Shdr);
 
 	/* Sections that are cut off mislead nobody. */
@@ -228,7 +187,7 @@ static void compare(struct comparison *c, uint8_t *copy)
 
 static void show_damage(const struct file *f, const struct damage *d)
 {
-	printf("# ... in %s, %zu of %zu bytes, flips at", f->path, d->size, f->size);
+	printf("# ... in %s, %zu of %zu bytes, flips at", f->whole.path, d->size, f->whole.size);
 	for (size_t i = 0; i < d->nr_flips; i++)
 		printf(" %zx", d->flips[i]);
 	printf("\n");
@@ -244,7 +203,7 @@ static void compare_in_child(struct comparison *c, uint8_t *copy, struct counts 
 	pid = fork();
 	must(pid >= 0);
 	if (pid == 0) {
-		alarm(CASE_LIMIT_S);
+		alarm(CORRUPT_CASE_LIMIT_S);
 		compare(c, copy);
 		fflush(stdout);
 		_exit(write(fds[1], c, sizeof(*c)) == sizeof(*c) ? 0 : 1);
@@ -263,9 +222,10 @@ static void compare_in_child(struct comparison *c, uint8_t *copy, struct counts 
 	must(waitpid(pid, &status, 0) == pid);
 }
 
-static void run_case(const struct file *f, const struct damage *d, uint8_t *copy, bool is_compared,
-		     struct counts *n)
+static void run(void *ctx, const struct damage *d, uint8_t *copy, uint64_t *state)
 {
+	const struct file *f = ctx;
+	struct counts *n = f->counts;
 	struct unwind_table *t = NULL;
 	struct elf_image *img = NULL;
 	struct cfi *cfi = NULL;
@@ -278,7 +238,7 @@ static void run_case(const struct file *f, const struct damage *d, uint8_t *copy
 		if (unwind_compile(&source, 1, &dict, &t) == 0)
 			n->nr_tables++;
 	}
-	if (t && is_compared && has_headers(f, d)) {
+	if (t && n->nr_compared < f->compared_end && has_headers(f, d)) {
 		struct comparison c = {
 			.file = f, .damage = d, .cfi = cfi, .table = t, .dict = &dict
 		};
@@ -291,49 +251,27 @@ static void run_case(const struct file *f, const struct damage *d, uint8_t *copy
 	rule_dict_done(&dict);
 }
 
-static void run_file(struct file *f, unsigned long nr_cases, unsigned long nr_compared,
-		     struct counts *n)
-{
-	unsigned long compared_end = n->nr_compared + nr_compared;
-	uint64_t state = 1;
-
-	for (unsigned long i = 0; i < nr_cases; i++) {
-		struct damage d = choose_damage(f, &state);
-		uint8_t *copy = damaged_copy(f, &d, &state);
-		uint64_t began = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-
-		alarm(CASE_LIMIT_S); /* kills the test: a hang */
-		run_case(f, &d, copy, n->nr_compared < compared_end, n);
-		began = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - began;
-		if (began > n->slowest_ns)
-			n->slowest_ns = began;
-		n->nr_cases++;
-		free(copy);
-	}
-	alarm(0);
-}
-
 int main(int argc, char **argv)
 {
+	static const struct corrupt_test test = { choose, run };
+	unsigned long nr_cases = corrupt_nr_cases(argc, argv);
+	unsigned long nr_compared = COMPARED_CASES / (unsigned long)(argc - 2);
+	struct corrupt_counts cases = { 0 };
 	struct counts n = { 0 };
-	unsigned long nr_cases;
-	int nr_files = argc - 2;
 
-	must(argc > 2);
-	nr_cases = strtoul(argv[1], NULL, 10) / (unsigned long)nr_files;
 	(void)elf_version(EV_CURRENT); /* the one that it knows */
-	for (int i = 0; i < nr_files; i++) {
-		struct file f;
+	for (int i = 2; i < argc; i++) {
+		struct file f = { .compared_end = n.nr_compared + nr_compared, .counts = &n };
 
-		load(&f, argv[2 + i]);
-		run_file(&f, nr_cases, COMPARED_CASES / (unsigned long)nr_files, &n);
+		load(&f, argv[i]);
+		corrupt_run(&f.whole, nr_cases, &test, &f, &cases);
 		unload(&f);
-		ok(true, "%s: %lu damaged copies, no crash and no hang", argv[2 + i], nr_cases);
+		ok(true, "%s: %lu damaged copies, no crash and no hang", argv[i], nr_cases);
 	}
 	printf("# %lu cases, %lu tables, slowest %llu us; %lu compared, libdw survived %lu, %lu "
 	       "rules\n",
-	       n.nr_cases, n.nr_tables, (unsigned long long)n.slowest_ns / 1000, n.nr_compared,
-	       n.nr_survived, n.nr_rules);
+	       cases.nr_cases, n.nr_tables, (unsigned long long)cases.slowest_ns / 1000,
+	       n.nr_compared, n.nr_survived, n.nr_rules);
 	ok(n.nr_rules > 0, "libdw has answered for entries that were not touched");
 	ok(n.nr_contradictions == 0, "no row contradicts it");
 	return tap_done();

@@ -1,25 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * corrupt_dwarf CASES FILE…: damaged debug information. Each file is cut short or has bits flipped,
- * mostly in its .debug_ sections, CASES times in all, the same way every time; then addresses of it
- * are looked up: no crash, no hang, no unbounded memory.
+ * corrupt_dwarf CASES FILE…: damaged debug information, mostly in the .debug_ sections (corrupt.h).
+ * Addresses of it are looked up: no crash, no hang, no unbounded memory.
  */
-#include <fcntl.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/clock.h"
+#include "corrupt.h"
 #include "dwarf/dwarf.h"
 #include "elf/elf_image.h"
-#include "tap.h"
 
 #define MAX_FILE_BYTES (8u << 20)
-#define MAX_FLIPS 8
 #define MAX_HOT 32
-#define CASE_LIMIT_S 10 /* no case takes longer than the whole test should */
 #define PROBES 24
 #define MAX_RSS_KB (1u << 20)
 
@@ -28,23 +19,12 @@ struct hot {
 };
 
 struct file {
-	uint8_t *bytes;
-	size_t size;
+	struct corrupt_file whole;
 	uint64_t code, code_bytes;
 	struct hot hot[MAX_HOT]; /* the sections where damage matters */
 	size_t nr_hot;
+	unsigned long nr_opened, nr_answers; /* of all cases */
 };
-
-struct counts {
-	unsigned long nr_cases, nr_opened, nr_answers;
-	uint64_t slowest_ns;
-};
-
-static uint64_t next_random(uint64_t *state)
-{
-	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
-	return *state >> 33;
-}
 
 static void find_hot(struct file *f, const struct elf_image *img)
 {
@@ -63,102 +43,74 @@ static void find_hot(struct file *f, const struct elf_image *img)
 
 static void load(struct file *f, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct elf_image *img;
-	struct stat st;
 
 	*f = (struct file){ 0 };
-	must(fd >= 0 && fstat(fd, &st) == 0 && st.st_size <= MAX_FILE_BYTES);
-	f->size = (size_t)st.st_size;
-	f->bytes = malloc(f->size);
-	must(f->bytes && read(fd, f->bytes, f->size) == (ssize_t)f->size);
-	close(fd);
-	must(elf_image_open_mem(f->bytes, f->size, &img) == 0);
+	corrupt_load(&f->whole, path, MAX_FILE_BYTES);
+	must(elf_image_open_mem(f->whole.bytes, f->whole.size, &img) == 0);
 	find_hot(f, img);
 	elf_image_free(img);
 }
 
-/* A copy of exactly its size, so that a sanitizer sees a read past the end. */
-static uint8_t *damaged_copy(const struct file *f, uint64_t *state, size_t *ret_size)
+/* One in eight is cut as well; nearly all flips hit the debug information. */
+static struct damage choose(void *ctx, uint64_t *state)
 {
-	size_t size = next_random(state) % 8 ? f->size : next_random(state) % f->size;
-	uint8_t *copy = malloc(size ? size : 1);
-	size_t nr_flips = 1 + next_random(state) % MAX_FLIPS;
+	const struct file *f = ctx;
+	size_t size = f->whole.size;
+	struct damage d = { .size = random_below(state, 8) ? size : random_below(state, size) };
 
-	must(copy);
-	memcpy(copy, f->bytes, size);
-	for (size_t i = 0; i < nr_flips; i++) {
-		const struct hot *h = &f->hot[next_random(state) % f->nr_hot];
-		size_t at = next_random(state) % 16 ? h->start + next_random(state) % h->size
-						    : next_random(state) % f->size;
-		uint8_t bit = (uint8_t)(1u << next_random(state) % 8);
+	d.nr_flips = 1 + random_below(state, CORRUPT_MAX_FLIPS);
+	for (size_t i = 0; i < d.nr_flips; i++) {
+		const struct hot *h = &f->hot[random_below(state, f->nr_hot)];
 
-		if (at < size)
-			copy[at] ^= bit;
+		d.flips[i] = random_below(state, 16) ? h->start + random_below(state, h->size)
+						     : random_below(state, size);
+		d.masks[i] = random_bit(state);
 	}
-	*ret_size = size;
-	return copy;
+	return d;
 }
 
-static void run_case(const struct file *f, const uint8_t *copy, size_t size, uint64_t *state,
-		     struct counts *n)
+static void run(void *ctx, const struct damage *damage, uint8_t *copy, uint64_t *state)
 {
 	static struct dwarf_frame frames[DWARF_MAX_FRAMES];
 	struct elf_image *img = NULL;
 	struct dwarf *d = NULL;
+	struct file *f = ctx;
 
-	if (elf_image_open_mem(copy, size, &img) == 0 &&
+	if (elf_image_open_mem(copy, damage->size, &img) == 0 &&
 	    dwarf_open(&(struct dwarf_files){ .image = img, .debug = img, .alt = img }, &d) == 0) {
-		n->nr_opened++;
+		f->nr_opened++;
 		for (int i = 0; i < PROBES; i++) {
-			uint64_t addr = f->code + next_random(state) % f->code_bytes;
+			uint64_t addr = f->code + random_below(state, f->code_bytes);
 			uint32_t nr = 0;
 
-			n->nr_answers += dwarf_resolve(d, addr, frames, &nr) == 0;
+			f->nr_answers += dwarf_resolve(d, addr, frames, &nr) == 0;
 		}
 	}
 	dwarf_free(d);
 	elf_image_free(img);
 }
 
-static void run_file(const struct file *f, unsigned long nr_cases, struct counts *n)
-{
-	uint64_t state = 1;
-
-	for (unsigned long i = 0; i < nr_cases; i++) {
-		uint64_t began = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-		size_t size;
-		uint8_t *copy = damaged_copy(f, &state, &size);
-
-		alarm(CASE_LIMIT_S); /* kills the test: a hang */
-		run_case(f, copy, size, &state, n);
-		began = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - began;
-		if (began > n->slowest_ns)
-			n->slowest_ns = began;
-		n->nr_cases++;
-		free(copy);
-	}
-	alarm(0);
-}
-
 int main(int argc, char **argv)
 {
-	struct counts n = { 0 };
+	static const struct corrupt_test test = { choose, run };
+	unsigned long nr_cases = corrupt_nr_cases(argc, argv), nr_opened = 0, nr_answers = 0;
+	struct corrupt_counts n = { 0 };
 	struct rusage used;
 
-	must(argc > 2);
 	for (int i = 2; i < argc; i++) {
-		unsigned long nr_cases = strtoul(argv[1], NULL, 10) / (unsigned long)(argc - 2);
 		struct file f;
 
 		load(&f, argv[i]);
-		run_file(&f, nr_cases, &n);
-		free(f.bytes);
+		corrupt_run(&f.whole, nr_cases, &test, &f, &n);
+		nr_opened += f.nr_opened;
+		nr_answers += f.nr_answers;
+		free(f.whole.bytes);
 	}
 	getrusage(RUSAGE_SELF, &used);
 	printf("# %lu cases, %lu opened, %lu answers, slowest %llu us, %ld KB\n", n.nr_cases,
-	       n.nr_opened, n.nr_answers, (unsigned long long)n.slowest_ns / 1000, used.ru_maxrss);
-	ok(n.nr_opened > n.nr_cases / 4 && n.nr_answers > n.nr_opened,
+	       nr_opened, nr_answers, (unsigned long long)n.slowest_ns / 1000, used.ru_maxrss);
+	ok(nr_opened > n.nr_cases / 4 && nr_answers > nr_opened,
 	   "%lu damaged files: no crash and no hang, and most still give answers", n.nr_cases);
 	ok(used.ru_maxrss < MAX_RSS_KB, "nor does any of them take all memory");
 	return tap_done();
