@@ -67,9 +67,8 @@ static __always_inline u32 entry_user_regs(const char *frame, struct pa_walk *w)
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), frame))
 		return PA_STOP_STACK_FAULT;
 	COPY_REGS(w, &regs);
-	/* -1 where an interrupt or fault came in */
-	w->in_syscall = BPF_CORE_READ((const struct pt_regs *)frame, syscallno) >= 0 &&
-			is_behind_syscall(regs.pc);
+	/* The number in the frame would tell a fault apart, but on the way in it is not there yet. */
+	w->in_syscall = is_behind_syscall(regs.pc);
 	return regs.pstate & PSR_MODE32_BIT ? PA_STOP_COMPAT : 0;
 }
 

@@ -120,7 +120,6 @@ struct user_pt_regs {
 
 struct pt_regs {
 	struct user_pt_regs user_regs;
-	__s32 syscallno;
 };
 #else
 #error "no such architecture"

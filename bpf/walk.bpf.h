@@ -27,7 +27,7 @@ static __always_inline bool pa_walk_begin(struct pa_scratch *s)
 
 	w->nr = 1;
 	w->stop = PA_STOP_TOO_DEEP;
-	w->is_exact = 1;
+	w->is_exact = !w->in_syscall;
 	w->has_fp = 1;
 	w->has_regs = 1;
 	w->has_lr = 1;

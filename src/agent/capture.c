@@ -388,7 +388,7 @@ static void gather_stack(const struct capture *c, size_t at, const struct pa_sam
 static void settle_unfinished(struct capture *c, const struct queued *q)
 {
 	const struct pa_sample *s = (const void *)q->head;
-	struct stack_copy stack = { .must_end = false };
+	struct stack_copy stack = { .is_in_syscall = s->flags & PA_SAMPLE_IN_SYSCALL };
 	uint32_t missing;
 	int r;
 

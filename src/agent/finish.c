@@ -106,7 +106,7 @@ static void begin(struct pa_walk *w, struct finish *f)
 			       .fp = r->regs[PA_REG_FP],
 			       .lr = r->lr,
 			       .nr = 1,
-			       .is_exact = 1,
+			       .is_exact = !f->stack->is_in_syscall,
 			       .has_fp = 1,
 			       .has_regs = 1,
 			       .has_lr = 1,

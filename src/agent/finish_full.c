@@ -50,6 +50,7 @@ void finish_full(struct finish *f, struct finished_walk *ret_walk)
 
 	full_walk_init(&w, unwind_arch_of(MACHINE), r->pc, (const uint64_t *)r->regs,
 		       sizeof(r->regs) / sizeof(r->regs[0]));
+	w.is_exact = !f->stack->is_in_syscall;
 	w.source = &source;
 	w.ctx = f;
 	ret_walk->pcs[0] = w.pc | PA_PC_EXACT;

@@ -57,8 +57,9 @@ bool unwinder_is_root(struct unwinder *u, const struct process *p, uint64_t pc, 
 
 /* A copied stack: pages that could be read, by address. */
 struct stack_copy {
-	bool must_end; /* without waiting for tables */
-	uint8_t stop;  /* enum pa_stop: of a walk that needs more than was copied */
+	bool must_end;      /* without waiting for tables */
+	bool is_in_syscall; /* pc is behind the instruction that made it */
+	uint8_t stop;       /* enum pa_stop: of a walk that needs more than was copied */
 	struct pa_stack_regs regs;
 	const struct pa_stack_page *pages[PA_STACK_MAX_PAGES]; /* borrowed */
 	uint32_t nr_pages;

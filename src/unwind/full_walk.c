@@ -158,7 +158,8 @@ static bool is_above(const struct full_walk *w, const struct cfi_full_row *row, 
 
 	if (row->is_signal || row->regs[w->arch->sp].kind != CFI_UNSET)
 		return true;
-	return next > sp || (next == sp && w->arch->lr != UNWIND_NO_REG && w->is_exact);
+	return next > sp ||
+	       (next == sp && w->arch->lr != UNWIND_NO_REG && (w->is_exact || w->nr == 1));
 }
 
 static uint32_t evaluate(const struct full_walk *w, const struct cfi_full_row *row,
