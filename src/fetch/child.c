@@ -177,8 +177,8 @@ static enum fetch_result result_of(int status)
 	return FETCH_SERVER_FAILED;
 }
 
-/* What it may have started ends too, before anything of it is looked at. Its session has its number,
- * which is its own as long as nobody has waited for it. */
+/* What it may have started ends too, but for a process that made a session of its own: that keeps what
+ * it has open, hence handover_copy(). The number is its own as long as nobody has waited for it. */
 static void kill_offspring(const struct child *c)
 {
 	siginfo_t info;

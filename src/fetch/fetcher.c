@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -13,6 +12,7 @@
 #include "fetch/cache.h"
 #include "fetch/child.h"
 #include "fetch/failures.h"
+#include "fetch/handover.h"
 #include "fetch/probe.h"
 
 #define POLL_MS 50 /* how soon a cancel, or a lock that another agent gave up, is seen */
@@ -42,7 +42,8 @@ struct job {
 	enum job_state state;
 	uint64_t deadline_ns;
 	uint64_t begin_ns;
-	bool is_large; /* more than its share: to be fetched when no other is */
+	bool is_large;      /* more than its share: to be fetched when no other is */
+	uint64_t max_bytes; /* of its file */
 	struct child child;
 	char tmp[CACHE_TMP_NAME_SIZE];
 	int tmp_fd; /* owned; -1: none */
@@ -220,37 +221,55 @@ static void remember(struct fetcher *f, const struct build_id *id, enum fetch_re
 		cache_remember(&f->cache, id, CACHE_BROKEN);
 }
 
-/* Whether the process made that file, and under no other name, so that it may be made ours. */
-static bool is_its_own(const struct fetcher *f, const struct stat *st)
+static enum fetch_result result_of_copy(int r)
 {
-	return S_ISREG(st->st_mode) && st->st_nlink == 1 &&
-	       st->st_uid == (f->as_nobody ? CHILD_NOBODY : geteuid());
+	switch (r) {
+	case -ENOENT:
+		return FETCH_SERVER_FAILED;
+	case -EFBIG:
+		return FETCH_TOO_LARGE;
+	case -ENOSPC:
+	case -EDQUOT:
+		return FETCH_NO_SPACE;
+	default:
+		return FETCH_UNAVAILABLE;
+	}
 }
 
-/* What the process left: looked at before it is given its name. */
-static enum fetch_result take_result(struct fetcher *f, struct job *j)
+/* In to_fd, a folder that the process never saw. The copy is looked at before it is given its name. */
+static enum fetch_result take_copy(struct fetcher *f, struct job *j, int to_fd)
 {
-	_cleanup_(closep) int fd =
-		openat(j->tmp_fd, CHILD_RESULT, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	struct stat st;
-	int r;
+	_cleanup_(closep) int fd = -1;
+	uint64_t nr_bytes = 0;
+	int r = handover_copy(j->tmp_fd, f->as_nobody ? CHILD_NOBODY : geteuid(), j->max_bytes,
+			      to_fd, &fd, &nr_bytes);
 
-	if (fd < 0 || fstat(fd, &st) < 0 || !is_its_own(f, &st))
-		return FETCH_SERVER_FAILED;
-	f->stats.bytes += (uint64_t)st.st_size;
-	if ((uint64_t)st.st_size > f->cfg.cache_max_bytes)
-		return FETCH_TOO_LARGE;
+	if (r < 0)
+		return result_of_copy(r);
+	f->stats.bytes += nr_bytes;
 	if (!is_it(f, fd, &j->rq->id))
 		return FETCH_WRONG_FILE;
-	if (f->as_nobody && (fchown(fd, geteuid(), getegid()) < 0 || fchmod(fd, 0600) < 0))
-		return FETCH_UNAVAILABLE; /* it would stay another's to change */
 	give(f, j->rq, TAKE_FD(fd));
 	/* Without a place in the cache it is used this once. */
-	r = cache_put(&f->cache, &j->rq->id, j->tmp_fd, CHILD_RESULT);
+	r = cache_put(&f->cache, &j->rq->id, to_fd, CHILD_RESULT);
 	if (r < 0)
 		log_warn(f->cfg.log, "debuginfod: '%s': not kept in the cache: %s", j->rq->label,
 			 strerror(-r));
 	return FETCH_FETCHED;
+}
+
+static enum fetch_result take_result(struct fetcher *f, struct job *j)
+{
+	char name[CACHE_TMP_NAME_SIZE];
+	enum fetch_result result;
+	int fd, r = cache_tmp(&f->cache, name, &fd);
+
+	if (r < 0)
+		return r == -ENOENT ? FETCH_UNAVAILABLE : result_of_copy(r);
+	result = take_copy(f, j, fd);
+	close(fd);
+	cache_remove_tmp(&f->cache, name);
+	return result;
 }
 
 /* Whom the log in the folder of a failed request blames. */
@@ -279,13 +298,13 @@ static void count_timeouts(struct fetcher *f, enum fetch_result result)
 /* The process has ended; what it says of servers counts unless we ended it for no fault of theirs. */
 static void settle_job(struct round *r, struct job *j, enum fetch_result result)
 {
-	bool is_again = result == FETCH_TOO_LARGE && !j->is_large &&
-			r->share_bytes < r->f->cfg.cache_max_bytes;
+	bool is_again;
 
 	r->nr_running--;
 	r->is_large_running = false;
 	if (result == FETCH_FETCHED)
 		result = take_result(r->f, j);
+	is_again = result == FETCH_TOO_LARGE && j->max_bytes < r->f->cfg.cache_max_bytes;
 	if (result != FETCH_INTERRUPTED && !is_again) {
 		blame(r->f, j, result);
 		count_timeouts(r->f, result);
@@ -304,15 +323,13 @@ static void settle_job(struct round *r, struct job *j, enum fetch_result result)
 }
 
 /* In a folder that is the process's own, inside of one that nobody else can enter. */
-static int start_child(struct round *r, struct job *j, const char *hex)
+static int start_child(const struct fetcher *f, struct job *j, const char *hex)
 {
-	struct fetcher *f = r->f;
 	struct child_setup setup = { .program = f->cfg.program,
 				     .env = f->env,
 				     .what = hex,
 				     .dir_fd = j->tmp_fd,
-				     .max_bytes = j->is_large ? f->cfg.cache_max_bytes
-							      : r->share_bytes,
+				     .max_bytes = j->max_bytes,
 				     .as_nobody = f->as_nobody };
 
 	if (f->as_nobody && fchown(j->tmp_fd, CHILD_NOBODY, CHILD_NOBODY) < 0)
@@ -329,7 +346,8 @@ static void run_job(struct round *r, struct job *j)
 
 	if (res == 0) {
 		build_id_hex(&j->rq->id, hex);
-		res = start_child(r, j, hex);
+		j->max_bytes = j->is_large ? f->cfg.cache_max_bytes : r->share_bytes;
+		res = start_child(f, j, hex);
 		if (res < 0) {
 			close(j->tmp_fd);
 			j->tmp_fd = -1;

@@ -130,6 +130,48 @@ static int write_half(const char *hex)
 	return 0;
 }
 
+/* In a session of its own, where it is not killed with its parent: waits until the file is taken, changes
+ * it and tells so in the file $HOME. */
+static _Noreturn void outlive(int result_fd, int ready_fd)
+{
+	const struct timespec wait = { .tv_nsec = 1000000 };
+	int told_fd = open(getenv("HOME"), O_WRONLY | O_CLOEXEC);
+
+	if (setsid() < 0 || told_fd < 0 || write(ready_fd, "", 1) != 1)
+		_exit(1);
+	for (int i = 0; i < 20000 && access(CHILD_RESULT, F_OK) == 0; i++)
+		nanosleep(&wait, NULL);
+	if (access(CHILD_RESULT, F_OK) == 0 || pwrite(result_fd, "ffff", 4, 0) != 4)
+		_exit(1);
+	_exit(write(told_fd, "", 1) != 1);
+}
+
+static int leave_daemon(void)
+{
+	int fd = open(CHILD_RESULT, O_RDWR | O_CLOEXEC), ready_fds[2];
+	char byte;
+	pid_t pid;
+
+	if (fd < 0 || pipe2(ready_fds, O_CLOEXEC) < 0)
+		return 1;
+	pid = fork();
+	if (pid == 0)
+		outlive(fd, ready_fds[1]);
+	close(ready_fds[1]);
+	return pid < 0 || read(ready_fds[0], &byte, 1) != 1;
+}
+
+/* The right bytes, in a way that they must not be taken, or with somebody left who changes them. */
+static int behave_badly(const char *how, const char *hex)
+{
+	write_result(hex);
+	if (!strcmp(how, "leave symlink"))
+		return rename(CHILD_RESULT, "real") < 0 || symlink("real", CHILD_RESULT) < 0;
+	if (!strcmp(how, "leave hardlink"))
+		return link(CHILD_RESULT, "another") < 0;
+	return leave_daemon();
+}
+
 static bool is_nobody(void)
 {
 	return getuid() == CHILD_NOBODY && geteuid() == CHILD_NOBODY && getgid() == CHILD_NOBODY &&
@@ -151,6 +193,8 @@ static int behave(const char *how, const char *hex)
 {
 	if (!strncmp(how, "tell ", 5))
 		return behave_and_tell(how);
+	if (!strncmp(how, "leave ", 6))
+		return behave_badly(how, hex);
 	if (is_as_told(how, hex))
 		write_result(hex);
 	else if (!strcmp(how, "wrong"))
@@ -318,6 +362,48 @@ static struct stat entry(uint8_t n)
 	snprintf(path, sizeof(path), "%s/.build-id/10/%02x.debug", dir, n);
 	(void)stat(path, &st);
 	return st;
+}
+
+static void test_links(void)
+{
+	ok(get_new("leave symlink", 5 * NS_PER_S, 1) == FETCH_SERVER_FAILED,
+	   "a symbolic link is not followed");
+	ok(get_new("leave hardlink", 5 * NS_PER_S, 2) == FETCH_SERVER_FAILED,
+	   "a file that has another name is not taken");
+	ok(!entry(1).st_ino && !entry(2).st_ino, "nothing of them is in the cache");
+	ok(is_clean(), "nor on the way");
+}
+
+/* The first bytes of a file in the cache, as text. */
+static void read_entry(uint8_t n, char text[16])
+{
+	char path[2 * PATH_MAX];
+	int fd;
+
+	memset(text, 0, 16);
+	snprintf(path, sizeof(path), "%s/.build-id/10/%02x.debug", dir, n);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	must(fd >= 0 && pread(fd, text, 15, 0) >= 0);
+	close(fd);
+}
+
+static void test_daemon(void)
+{
+	const struct timespec wait = { .tv_nsec = 1000000 };
+	char path[] = "/tmp/test_fetch_told_XXXXXX", text[16];
+	struct stat st = { 0 };
+	int fd = mkstemp(path);
+
+	must(fd >= 0 && fchmod(fd, 0666) == 0 && setenv("HOME", path, 1) == 0);
+	ok(get_new("leave daemon", 20 * NS_PER_S, 1) == FETCH_FETCHED,
+	   "a client that leaves a process behind fetches");
+	for (int i = 0; i < 30000 && fstat(fd, &st) == 0 && !st.st_size; i++)
+		nanosleep(&wait, NULL);
+	ok(st.st_size == 1, "that process changes the file afterwards");
+	read_entry(1, text);
+	ok(!strcmp(text, "1001"), "what is in the cache stays what was checked (%s)", text);
+	close(fd);
+	unlink(path);
 }
 
 static void test_nobody(void)
@@ -528,6 +614,8 @@ int main(int argc, char *argv[])
 	in_new_dir(test_results);
 	in_new_dir(test_blame);
 	in_new_dir(test_confined);
+	in_new_dir(test_links);
+	in_new_dir(test_daemon);
 	in_new_dir(test_nobody);
 	in_new_dir(test_room);
 	in_new_dir(test_no_program);
