@@ -102,8 +102,8 @@ static bool become_nobody(void)
 	       syscall(SYS_setresuid, CHILD_NOBODY, CHILD_NOBODY, CHILD_NOBODY) == 0;
 }
 
-/* To be killed with the agent; a change of user would undo it. The agent may be gone already. */
-static bool follow(pid_t parent)
+/* A change of user undoes it, and so may the exec: the program does it again. */
+bool child_follow(pid_t parent)
 {
 	return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 && getppid() == parent;
 }
@@ -135,7 +135,7 @@ static _Noreturn void become(const struct child_setup *s, char *const argv[], in
 		_exit(EXIT_NO_PROGRAM);
 	(void)syscall(SYS_close_range, PROGRAM_FD + 1, ~0u, 0); /* since 5.9 */
 	limit_child(s->max_bytes);
-	if ((!s->as_nobody || become_nobody()) && follow(parent)) {
+	if ((!s->as_nobody || become_nobody()) && child_follow(parent)) {
 		drop_privileges();
 		(void)syscall(SYS_execveat, PROGRAM_FD, "", argv, s->env, AT_EMPTY_PATH);
 	}
@@ -146,11 +146,13 @@ int child_start(const struct child_setup *setup, struct child *ret_child)
 {
 	_cleanup_(closep) int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	char name[] = "perf-agent", command[] = FETCH_COMMAND;
-	char *const argv[] = { name, command, (char *)(uintptr_t)setup->what, NULL };
+	char parent_text[16];
+	char *const argv[] = { name, command, (char *)(uintptr_t)setup->what, parent_text, NULL };
 	pid_t pid, parent = getpid();
 
 	if (null_fd < 0)
 		return -errno;
+	(void)snprintf(parent_text, sizeof(parent_text), "%d", (int)parent);
 	pid = fork();
 	if (pid < 0)
 		return -errno;

@@ -34,6 +34,9 @@ struct child_setup {
 /* All borrowed during the call. */
 int child_start(const struct child_setup *setup, struct child *ret_child);
 
+/* To be killed when the thread that started us ends; false: the process `parent` is gone already. */
+bool child_follow(pid_t parent);
+
 /* The environment for child_start(): NULL-terminated, one allocation, the caller's to free. */
 int child_environment(const struct fetcher_config *cfg, char ***ret_env);
 

@@ -87,6 +87,14 @@ static bool is_hex(const char *text)
 	return n >= 4 && n < BUILD_ID_HEX_SIZE && !text[n];
 }
 
+/* Once more after the exec: a program with file capabilities starts without it. */
+static bool follows(const char *parent)
+{
+	size_t n = strspn(parent, "0123456789");
+
+	return n > 0 && n < 10 && !parent[n] && child_follow((pid_t)strtol(parent, NULL, 10));
+}
+
 /* Each of a list of paths; an empty one is here. */
 static bool can_read_all(const char *list)
 {
@@ -121,7 +129,9 @@ int fetch_main(int argc, char *const argv[])
 	char *path = NULL;
 	int fd, log_fd;
 
-	if (argc != 3 || (!is_hex(argv[2]) && strcmp(argv[2], FETCH_PROBE) != 0))
+	if (argc != 4 || !follows(argv[3]))
+		return EXIT_NO_PROGRAM;
+	if (!is_hex(argv[2]) && strcmp(argv[2], FETCH_PROBE) != 0)
 		return EXIT_NO_PROGRAM;
 	if (!load(&l))
 		return EXIT_RESULT_BASE + FETCH_NO_CLIENT;

@@ -60,7 +60,7 @@ struct fetcher_config {
 	const char *cache_dir;
 	uint64_t cache_max_bytes;
 	uint64_t timeout_ns; /* of each file */
-	const char *program; /* run as `program fetch-debuginfo HEX`; see fetch_main() */
+	const char *program; /* run as `program fetch-debuginfo HEX PID`; see fetch_main() */
 	fetch_build_id_fn build_id_of;
 	fetch_progress_fn progress; /* may be NULL; called from fetcher_get() */
 	void *ctx;                  /* of both; borrowed until fetcher_free() */
@@ -124,8 +124,8 @@ const char *fetch_reason_text(enum fetch_reason r, unsigned int http_status,
 enum fetch_result fetch_probe(const char *program);
 
 /* The program's side: fetches one file into the current folder and says by its exit status how that
- * went. argv is { program, FETCH_COMMAND, build-id in hex }, or FETCH_PROBE for that: then it
- * only says whether it could. */
+ * went. argv is { program, FETCH_COMMAND, build-id in hex, the agent's process number }, or
+ * FETCH_PROBE for the build-id: then it only says whether it could. */
 #define FETCH_COMMAND "fetch-debuginfo"
 #define FETCH_PROBE "probe"
 int fetch_main(int argc, char *const argv[]);
