@@ -129,6 +129,7 @@ int fetch_main(int argc, char *const argv[])
 	char *path = NULL;
 	int fd, log_fd;
 
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* not to be traced by others of the same user */
 	if (argc != 4 || !follows(argv[3]))
 		return EXIT_NO_PROGRAM;
 	if (!is_hex(argv[2]) && strcmp(argv[2], FETCH_PROBE) != 0)
@@ -138,7 +139,6 @@ int fetch_main(int argc, char *const argv[])
 	if (!is_hex(argv[2]))
 		return can_read_settings() ? 0 : EXIT_NO_PROGRAM;
 	(void)prctl(PR_SET_NAME, "perf-agent"); /* else it is that of the descriptor it came from */
-	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* not to be traced by others of the same user */
 	c = l.begin();
 	log_fd = open(CHILD_LOG, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (c && l.set_verbose_fd && log_fd >= 0)

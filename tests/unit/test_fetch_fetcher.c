@@ -456,12 +456,14 @@ static int start_program(pid_t parent)
 	snprintf(text, sizeof(text), "%d", (int)parent);
 	if (fetch_main(4, argv) == EXIT_NO_PROGRAM)
 		_exit(EXIT_NO_PROGRAM);
-	_exit(prctl(PR_GET_PDEATHSIG, &sig, 0, 0, 0) < 0 || sig != SIGKILL);
+	_exit(prctl(PR_GET_PDEATHSIG, &sig, 0, 0, 0) < 0 || sig != SIGKILL ||
+	      prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0);
 }
 
 static void test_program(void)
 {
-	ok(start_program(getpid()) == 0, "the program is to end with its parent");
+	ok(start_program(getpid()) == 0,
+	   "the program is to end with its parent, and not to be traced");
 	ok(start_program(getppid()) == EXIT_NO_PROGRAM, "and does nothing if that has ended");
 }
 
