@@ -46,11 +46,14 @@ static bool load(struct library *l)
 }
 
 /* libdebuginfod calls many failures of servers, and half an answer, "not found". One older than 0.186
- * has no log: then nothing is known of any server. */
-static bool is_unknown(void)
+ * has no log, and is believed: else what no server has would be asked for by every run. */
+static bool is_unknown(const struct library *l)
 {
-	_cleanup_(freep) struct answers *a = malloc(sizeof(*a));
+	_cleanup_(freep) struct answers *a = NULL;
 
+	if (!l->set_verbose_fd)
+		return true;
+	a = malloc(sizeof(*a));
 	return a && answers_read(AT_FDCWD, CHILD_LOG, a) == 0 && answers_are_unknown(a);
 }
 
@@ -61,13 +64,13 @@ static bool is_disk_full(void)
 	return statvfs(".", &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < FULL_BYTES;
 }
 
-static enum fetch_result result_of(int r)
+static enum fetch_result result_of(const struct library *l, int r)
 {
 	if (is_disk_full())
 		return FETCH_NO_SPACE;
 	switch (r) {
 	case -ENOENT:
-		return is_unknown() ? FETCH_NOT_FOUND : FETCH_SERVER_FAILED;
+		return is_unknown(l) ? FETCH_NOT_FOUND : FETCH_SERVER_FAILED;
 	case -ETIME:
 	case -ETIMEDOUT:
 		return FETCH_TIMEOUT;
@@ -147,5 +150,5 @@ int fetch_main(int argc, char *const argv[])
 	fd = c ? l.find_debuginfo(c, (const unsigned char *)argv[2], 0, &path) : -ENOMEM;
 	if (fd >= 0 && path && rename(path, CHILD_RESULT) == 0)
 		return 0;
-	return EXIT_RESULT_BASE + (int)result_of(fd < 0 ? fd : -EIO);
+	return EXIT_RESULT_BASE + (int)result_of(&l, fd < 0 ? fd : -EIO);
 }

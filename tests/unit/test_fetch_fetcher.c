@@ -9,10 +9,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/file.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -440,33 +438,6 @@ static void test_nobody(void)
 	fetcher_free(f);
 }
 
-/* In a process of its own, as if it had just been started by `parent`: 0, or what is amiss. */
-static int start_program(pid_t parent)
-{
-	char name[] = "perf-agent", command[] = FETCH_COMMAND, what[] = FETCH_PROBE, text[16];
-	char *const argv[] = { name, command, what, text, NULL };
-	int status = 0, sig = 0;
-	pid_t pid = fork();
-
-	must(pid >= 0);
-	if (pid > 0) {
-		must(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
-		return WEXITSTATUS(status);
-	}
-	snprintf(text, sizeof(text), "%d", (int)parent);
-	if (fetch_main(4, argv) == EXIT_NO_PROGRAM)
-		_exit(EXIT_NO_PROGRAM);
-	_exit(prctl(PR_GET_PDEATHSIG, &sig, 0, 0, 0) < 0 || sig != SIGKILL ||
-	      prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0);
-}
-
-static void test_program(void)
-{
-	ok(start_program(getpid()) == 0,
-	   "the program is to end with its parent, and not to be traced");
-	ok(start_program(getppid()) == EXIT_NO_PROGRAM, "and does nothing if that has ended");
-}
-
 /* Two of them fit at a time, but eight would run. */
 static void test_room(void)
 {
@@ -646,7 +617,6 @@ int main(int argc, char *argv[])
 	in_new_dir(test_links);
 	in_new_dir(test_daemon);
 	in_new_dir(test_nobody);
-	in_new_dir(test_program);
 	in_new_dir(test_room);
 	in_new_dir(test_no_program);
 	in_new_dir(test_damaged_entry);
