@@ -473,11 +473,22 @@ static void stop_jobs(struct round *r)
 	}
 }
 
+/* Among those that servers are asked for. */
+static void share_out(struct round *r)
+{
+	size_t nr = r->nr - r->nr_done;
+
+	r->share_bytes = r->f->cfg.cache_max_bytes;
+	if (nr)
+		r->share_bytes /= nr < FETCH_MAX_PARALLEL ? nr : FETCH_MAX_PARALLEL;
+}
+
 static int run(struct round *r)
 {
 	tell_progress(r);
 	for (size_t i = 0; i < r->nr; i++)
 		answer_locally(r, &r->jobs[i]);
+	share_out(r);
 	while (r->nr_done < r->nr) {
 		int res = r->cancel && atomic_load_explicit(r->cancel, memory_order_relaxed)
 				  ? -ECANCELED
@@ -500,14 +511,12 @@ int fetcher_get(struct fetcher *f, struct fetch_request *requests, size_t nr,
 		const atomic_bool *cancel)
 {
 	struct round r = { .f = f, .nr = nr, .cancel = cancel };
-	size_t nr_at_once = nr < FETCH_MAX_PARALLEL ? nr : FETCH_MAX_PARALLEL;
 	int res;
 
 	if (nr > FETCH_MAX_REQUESTS)
 		return -E2BIG;
 	if (!nr)
 		return 0;
-	r.share_bytes = f->cfg.cache_max_bytes / nr_at_once;
 	r.jobs = calloc(nr + 1, sizeof(*r.jobs));
 	if (!r.jobs)
 		return -ENOMEM;

@@ -467,6 +467,25 @@ static void test_room(void)
 	unlink(path);
 }
 
+/* The last is not there yet, and may write all that the cache may hold. */
+static void test_room_of_cached(void)
+{
+	struct fetch_request rqs[FETCH_MAX_PARALLEL];
+	unsigned int last = FETCH_MAX_PARALLEL - 1;
+	struct fetcher *f = new_fetcher("confined", 5 * NS_PER_S);
+
+	for (unsigned int i = 0; i <= last; i++)
+		rqs[i] = request((uint8_t)i);
+	for (unsigned int i = 0; i < last; i++)
+		must(get_new("good", 5 * NS_PER_S, (uint8_t)i) == FETCH_FETCHED);
+	must(fetcher_get(f, rqs, FETCH_MAX_PARALLEL, NULL) == 0);
+	ok(rqs[0].result == FETCH_CACHED && rqs[last].result == FETCH_FETCHED,
+	   "what is in the cache has no share of the room");
+	for (unsigned int i = 0; i <= last; i++)
+		close(rqs[i].fd);
+	fetcher_free(f);
+}
+
 static void test_no_program(void)
 {
 	struct fetcher_config cfg = { .urls = "good",
@@ -618,6 +637,7 @@ int main(int argc, char *argv[])
 	in_new_dir(test_daemon);
 	in_new_dir(test_nobody);
 	in_new_dir(test_room);
+	in_new_dir(test_room_of_cached);
 	in_new_dir(test_no_program);
 	in_new_dir(test_damaged_entry);
 	in_new_dir(test_many);
