@@ -459,16 +459,16 @@ static void reap_jobs(struct round *r)
 }
 
 /* What runs is killed, the rest not asked for. */
-static void stop_jobs(struct round *r)
+static void stop_jobs(struct round *r, enum fetch_result why)
 {
 	for (size_t i = 0; i < r->nr; i++) {
 		struct job *j = &r->jobs[i];
 
 		if (j->state == JOB_RUNNING) {
 			(void)child_finish(&j->child, true);
-			settle_job(r, j, FETCH_INTERRUPTED);
+			settle_job(r, j, why);
 		} else if (j->state != JOB_DONE) {
-			end_job(r, j, FETCH_INTERRUPTED);
+			end_job(r, j, why);
 		}
 	}
 }
@@ -499,7 +499,7 @@ static int run(struct round *r)
 			res = r->nr_done < r->nr ? wait_for_jobs(r) : 0;
 		}
 		if (res < 0) {
-			stop_jobs(r);
+			stop_jobs(r, res == -ECANCELED ? FETCH_INTERRUPTED : FETCH_UNAVAILABLE);
 			return res;
 		}
 		reap_jobs(r);

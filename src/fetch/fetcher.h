@@ -85,7 +85,8 @@ struct fetch_request {
 };
 
 /* Answers all requests; each id should be there once. -ECANCELED when *cancel (may be NULL) turns
- * true: the rest is then FETCH_INTERRUPTED, and descriptors handed out stay the caller's. */
+ * true: the rest is then FETCH_INTERRUPTED, and descriptors handed out stay the caller's. Another error:
+ * the processes could not be waited for, and the rest is FETCH_UNAVAILABLE. */
 int fetcher_get(struct fetcher *f, struct fetch_request *requests, size_t nr,
 		const atomic_bool *cancel);
 

@@ -596,6 +596,34 @@ static void test_cancel(void)
 	fetcher_free(f);
 }
 
+/* poll() takes no more than a process may have open. */
+static void *forbid_soon(void *limit)
+{
+	const struct timespec soon = { .tv_nsec = 200000000 };
+
+	nanosleep(&soon, NULL);
+	(void)setrlimit(RLIMIT_NOFILE, limit);
+	return NULL;
+}
+
+static void test_no_poll(void)
+{
+	struct fetcher *f = new_fetcher("hang", 600 * NS_PER_S);
+	struct fetch_request rqs[2] = { request(1), request(2) };
+	struct rlimit before, none;
+	pthread_t t;
+
+	must(getrlimit(RLIMIT_NOFILE, &before) == 0);
+	none = (struct rlimit){ .rlim_cur = 0, .rlim_max = before.rlim_max };
+	must(pthread_create(&t, NULL, forbid_soon, &none) == 0);
+	ok(fetcher_get(f, rqs, 2, NULL) == -EINVAL, "processes that cannot be waited for end");
+	pthread_join(t, NULL);
+	must(setrlimit(RLIMIT_NOFILE, &before) == 0);
+	ok(rqs[0].result == FETCH_UNAVAILABLE && rqs[1].result == FETCH_UNAVAILABLE,
+	   "which is told from a run that was told to end");
+	fetcher_free(f);
+}
+
 /* Two fetchers, as of two agents, want the same file. */
 static void *get_thread(void *result)
 {
@@ -644,6 +672,7 @@ int main(int argc, char *argv[])
 	in_new_dir(test_hanging_servers);
 	in_new_dir(test_slow_files);
 	in_new_dir(test_cancel);
+	in_new_dir(test_no_poll);
 	in_new_dir(test_two_at_once);
 	return tap_done();
 }
