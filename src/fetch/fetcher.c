@@ -103,6 +103,13 @@ static uint64_t asked_with(const struct fetcher_config *cfg)
 	return hash_mix(hash_bytes(cfg->urls, strlen(cfg->urls)), cfg->cache_max_bytes);
 }
 
+/* Decided once, before any server has said anything: a client must not be able to bring it about that
+ * the next one runs as root. Files of a folder may be meant for us alone. */
+static bool wants_nobody(struct fetcher *f)
+{
+	return geteuid() == 0 && !strstr(f->cfg.urls, "file://") && handover_is_possible(&f->cache);
+}
+
 int fetcher_new(const struct fetcher_config *cfg, struct fetcher **ret_fetcher,
 		struct pa_error *err)
 {
@@ -119,9 +126,7 @@ int fetcher_new(const struct fetcher_config *cfg, struct fetcher **ret_fetcher,
 	if (r < 0)
 		return r;
 	cache_sweep(&f->cache);
-	/* Files of a folder may be meant for us alone. */
-	f->client = probe_client(f->cfg.program, f->env, !strstr(f->cfg.urls, "file://"),
-				 &f->as_nobody);
+	f->client = probe_client(f->cfg.program, f->env, wants_nobody(f), &f->as_nobody);
 	*ret_fetcher = TAKE(f);
 	return 0;
 }

@@ -68,7 +68,7 @@ struct fetcher_config {
 };
 
 /* Fails, in a sentence, where the cache cannot be used. Where we are root, fetches are made as nobody,
- * if the program and what it has to read can be used so. */
+ * if the program and what it has to read can be used so, and the cache can lend folders. */
 int fetcher_new(const struct fetcher_config *cfg, struct fetcher **ret_fetcher,
 		struct pa_error *err);
 struct fetcher *fetcher_free(struct fetcher *f);

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/quiet_write.h"
+#include "fetch/cache.h"
 #include "fetch/child.h"
 
 #define BLOCK_BYTES (256u << 10)
@@ -88,4 +89,37 @@ int handover_copy(int from_fd, uid_t owner, uint64_t max_bytes, int to_fd, int *
 		return r;
 	*ret_fd = openat(to_fd, CHILD_RESULT, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	return *ret_fd < 0 ? -errno : 0;
+}
+
+static bool is_given(int fd)
+{
+	return fchown(fd, CHILD_NOBODY, CHILD_NOBODY) == 0;
+}
+
+/* As a fetch would, with a file that is ours at first. */
+static bool try_in(int dir_fd)
+{
+	_cleanup_(closep) int made_fd =
+		openat(dir_fd, CHILD_RESULT, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	_cleanup_(closep) int left_fd = -1;
+
+	if (made_fd < 0 || !is_given(made_fd) || !is_given(dir_fd))
+		return false;
+	left_fd = open_left(dir_fd, CHILD_NOBODY);
+	return left_fd >= 0 && unlinkat(dir_fd, CHILD_RESULT, 0) == 0;
+}
+
+bool handover_is_possible(struct cache *c)
+{
+	char name[CACHE_TMP_NAME_SIZE];
+	bool is_possible;
+	int fd;
+
+	if (cache_tmp(c, name, &fd) < 0)
+		return false;
+	is_possible = try_in(fd);
+	(void)!fchown(fd, geteuid(), getegid()); /* else it may be that we cannot remove it */
+	close(fd);
+	cache_remove_tmp(c, name);
+	return is_possible;
 }

@@ -7,8 +7,15 @@
 #ifndef FETCH_HANDOVER_H
 #define FETCH_HANDOVER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+struct cache;
+
+/* Whether a folder in the cache can be given to CHILD_NOBODY, and what is in it be read and removed by us:
+ * neither a root without those capabilities nor every file system can. */
+bool handover_is_possible(struct cache *c);
 
 /* Copies CHILD_RESULT of the folder from_fd, if `owner` made it and it has no other name, to the same
  * name in to_fd, a folder of ours; a descriptor to read the copy, the caller's, and its size.

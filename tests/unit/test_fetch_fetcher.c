@@ -6,11 +6,14 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -438,6 +441,37 @@ static void test_nobody(void)
 	fetcher_free(f);
 }
 
+/* In a process of its own: whether root fetches without a capability, and leaves nothing behind. */
+static bool fetches_without(unsigned int cap, uint8_t n)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct caps[2];
+	uint32_t gone = 1u << cap | 1u << CAP_DAC_READ_SEARCH;
+	int status = 1;
+	pid_t pid = fork();
+
+	must(pid >= 0);
+	if (pid == 0) {
+		must(syscall(SYS_capget, &header, caps) == 0);
+		caps[0].effective &= ~gone;
+		caps[0].permitted &= ~gone;
+		must(syscall(SYS_capset, &header, caps) == 0);
+		_exit(get_new("good", 5 * NS_PER_S, n) != FETCH_FETCHED || !is_clean());
+	}
+	must(waitpid(pid, &status, 0) == pid);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void test_weak_root(void)
+{
+	if (geteuid() != 0) {
+		tap_skip("root without some capabilities: needs root");
+		return;
+	}
+	ok(fetches_without(CAP_CHOWN, 1), "root that may not give files away fetches as before");
+	ok(fetches_without(CAP_DAC_OVERRIDE, 2), "so does one that may not read another's");
+}
+
 /* Two of them fit at a time, but eight would run. */
 static void test_room(void)
 {
@@ -664,6 +698,7 @@ int main(int argc, char *argv[])
 	in_new_dir(test_links);
 	in_new_dir(test_daemon);
 	in_new_dir(test_nobody);
+	in_new_dir(test_weak_root);
 	in_new_dir(test_room);
 	in_new_dir(test_room_of_cached);
 	in_new_dir(test_no_program);
