@@ -38,8 +38,8 @@ enum fetch_reason {
 #define FETCH_SERVER_SIZE 128 /* host and port */
 #define FETCH_REASON_SIZE 64
 #define FETCH_MAX_FAILURES 64 /* different ones; what is past them is in the results alone */
-/* What is on its way at one time takes no more than the cache may: each of those that run has its share,
- * and a file that needs more is fetched again alone. */
+/* What is on its way at one time shares what the cache may hold: no file is larger than its share, and one
+ * that needs more is fetched again alone. */
 #define FETCH_MAX_PARALLEL 8
 #define FETCH_MAX_HELD 256   /* files held open for the caller; those past it are opened again */
 #define FETCH_MAX_TIMEOUTS 8 /* in a row: then the servers are not asked any more */
