@@ -125,12 +125,25 @@ static bool can_read_settings(void)
 	return true;
 }
 
+static int fetch(const struct library *l, const char *hex)
+{
+	int fd, log_fd = open(CHILD_LOG, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+			      0600);
+	struct client *c = l->begin();
+	char *path = NULL;
+
+	if (c && l->set_verbose_fd && log_fd >= 0)
+		l->set_verbose_fd(c, log_fd);
+	/* Length 0: the id is given in hex. */
+	fd = c ? l->find_debuginfo(c, (const unsigned char *)hex, 0, &path) : -ENOMEM;
+	if (fd >= 0 && path && rename(path, CHILD_RESULT) == 0)
+		return 0;
+	return EXIT_RESULT_BASE + (int)result_of(l, fd < 0 ? fd : -EIO);
+}
+
 int fetch_main(int argc, char *const argv[])
 {
 	struct library l = { 0 };
-	struct client *c;
-	char *path = NULL;
-	int fd, log_fd;
 
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* not to be traced by others of the same user */
 	if (argc != 4 || !follows(argv[3]))
@@ -142,13 +155,5 @@ int fetch_main(int argc, char *const argv[])
 	if (!is_hex(argv[2]))
 		return can_read_settings() ? 0 : EXIT_NO_PROGRAM;
 	(void)prctl(PR_SET_NAME, "perf-agent"); /* else it is that of the descriptor it came from */
-	c = l.begin();
-	log_fd = open(CHILD_LOG, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (c && l.set_verbose_fd && log_fd >= 0)
-		l.set_verbose_fd(c, log_fd);
-	/* Length 0: the id is given in hex. */
-	fd = c ? l.find_debuginfo(c, (const unsigned char *)argv[2], 0, &path) : -ENOMEM;
-	if (fd >= 0 && path && rename(path, CHILD_RESULT) == 0)
-		return 0;
-	return EXIT_RESULT_BASE + (int)result_of(&l, fd < 0 ? fd : -EIO);
+	return fetch(&l, argv[2]);
 }
