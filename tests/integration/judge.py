@@ -91,13 +91,13 @@ _TRAMPOLINES = (b"\x48\xc7\xc0\x0f\0\0\0\x0f\x05", b"\xb8\x0f\0\0\0\x0f\x05")
 
 
 def is_trampoline(frame):
-    """Whether the frame stands at the first byte of such code, between its two instructions or
-    behind them."""
+    """Whether the frame stands at the first byte of such code, between its two instructions, in the
+    system call that the second one makes, or behind them."""
     if not frame.path.startswith("/"):
         return False
     at, code = offset_of(frame), _contents(frame.path)
     return any(at >= n and code[at - n:at - n + len(t)] == t
-               for t in _TRAMPOLINES for n in (0, len(t) - 2, len(t)))
+               for t in _TRAMPOLINES for n in (0, len(t) - 2, len(t) - 1, len(t)))
 
 
 @functools.lru_cache(None)
