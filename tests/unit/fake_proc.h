@@ -115,4 +115,18 @@ static inline bool fake_can_open_in_root(const struct fake *f)
 	return fd != -ENOSYS && fd != -EPERM;
 }
 
+/* The same, for tests that make no root of their own; says it if not. */
+static inline bool fake_can_look_into_roots(void)
+{
+	struct fake f;
+	bool can;
+
+	fake_init(&f);
+	can = fake_can_open_in_root(&f);
+	fake_done(&f);
+	if (!can)
+		tap_skip("looking into a root needs openat2(), which is not to be had");
+	return can;
+}
+
 #endif

@@ -265,16 +265,8 @@ static void test_alt(void)
 
 int main(void)
 {
-	struct fake f;
-	bool can;
-
-	fake_init(&f);
-	can = fake_can_open_in_root(&f);
-	fake_done(&f);
-	if (!can) {
-		tap_skip("looking into a root needs openat2(), which is not to be had");
+	if (!fake_can_look_into_roots())
 		return tap_done();
-	}
 	test_order();
 	test_symbols_do_not_end_it();
 	test_belief();
