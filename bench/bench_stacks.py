@@ -55,8 +55,9 @@ def stacks_of(data):
 
 def by_perf(mode, command, tmp):
     data = os.path.join(tmp, "perf.data")
-    argv = ["perf", "record", "-q", "-e", "cpu-clock:u", "-F", str(RATE_HZ), "--call-graph", mode, "-o", data,
-            "--", *command]
+    # without build-ids: perf 6.1 crashes while it gathers them, and leaves a file that nobody can read
+    argv = ["perf", "record", "-q", "-B", "-N", "-e", "cpu-clock:u", "-F", str(RATE_HZ), "--call-graph", mode,
+            "-o", data, "--", *command]
     with_perf, alone = cpu_of(argv), cpu_of(command)
     stacks = list(stacks_of(data))
     complete = sum(bool(ROOTS.match(names[-1])) for names in stacks)
