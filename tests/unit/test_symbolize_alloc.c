@@ -82,9 +82,9 @@ static int expect_all(struct symbolizer *s)
 	return r;
 }
 
-static int use_elf(void *ctx)
+/* Names of a file: what `expects` says of them, or -ENOMEM. */
+static int use_file(const struct elf_maker *m, int (*expects)(struct symbolizer *s))
 {
-	struct elf_maker *m = ctx;
 	struct symbolizer *s;
 	struct elf_image *img;
 	int r = elf_image_open_mem(m->bytes, m->len, &img);
@@ -93,31 +93,28 @@ static int use_elf(void *ctx)
 		return r;
 	r = symbolizer_new_elf(&(struct elf_sources){ .image = img, .label = "file" }, &s);
 	if (r == 0) {
-		r = expect_all(s);
+		r = expects(s);
 		symbolizer_free(s);
 	}
 	elf_image_free(img);
 	return r;
 }
 
+static int use_elf(void *ctx)
+{
+	return use_file(ctx, expect_all);
+}
+
+static int expect_stub(struct symbolizer *s)
+{
+	int r = expect(s, PLT_ADDR + 8, "g()@plt");
+
+	return r == -ENOMEM ? expect(s, PLT_ADDR + 8, "g()@plt") : r; /* it is tried anew */
+}
+
 static int use_plt(void *ctx)
 {
-	struct elf_maker *m = ctx;
-	struct symbolizer *s;
-	struct elf_image *img;
-	int r = elf_image_open_mem(m->bytes, m->len, &img);
-
-	if (r < 0)
-		return r;
-	r = symbolizer_new_elf(&(struct elf_sources){ .image = img, .label = "file" }, &s);
-	if (r == 0) {
-		r = expect(s, PLT_ADDR + 8, "g()@plt");
-		if (r == -ENOMEM) /* and tries it anew */
-			r = expect(s, PLT_ADDR + 8, "g()@plt");
-		symbolizer_free(s);
-	}
-	elf_image_free(img);
-	return r;
+	return use_file(ctx, expect_stub);
 }
 
 struct jit_files {
