@@ -105,9 +105,8 @@ enum pa_sample_flags {
  * page by page in records of its own, from the same CPU, before its next sample. */
 struct pa_stack_regs {
 	__u64 pc, sp, lr;
-	__u64 regs[32]; /* by DWARF number */
-	__u8 code
-		[PA_CODE_BYTES]; /* half before pc, half from there on; 0 where it is not readable */
+	__u64 regs[32];           /* by DWARF number */
+	__u8 code[PA_CODE_BYTES]; /* half before pc, half from there on; as code.h reads it */
 };
 _Static_assert(sizeof(struct pa_stack_regs) == 296, "changed: bump PA_ABI_VERSION");
 

@@ -7,6 +7,7 @@
 #ifndef BPF_FINISH_BPF_H
 #define BPF_FINISH_BPF_H
 
+#include "code.h"
 #include "lookup.bpf.h"
 #include "maps.bpf.h"
 
@@ -49,10 +50,8 @@ static __always_inline u64 pa_add_regs(struct pa_scratch *s)
 	to[1] = s->walk.regs[PA_SP_AT];
 	to[2] = s->walk.lr;
 	__builtin_memcpy(to + 3, s->walk.regs, sizeof(s->walk.regs));
-	/* Either half may be unreadable, and is zeroes then. */
-	bpf_probe_read_user(to + 3 + PA_NR_REGS, PA_CODE_BYTES / 2,
-			    (const void *)(to[0] - PA_CODE_BYTES / 2));
-	bpf_probe_read_user(to + 4 + PA_NR_REGS, PA_CODE_BYTES / 2, (const void *)to[0]);
+	to[3 + PA_NR_REGS] = pa_code_before(&s->walk, to[0]);
+	to[4 + PA_NR_REGS] = pa_code_from(&s->walk, to[0]);
 	return sizeof(struct pa_stack_regs);
 }
 

@@ -5,12 +5,6 @@
 #include "maps.bpf.h"
 #include "walk.h"
 
-static inline __attribute__((always_inline)) int pa_walk_read(struct pa_walk *w, void *to,
-							      __u32 size, __u64 addr)
-{
-	return bpf_probe_read_user(to, size, (const void *)addr);
-}
-
 /*
  * One frame. A global function of default visibility is verified once, by itself, whatever calls it:
  * 512 frames then cost a few thousand verified instructions instead of hundreds of thousands. Its

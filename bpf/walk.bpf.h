@@ -3,7 +3,13 @@
 #ifndef BPF_WALK_BPF_H
 #define BPF_WALK_BPF_H
 
+#include "code.h"
 #include "maps.bpf.h"
+
+PA_INLINE int pa_walk_read(struct pa_walk *w, void *to, __u32 size, __u64 addr)
+{
+	return bpf_probe_read_user(to, size, (const void *)addr);
+}
 
 int pa_walk_step(u32 unused);
 

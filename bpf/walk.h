@@ -13,13 +13,10 @@
 #ifndef BPF_WALK_H
 #define BPF_WALK_H
 
+#include "code.h"
 #include "walk_state.h"
 
-#define PA_INLINE static inline __attribute__((always_inline))
-
-/* Both are defined by whoever includes this header. Reads target memory: 0, or negative. */
-PA_INLINE int pa_walk_read(struct pa_walk *w, void *to, __u32 size, __u64 addr);
-/* The rule for a pc: 0 and *rule (a word with PA_CFA_NONE where none covers it), or why there is no
+/* Defined by whoever includes this header, as pa_walk_read() is. The rule for a pc: 0 and *rule (a word with PA_CFA_NONE where none covers it), or why there is no
  * answer, a reason of enum pa_stop. */
 PA_INLINE __u32 pa_walk_rule(struct pa_walk *w, __u64 pc, pa_rule *rule);
 

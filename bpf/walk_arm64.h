@@ -48,19 +48,18 @@ PA_INLINE int pa_is_push_record(__u32 code)
 
 PA_INLINE __u32 pa_record_at(struct pa_walk *w)
 {
-	__u32 code[2], before;
+	__u64 both = pa_code_from(w, w->pc);
+	__u32 code = (__u32)both, next = (__u32)(both >> 32);
 
-	if (pa_walk_read(w, code, sizeof(code), w->pc))
-		return PA_RECORD_AT_FP;
-	if (code[0] == PA_ARM64_RET || code[0] == PA_ARM64_RETAA || code[0] == PA_ARM64_AUTIASP ||
-	    pa_is_push_record(code[0]))
+	if (code == PA_ARM64_RET || code == PA_ARM64_RETAA || code == PA_ARM64_AUTIASP ||
+	    pa_is_push_record(code))
 		return PA_RECORD_NONE;
-	if (code[0] == PA_ARM64_BTI_C || code[0] == PA_ARM64_PACIASP)
-		return pa_is_push_record(code[1]) ? PA_RECORD_NONE : PA_RECORD_AT_FP;
-	if (code[0] != PA_ARM64_MOV_FP_SP ||
-	    pa_walk_read(w, &before, sizeof(before), w->pc - sizeof(before)))
-		return PA_RECORD_AT_FP;
-	return pa_is_push_record(before) ? PA_RECORD_AT_SP : PA_RECORD_AT_FP;
+	if (code == PA_ARM64_BTI_C || code == PA_ARM64_PACIASP)
+		return pa_is_push_record(next) ? PA_RECORD_NONE : PA_RECORD_AT_FP;
+	if (code == PA_ARM64_MOV_FP_SP &&
+	    pa_is_push_record((__u32)(pa_code_before(w, w->pc) >> 32)))
+		return PA_RECORD_AT_SP;
+	return PA_RECORD_AT_FP;
 }
 
 /* The return address is in its register. */

@@ -42,11 +42,9 @@ PA_INLINE int pa_is_mov_sp_fp(__u64 code)
 
 PA_INLINE __u32 pa_record_at(struct pa_walk *w)
 {
-	__u64 code;
-	__u8 before[2];
+	__u64 code = pa_code_from(w, w->pc);
+	__u64 before;
 
-	if (pa_walk_read(w, &code, sizeof(code), w->pc))
-		return PA_RECORD_AT_FP;
 	if ((code & 0xff) == PA_X86_RET || (code & 0xff) == PA_X86_RET_N ||
 	    (code & 0xffff) == PA_X86_REP_RET)
 		return PA_RECORD_NONE;
@@ -54,10 +52,11 @@ PA_INLINE __u32 pa_record_at(struct pa_walk *w)
 		code >>= 32;
 	if ((code & 0xff) == PA_X86_PUSH_FP)
 		return pa_is_mov_sp_fp(code >> 8) ? PA_RECORD_NONE : PA_RECORD_AT_FP;
-	if (!pa_is_mov_sp_fp(code) || pa_walk_read(w, before, sizeof(before), w->pc - 2))
+	if (!pa_is_mov_sp_fp(code))
 		return PA_RECORD_AT_FP;
-	return before[1] == PA_X86_PUSH_FP && before[0] != PA_X86_REX_B ? PA_RECORD_AT_SP
-									: PA_RECORD_AT_FP;
+	before = pa_code_before(w, w->pc) >> 48;
+	return before >> 8 == PA_X86_PUSH_FP && (before & 0xff) != PA_X86_REX_B ? PA_RECORD_AT_SP
+										: PA_RECORD_AT_FP;
 }
 
 /* The return address is on top of the stack. */

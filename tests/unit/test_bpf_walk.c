@@ -16,7 +16,7 @@
 /* Code without a rule whose instructions can be read. */
 #define CODE_PC 0x600000ull
 
-static __u8 code[64];
+static __u8 code[PA_CODE_PAGE_BYTES]; /* all of a mapping */
 static __u64 stack[STACK_WORDS];
 static pa_rule rules[MAX_RULES]; /* of RULES_PC + 16 * i */
 static __u32 rule_stop;          /* instead of a rule, when not 0 */
@@ -323,6 +323,20 @@ static void test_first_and_last_instructions(void)
 	   "in every encoding");
 }
 
+/* Where there is nothing beside the page that can be read. */
+static void test_edges_of_a_mapping(void)
+{
+	put_code("\x55\x48\x89\xe5", 4);
+	code[sizeof(code) - 1] = 0xc3;
+	ok(finds_caller(CODE_PC, 0) && finds_caller(CODE_PC + 1, 8),
+	   "a function that begins with its mapping");
+	ok(finds_caller(CODE_PC + sizeof(code) - 1, 0), "a function that ends with its mapping");
+	put_code("\x48\x89\xe5", 3);
+	ok(goes_by_fp(CODE_PC), "nothing is made up before its first byte");
+	memcpy(code + sizeof(code) - 3, "\x48\x89\xe5", 3);
+	ok(goes_by_fp(CODE_PC + sizeof(code) - 3), "nor behind the last one");
+}
+
 static void test_other_instructions(void)
 {
 	struct pa_walk w;
@@ -347,6 +361,7 @@ static void test_other_instructions(void)
 int main(void)
 {
 	test_first_and_last_instructions();
+	test_edges_of_a_mapping();
 	test_other_instructions();
 	test_follows_the_chain();
 	test_ends();

@@ -11,6 +11,8 @@
 #define LR 0x402222ull
 #define SIGNED_LR (LR | 0x7full << 48) /* with a PAC */
 
+#define nr_in(array) (__u32)(sizeof(array) / sizeof((array)[0]))
+
 static __u64 stack[64];
 static const __u32 *code;
 static __u32 nr_code;
@@ -89,7 +91,7 @@ static void test_first_and_last_instructions(void)
 	};
 
 	code = signed_function;
-	nr_code = sizeof(signed_function) / sizeof(*code);
+	nr_code = nr_in(signed_function);
 	ok(returns_by_lr(0) && returns_by_lr(1), "before the push the return address is in lr");
 	ok(has_record_at_sp(2), "behind it the record is at sp");
 	ok(goes_by_fp(3) && goes_by_fp(4), "then the frame pointer leads to it");
@@ -104,20 +106,35 @@ static void test_other_instructions(void)
 		0xd503201f, /* nop */
 		0xa9017bfd, /* stp x29, x30, [sp, #16] */
 		0x910003fd, /* mov x29, sp */
-		0xd65f03c0, /* ret, with nothing readable behind it */
+		0xd65f03c0, /* ret, inside a page whose rest cannot be read */
 	};
 
 	code = others;
-	nr_code = sizeof(others) / sizeof(*code);
+	nr_code = nr_in(others);
 	ok(goes_by_fp(0), "a landing pad says nothing where no record is pushed");
 	ok(goes_by_fp(2), "nor does a record that is stored elsewhere");
 	ok(goes_by_fp(3), "nor is there a record at sp then");
 	ok(goes_by_fp(4), "what cannot be read says nothing");
 }
 
+/* Where there is nothing beside the page that can be read. */
+static void test_edges_of_a_mapping(void)
+{
+	static __u32 page[PA_CODE_PAGE_BYTES / 4];
+
+	page[0] = 0xa9be7bfd;               /* stp x29, x30, [sp, #-32]! */
+	page[1] = 0x910003fd;               /* mov x29, sp */
+	page[nr_in(page) - 1] = 0xd65f03c0; /* ret */
+	code = page;
+	nr_code = nr_in(page);
+	ok(returns_by_lr(0) && has_record_at_sp(1), "a function that begins with its mapping");
+	ok(returns_by_lr(nr_code - 1), "a function that ends with its mapping");
+}
+
 int main(void)
 {
 	test_first_and_last_instructions();
 	test_other_instructions();
+	test_edges_of_a_mapping();
 	return tap_done();
 }
