@@ -26,7 +26,10 @@ def is_tail_of(stack, expected):
 
 
 def below_library(stack):
-    """Without the loader's and the C library's frames above the first other one."""
+    """Without what lies above the first frame of neither the loader nor the C library: theirs, or
+    the stub on the way there."""
+    if stack[0] == STUB:
+        return stack[1:]
     while len(stack) > 1 and stack[0] in (LIBC, LOADER):
         stack = stack[1:]
     return stack
@@ -34,7 +37,7 @@ def below_library(stack):
 
 class Case:
     """stop: why every walk ends; modes: those it is checked in; any_library_leaf: a call into a
-    library is caught at any depth; share: of samples that must be exact."""
+    library is caught at any depth, from its stub on; share: of samples that must be exact."""
 
     def __init__(self, what, argv, *expected, stop=None, modes=MODES, any_library_leaf=False,
                  env=None, share=SHARE):
@@ -50,7 +53,7 @@ class Case:
         if any(is_tail_of(stack, x) for x in self.expected):
             return True
         # In the middle of a call into a library: how many frames deep is the library's affair.
-        return (self.any_library_leaf and stack[0] in (LIBC, LOADER)
+        return (self.any_library_leaf and stack[0] in (LIBC, LOADER, STUB)
                 and any(is_tail_of(below_library(stack), x) for x in self.expected))
 
 
