@@ -40,7 +40,7 @@ def by_agent(command, tmp):
     with open(summary, encoding="utf-8") as f:
         s = json.load(f)
     frames = sum(len(x.frames) * x.count for x in Profile(out).samples)
-    return (s["samples"], s["stacks_complete"], frames, s["agent_cpu_ns"] / 1e9, os.path.getsize(out))
+    return (s["samples"], s["stacks_complete"], frames, s["agent_sampling_cpu_ns"] / 1e9, os.path.getsize(out))
 
 
 def stacks_of(data):

@@ -296,6 +296,11 @@ struct pa_summary {
 	/* Of all functions, also those that are not in functions[]. */
 	uint64_t functions_seen;
 	uint64_t functions_self; /* the sum of their nr_self */
+
+	/* Of agent_cpu_ns and agent_peak_rss_bytes: from the first tick to the last stack, without
+	 * the start and without names. */
+	uint64_t agent_sampling_cpu_ns;
+	uint64_t agent_sampling_rss_bytes;
 };
 
 /* Borrowed until pa_session_free(). NULL before the end. */

@@ -4,6 +4,7 @@
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 
+#include "agent/cost.h"
 #include "agent/session.h"
 #include "agent/summary.h"
 #include "base/clock.h"
@@ -174,6 +175,7 @@ static int run(struct loop *l)
 static int finish_sampling(struct pa_session *s)
 {
 	struct profile *p = s->capture->profile;
+	int r;
 
 	events_disable(s->events);
 	s->end_ns = clock_mono_ns();
@@ -181,7 +183,10 @@ static int finish_sampling(struct pa_session *s)
 	p->duration_ns = (int64_t)(s->end_ns - s->start_ns);
 	publish(s);
 	atomic_store(&s->phase, PA_PHASE_NAMING); /* from here on there is nothing to stop */
-	return turn(s, true);
+	r = turn(s, true);
+	s->end_cpu_ns = cost_cpu_ns();
+	s->end_rss_bytes = cost_peak_rss_bytes();
+	return r;
 }
 
 static int write_output(struct pa_session *s, struct output *o)

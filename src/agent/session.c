@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "agent/cache_dir.h"
+#include "agent/cost.h"
 #include "agent/debug_files.h"
 #include "agent/summary.h"
 #include "base/clock.h"
@@ -389,6 +390,7 @@ int pa_session_start(struct pa_session *s, struct pa_error *err)
 	r = attach(s, err);
 	if (r == 0) {
 		s->start_real_ns = clock_ns(CLOCK_REALTIME);
+		s->start_cpu_ns = cost_cpu_ns();
 		s->start_ns = clock_mono_ns();
 		r = events_enable(s->events);
 	}
@@ -495,7 +497,7 @@ void pa_session_progress(const struct pa_session *s, struct pa_progress *ret_pro
 	p.duration_ns = s->settings.o.duration_ns;
 	if (p.phase == PA_PHASE_SAMPLING)
 		p.elapsed_ns = clock_mono_ns() - s->start_ns;
-	p.agent_cpu_ns = summary_cpu_ns();
+	p.agent_cpu_ns = cost_cpu_ns();
 	memcpy(ret_progress, &p, sz < sizeof(p) ? sz : sizeof(p));
 }
 

@@ -43,6 +43,7 @@ struct pa_session {
 	unsigned int nr_outputs;
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint64_t start_real_ns;
+	uint64_t start_cpu_ns, end_cpu_ns, end_rss_bytes; /* what it had cost by then */
 	bool targets_exited;
 	uint64_t nr_ring_full; /* as of the last look */
 	struct stack_budget stack_budget;

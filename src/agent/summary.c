@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "agent/cost.h"
 #include "agent/debug_files.h"
 #include "agent/session.h"
 #include "base/clock.h"
@@ -58,11 +59,6 @@ struct summary {
 		char server[FETCH_SERVER_SIZE], text[FETCH_REASON_SIZE];
 	} failure_texts[FETCH_MAX_FAILURES];
 };
-
-uint64_t summary_cpu_ns(void)
-{
-	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-}
 
 struct summary *summary_free(struct summary *s)
 {
@@ -335,21 +331,6 @@ static uint64_t first_sample_ns(const struct pa_session *s)
 	return at > s->start_ns ? at - s->start_ns : 0;
 }
 
-/* Of this program alone: getrusage() counts in what the process was before its exec. */
-static uint64_t peak_rss_bytes(void)
-{
-	FILE *f = fopen("/proc/self/status", "re");
-	uint64_t kib = 0;
-	char line[256];
-
-	while (f && !kib && fgets(line, sizeof(line), f))
-		if (strncmp(line, "VmHWM:", 6) == 0)
-			kib = strtoull(line + 6, NULL, 10);
-	if (f)
-		(void)fclose(f);
-	return kib * 1024;
-}
-
 static void add_frame(const struct pa_session *s, struct summary *to)
 {
 	const struct pa_options *o = &s->settings.o;
@@ -363,8 +344,10 @@ static void add_frame(const struct pa_session *s, struct summary *to)
 	to->pub.first_sample_ns = first_sample_ns(s);
 	to->pub.nr_cpus = events_nr_cpus(s->events);
 	to->pub.targets_exited = s->targets_exited;
-	to->pub.agent_cpu_ns = summary_cpu_ns();
-	to->pub.agent_peak_rss_bytes = peak_rss_bytes();
+	to->pub.agent_cpu_ns = cost_cpu_ns();
+	to->pub.agent_peak_rss_bytes = cost_peak_rss_bytes();
+	to->pub.agent_sampling_cpu_ns = s->end_cpu_ns ? s->end_cpu_ns - s->start_cpu_ns : 0;
+	to->pub.agent_sampling_rss_bytes = s->end_rss_bytes;
 }
 
 int summary_of_capture(const struct capture *c, struct summary **ret_summary)

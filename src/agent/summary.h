@@ -43,7 +43,4 @@ struct pa_unnamed_stat;
 int summary_list_unnamed(const struct capture *c, struct pa_unnamed_stat *to, size_t max,
 			 size_t *ret_nr);
 
-/* CPU time of this process so far, user and system. */
-uint64_t summary_cpu_ns(void);
-
 #endif

@@ -395,8 +395,9 @@ static void print_cost(const struct pa_summary *s, const struct report_options *
 	char size[TEXT_SIZE_SIZE];
 
 	line(opts, out, "agent",
-	     "%.2fs of CPU time, start and symbols included; %s of memory at most",
-	     (double)s->agent_cpu_ns / NS_PER_S, text_size(s->agent_peak_rss_bytes, size));
+	     "%.2fs of CPU time while sampling, %.2fs with start and symbols; %s of memory at most",
+	     (double)s->agent_sampling_cpu_ns / NS_PER_S, (double)s->agent_cpu_ns / NS_PER_S,
+	     text_size(s->agent_peak_rss_bytes, size));
 }
 
 void report_print(const struct pa_summary *s, const struct report_options *opts, FILE *out)

@@ -207,6 +207,8 @@ static const struct field head_fields[] = {
 	F(FIELD_U64, pa_summary, functions_self),
 	F(FIELD_U64, pa_summary, agent_cpu_ns),
 	F(FIELD_U64, pa_summary, agent_peak_rss_bytes),
+	F(FIELD_U64, pa_summary, agent_sampling_cpu_ns),
+	F(FIELD_U64, pa_summary, agent_sampling_rss_bytes),
 };
 
 #define SET_ARRAY(object, s, member, fields)                                                       \

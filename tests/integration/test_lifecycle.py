@@ -66,7 +66,11 @@ def test_exit(tmp):
     run = agent(tmp, "--pid", target.pid, "-F", 499, "-d", "60s")
     ok(run.status == 0 and time.monotonic() - begin < 15, "a run ends when its target does")
     ok(run.profile.total() > 50 and share(run.profile, is_spin) > 0.9, "what was seen is named")
-    ok(run.summary["agent_cpu_ns"] < 1e9, "the agent does not spin")
+    s = run.summary
+    ok(s["agent_cpu_ns"] < 1e9, "the agent does not spin")
+    ok(0 < s["agent_sampling_cpu_ns"] < s["agent_cpu_ns"]
+       and 0 < s["agent_sampling_rss_bytes"] <= s["agent_peak_rss_bytes"],
+       "what sampling cost is part of what all cost")
 
 
 def test_signals(tmp):

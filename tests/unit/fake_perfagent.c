@@ -237,6 +237,8 @@ static void fill_summary(struct pa_session *s)
 		.kernel_symbols = "/proc/kallsyms",
 		.outputs = s->outputs,
 		.agent_cpu_ns = 123 * NS_PER_MS,
+		.agent_sampling_cpu_ns = 45 * NS_PER_MS,
+		.agent_sampling_rss_bytes = 30 << 20,
 		.agent_peak_rss_bytes = 35 << 20,
 		.targets_exited = s->has_target_ended,
 	};

@@ -58,6 +58,7 @@ static struct pa_summary sample(void)
 		.outputs = outputs,
 		.nr_outputs = 1,
 		.agent_cpu_ns = 100000000,
+		.agent_sampling_cpu_ns = 40000000,
 		.agent_peak_rss_bytes = 32 << 20,
 	};
 }
@@ -119,7 +120,7 @@ static void test_numbers(void)
 	has(&s, "1000 due = 750 idle + 150 other + 0 outside + 100 samples + 0 lost\n",
 	    "the account is shown");
 	has_not(&s, "do not add up", "a good account is not doubted");
-	has(&s, "0.10s of CPU time, start and symbols included; 32.0 MiB",
+	has(&s, "0.04s of CPU time while sampling, 0.10s with start and symbols; 32.0 MiB",
 	    "the agent says its cost");
 	has_not(&s, "kallsyms", "without kernel frames, no source of kernel names");
 }
