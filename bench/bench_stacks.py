@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """bench_stacks.py PERF_AGENT [NAME…]: complete stacks and cost, beside perf, one after the other on the
 same programs (tests/integration/shipped.py). As CSV: who, program, samples, share of stacks that reach
-their outermost frame, frames per stack, CPU seconds of the profiler without naming, bytes written.
+their outermost frame, frames per stack, CPU seconds of the profiler without naming, bytes written; of the agent also its memory at most before
+it names.
 
 perf's stacks are judged by the name of their outermost frame, the agent's by its own count (which
 integration_unwind holds against a second reader). Needs root and perf.
@@ -40,7 +41,8 @@ def by_agent(command, tmp):
     with open(summary, encoding="utf-8") as f:
         s = json.load(f)
     frames = sum(len(x.frames) * x.count for x in Profile(out).samples)
-    return (s["samples"], s["stacks_complete"], frames, s["agent_sampling_cpu_ns"] / 1e9, os.path.getsize(out))
+    return (s["samples"], s["stacks_complete"], frames, s["agent_sampling_cpu_ns"] / 1e9, os.path.getsize(out),
+            f"{s['agent_sampling_rss_bytes'] / 2**20:.1f}")
 
 
 def stacks_of(data):
@@ -60,19 +62,20 @@ def by_perf(mode, command, tmp):
     with_perf, alone = cpu_of(argv), cpu_of(command)
     stacks = list(stacks_of(data))
     complete = sum(bool(ROOTS.match(names[-1])) for names in stacks)
-    return (len(stacks), complete, sum(map(len, stacks)), max(with_perf - alone, 0), os.path.getsize(data))
+    return (len(stacks), complete, sum(map(len, stacks)), max(with_perf - alone, 0), os.path.getsize(data), "")
 
 
 def line(who, name, result):
-    n, complete, frames, cpu_s, size = result
+    n, complete, frames, cpu_s, size, rss_mib = result
     if not n:  # perf 6.1 on Linux 6.18 may fail an assertion of its own (util/build-id.c:1010)
         print(f"# {who}, {name}: cannot read what it wrote")
         return
-    print(f"{who},{name},{n},{complete / max(n, 1):.4f},{frames / max(n, 1):.1f},{cpu_s:.2f},{size}", flush=True)
+    print(f"{who},{name},{n},{complete / max(n, 1):.4f},{frames / max(n, 1):.1f},{cpu_s:.2f},{size},{rss_mib}",
+          flush=True)
 
 
 def main():
-    print("who,program,samples,complete,frames_per_stack,cpu_s,bytes")
+    print("who,program,samples,complete,frames_per_stack,cpu_s,bytes,rss_mib")
     with tempfile.TemporaryDirectory() as tmp:
         for name in sys.argv[2:] or shipped.ALL:
             command = shipped.ALL[name](tmp, SECONDS)
