@@ -24,10 +24,6 @@ struct table_worker {
 	bool is_inline;
 	uint32_t nr_given; /* and not taken */
 
-	/* Of the worker's thread; without one, of whoever gives. */
-	struct rule_dict dict;
-	uint32_t nr_told; /* of its rules */
-
 	int done_fd; /* owned; any thread */
 
 	pthread_mutex_t lock; /* of all below */
@@ -42,7 +38,7 @@ struct table_worker {
 void table_job_done(struct table_job *job)
 {
 	compiled_file_done(&job->made);
-	free(job->rules);
+	rule_dict_done(&job->dict);
 	*job = (struct table_job){ 0 };
 }
 
@@ -73,7 +69,6 @@ struct table_worker *table_worker_free(struct table_worker *w)
 		input_done(&w->todo[i]);
 	for (uint32_t i = 0; i < w->nr_done; i++)
 		table_job_done(&w->done[i]);
-	rule_dict_done(&w->dict);
 	if (w->done_fd >= 0)
 		close(w->done_fd);
 	pthread_cond_destroy(&w->changed);
@@ -93,7 +88,7 @@ int table_worker_new(bool is_inline, struct table_worker **ret_worker)
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->changed, NULL);
 	w->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	r = w->done_fd < 0 ? -errno : rule_dict_init(&w->dict);
+	r = w->done_fd < 0 ? -errno : 0;
 	if (r < 0) {
 		table_worker_free(w);
 		return r;
@@ -102,37 +97,24 @@ int table_worker_new(bool is_inline, struct table_worker **ret_worker)
 	return 0;
 }
 
-/* Copies the rules that nobody has been told of; without memory for that, a table that may name them
- * is of no use. */
-static void tell_rules(struct table_worker *w, struct table_job *job)
+static void compile(struct input *in, struct table_job *job)
 {
-	uint32_t nr = w->dict.nr - w->nr_told;
-
-	job->first_rule = w->nr_told;
-	if (nr)
-		job->rules = malloc(nr * sizeof(*job->rules));
-	if (nr && !job->rules) {
-		job->made.table = unwind_table_free(job->made.table);
-		return;
-	}
-	if (nr)
-		memcpy(job->rules, w->dict.rules + w->nr_told, nr * sizeof(*job->rules));
-	job->nr_rules = nr;
-	w->nr_told = w->dict.nr;
+	if (in->is_file)
+		compile_file(&in->file, &in->where, &job->dict, &job->made);
+	else if (in->number == UNWIND_VDSO)
+		compile_vdso(&job->dict, &job->made);
+	else
+		compile_trampolines(&trampolines[UNWIND_VDSO - 1 - in->number], &job->dict,
+				    &job->made);
 }
 
-static void work(struct table_worker *w, struct input *in, struct table_job *ret_job)
+static void work(struct input *in, struct table_job *ret_job)
 {
 	*ret_job = (struct table_job){ .file = in->number };
-	if (in->is_file)
-		compile_file(&in->file, &in->where, &w->dict, &ret_job->made);
-	else if (in->number == UNWIND_VDSO)
-		compile_vdso(&w->dict, &ret_job->made);
-	else
-		compile_trampolines(&trampolines[UNWIND_VDSO - 1 - in->number], &w->dict,
-				    &ret_job->made);
+	ret_job->has_failed = rule_dict_init(&ret_job->dict) < 0;
+	if (!ret_job->has_failed)
+		compile(in, ret_job);
 	input_done(in);
-	tell_rules(w, ret_job);
 }
 
 /* Room is certain: what is done was given before. */
@@ -172,7 +154,7 @@ static void *worker_thread(void *worker)
 	struct input in;
 
 	while (next_job(w, &in)) {
-		work(w, &in, &job);
+		work(&in, &job);
 		hand_back(w, &job);
 	}
 	return NULL;
@@ -210,7 +192,7 @@ int table_worker_give(struct table_worker *w, uint32_t file, const struct file *
 	w->nr_given++;
 	start_thread(w);
 	if (w->is_inline) {
-		work(w, &in, &job);
+		work(&in, &job);
 		hand_back(w, &job);
 		return 0;
 	}

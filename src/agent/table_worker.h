@@ -2,7 +2,7 @@
 /*
  * A thread that compiles unwind tables, one file after the other. A job comes with a descriptor of
  * its own and goes back with all that was made of it, so nothing is shared while it is worked on.
- * The thread has the dictionary of rules; what a job added to it goes back with the job.
+ * Also the rules: each job has a dictionary of its own.
  */
 #ifndef AGENT_TABLE_WORKER_H
 #define AGENT_TABLE_WORKER_H
@@ -21,8 +21,8 @@ struct table_worker;
 struct table_job {
 	uint32_t file;             /* as given */
 	struct compiled_file made; /* owned */
-	pa_rule *rules;            /* owned; rules [first_rule, first_rule + nr_rules) are new */
-	uint32_t first_rule, nr_rules;
+	struct rule_dict dict;     /* owned; the table's rules are numbers of it */
+	bool has_failed;           /* for want of memory: it may be tried again */
 };
 void table_job_done(struct table_job *job);
 

@@ -12,26 +12,43 @@
  * looked at. */
 #define TRIM_TO(max) ((max) / 8 * 7)
 #define KERNEL_BONUS_NS NS_PER_S
+/* All files of a machine have a tenth of the rules that there is room for: where that is not enough,
+ * somebody makes them up. Only what is not in use has to go for another one's rules, or all would
+ * go in turns. */
+#define RULES_IDLE_NS (10 * NS_PER_S)
 
 int unwind_files_init(struct unwind_files *u, const struct unwind_files_config *cfg)
 {
+	int r;
+
 	*u = (struct unwind_files){ .store = cfg->store,
 				    .tables = cfg->tables,
 				    .log = cfg->log,
 				    .max_bytes = cfg->max_bytes };
-	return table_worker_new(cfg->is_inline, &u->worker);
+	r = shared_rules_init(&u->rules, cfg->tables);
+	if (r == 0)
+		r = table_worker_new(cfg->is_inline, &u->worker);
+	if (r < 0)
+		shared_rules_done(&u->rules);
+	return r;
+}
+
+static void unwind_file_done(struct unwind_file *f)
+{
+	compiled_file_done(&f->made);
+	free(f->rules.ids);
 }
 
 void unwind_files_done(struct unwind_files *u)
 {
 	table_worker_free(u->worker);
 	for (uint32_t i = 0; i < u->nr; i++)
-		compiled_file_done(&u->files[i].made);
-	compiled_file_done(&u->vdso.made);
+		unwind_file_done(&u->files[i]);
+	unwind_file_done(&u->vdso);
 	for (uint32_t i = 0; i < NR_TRAMPOLINES; i++)
-		compiled_file_done(&u->trampolines[i].made);
+		unwind_file_done(&u->trampolines[i]);
 	free(u->files);
-	free(u->rules);
+	shared_rules_done(&u->rules);
 	*u = (struct unwind_files){ 0 };
 }
 
@@ -147,18 +164,20 @@ void unwind_files_give(struct unwind_files *u)
 	}
 }
 
-/* Rules come in order; where some are missing for want of memory, what names them is of no use. */
-static int keep_rules(struct unwind_files *u, const struct table_job *job)
+/* Its rules into the dictionary, which may have no room for some of them. */
+static void keep_rules(struct unwind_files *u, struct unwind_file *f, struct table_job *job)
 {
-	if (job->first_rule != u->nr_rules)
-		return -ENOMEM;
-	if (ARRAY_RESERVE(u->rules, u->cap_rules, u->nr_rules + job->nr_rules, PA_MAX_RULES) < 0)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < job->nr_rules; i++)
-		u->rules[u->nr_rules++] = job->rules[i];
-	if (u->tables)
-		tables_set_rules(u->tables, u->rules, u->nr_rules);
-	return 0;
+	struct unwind_table *t = job->made.table;
+
+	if (!t)
+		return;
+	if (shared_rules_enter(&u->rules, t, job->dict.rules, job->dict.nr, &f->rules) < 0) {
+		job->made.table = unwind_table_free(t);
+		job->has_failed = true;
+		return;
+	}
+	u->stats.nr_short += f->rules.nr_refused > 0;
+	u->needs_rules = u->needs_rules || f->rules.nr_refused;
 }
 
 static size_t table_bytes(const struct unwind_table *t)
@@ -183,13 +202,12 @@ static void accept(struct unwind_files *u, struct table_job *job)
 {
 	struct unwind_file *f = by_number(u, job->file);
 
-	if (keep_rules(u, job) < 0)
-		job->made.table = unwind_table_free(job->made.table);
+	keep_rules(u, f, job);
 	tell(u, job);
 	compiled_file_done(&f->made);
 	f->made = job->made;
 	job->made = (struct compiled_file){ 0 };
-	f->state = f->made.table ? UNWIND_READY : UNWIND_NONE;
+	f->state = f->made.table ? UNWIND_READY : job->has_failed ? UNWIND_NOT_ASKED : UNWIND_NONE;
 	f->used_ns = clock_mono_ns();
 	f->was_refused = false;
 	if (f->made.table) {
@@ -264,21 +282,30 @@ static struct unwind_file *least_used(struct unwind_files *u)
 	return least;
 }
 
-/* What else is known of the file stays: it is little, and old walks may ask for it. */
-static void evict(struct unwind_files *u, struct unwind_file *f)
+/* What else is known of the file stays: it is little, and old walks may ask for it. Whether every
+ * list that names the table must be replaced. */
+static bool drop_table(struct unwind_files *u, struct unwind_file *f)
 {
-	if (f->is_in_kernel)
-		tables_retire(u->tables, &f->slot);
+	bool was_in_kernel = f->is_in_kernel;
+	uint64_t ticket = was_in_kernel ? tables_retire(u->tables, &f->slot) : 0;
+
+	shared_rules_leave(&u->rules, &f->rules, was_in_kernel ? &ticket : NULL);
 	f->made.table = unwind_table_free(f->made.table);
 	u->bytes -= f->bytes;
 	f->bytes = 0;
 	f->is_in_kernel = false;
 	f->state = UNWIND_NOT_ASKED;
-	u->stats.nr_evicted++;
 	u->nr_news++;
+	return was_in_kernel;
 }
 
-bool unwind_files_trim(struct unwind_files *u)
+static bool evict(struct unwind_files *u, struct unwind_file *f)
+{
+	u->stats.nr_evicted++;
+	return drop_table(u, f);
+}
+
+static bool trim_bytes(struct unwind_files *u)
 {
 	struct unwind_file *f;
 	bool was_in_kernel = false;
@@ -291,11 +318,74 @@ bool unwind_files_trim(struct unwind_files *u)
 	if (u->bytes <= max)
 		return false;
 	max = max < u->max_bytes ? TRIM_TO(max) : TRIM_TO(u->max_bytes);
-	while (u->bytes > max && (f = least_used(u))) {
-		was_in_kernel = was_in_kernel || f->is_in_kernel;
-		evict(u, f);
+	while (u->bytes > max && (f = least_used(u)))
+		was_in_kernel |= evict(u, f);
+	return was_in_kernel;
+}
+
+/* ---- the dictionary's room ---- */
+
+/* Tables that could have all of their rules by now are dropped: the next walk asks for them anew. */
+static bool drop_short(struct unwind_files *u)
+{
+	uint32_t room = rule_dict_room(&u->rules.dict);
+	bool was_in_kernel = false;
+
+	u->needs_rules = false;
+	for (uint32_t i = 0; i < u->nr; i++) {
+		struct unwind_file *f = &u->files[i];
+
+		if (!f->rules.nr_refused)
+			continue;
+		if (f->rules.nr_refused > room) {
+			u->needs_rules = true;
+			continue;
+		}
+		room -= f->rules.nr_refused;
+		was_in_kernel |= drop_table(u, f);
 	}
 	return was_in_kernel;
+}
+
+static bool drop_idle(struct unwind_files *u)
+{
+	uint64_t now = clock_mono_ns();
+	bool was_in_kernel = false;
+
+	for (uint32_t i = 0; i < u->nr; i++) {
+		struct unwind_file *f = &u->files[i];
+
+		if (f->bytes && now > f->used_ns && now - f->used_ns >= RULES_IDLE_NS)
+			was_in_kernel |= evict(u, f);
+	}
+	return was_in_kernel;
+}
+
+static bool trim_rules(struct unwind_files *u)
+{
+	bool was_in_kernel;
+
+	if (!u->needs_rules)
+		return false;
+	was_in_kernel = drop_short(u);
+	if (u->needs_rules)
+		was_in_kernel |= drop_idle(u);
+	return was_in_kernel;
+}
+
+bool unwind_files_trim(struct unwind_files *u)
+{
+	bool was_in_kernel = trim_rules(u);
+
+	return trim_bytes(u) || was_in_kernel;
+}
+
+bool unwind_files_age(struct unwind_files *u)
+{
+	bool has_room = u->tables && tables_age(u->tables);
+
+	shared_rules_age(&u->rules);
+	return has_room;
 }
 
 /* ---- questions ---- */
@@ -308,7 +398,7 @@ pa_rule unwind_file_rule(const struct unwind_files *u, const struct unwind_file 
 		id = tables_find(u->tables, &f->slot, f->base, addr);
 	else
 		id = unwind_table_find_id(f->made.table, addr);
-	return id < u->nr_rules ? u->rules[id] : PA_RULE_WORD_NONE;
+	return u->rules.dict.rules[id];
 }
 
 bool unwind_file_is_root(const struct unwind_file *f, const struct mapping *m, uint64_t addr)

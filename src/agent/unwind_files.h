@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/shared_rules.h"
 #include "agent/table_worker.h"
 #include "collect/tables.h"
 #include "proc/tracker.h"
@@ -34,6 +35,7 @@ struct unwind_file {
 	bool was_compiled;
 	uint32_t nr_waiting;       /* times that it was asked for while ASKED */
 	struct compiled_file made; /* the table is NULL once it is in the kernel, or was dropped */
+	struct held_rules rules;   /* the table's */
 	struct table_slot slot;    /* when it is in the kernel */
 	uint64_t base;             /* the table's */
 	size_t bytes;              /* the table's; 0 while there is none */
@@ -45,7 +47,9 @@ struct unwind_files_stats {
 	uint64_t nr_recompiled; /* times that one was compiled again */
 	uint64_t nr_evicted;    /* times that one was dropped to make room */
 	uint64_t nr_refused;    /* tables that the kernel had no room for when they were ready */
-	uint64_t peak_bytes;    /* of all tables */
+	uint64_t
+		nr_short; /* tables that were ready when there was no room for all of their rules */
+	uint64_t peak_bytes; /* of all tables */
 };
 
 struct unwind_files {
@@ -53,8 +57,7 @@ struct unwind_files {
 	struct tables *tables;         /* borrowed; NULL: tables stay here */
 	const struct log *log;         /* borrowed */
 	struct table_worker *worker;   /* owned */
-	pa_rule *rules;                /* owned; the worker's dictionary, as far as it was told */
-	uint32_t nr_rules, cap_rules;
+	struct shared_rules rules;
 	struct unwind_file *files; /* owned; by number in the store */
 	uint32_t nr, cap;
 	struct unwind_file vdso;
@@ -63,6 +66,7 @@ struct unwind_files {
 	size_t bytes;      /* of all tables, here and in the kernel */
 	size_t max_bytes;
 	bool needs_room;  /* the kernel refused one */
+	bool needs_rules; /* the dictionary refused some of one's */
 	uint64_t nr_news; /* tables that became ready or went */
 	struct unwind_files_stats stats;
 };
@@ -98,7 +102,11 @@ void unwind_files_use(struct unwind_files *u, const struct mapping *m, uint64_t 
 /* Puts a table that is READY into the kernel, unless it is there; whether it is now. */
 bool unwind_files_send(struct unwind_files *u, struct unwind_file *f);
 
-/* Drops tables until all fit below the limit. True: some were in the kernel, and every list of
+/* Once per turn: what tables that were dropped a while ago have left is free. True: so is room in the
+ * kernel. */
+bool unwind_files_age(struct unwind_files *u);
+
+/* Drops tables until all fit below the limit, and those that can be had better now. True: some were in the kernel, and every list of
  * mappings that names them must be replaced now. */
 bool unwind_files_trim(struct unwind_files *u);
 

@@ -211,7 +211,7 @@ bool unwinder_publish(struct unwinder *u)
 	u->has_published = false;
 	if (!u->tables)
 		return false;
-	has_room = tables_age(u->tables);
+	has_room = unwind_files_age(&u->files);
 	if (u->nr_news_told != u->files.nr_news || has_room) {
 		u->nr_news_told = u->files.nr_news;
 		publish_list(u, &u->waiting, PID_WAITING);

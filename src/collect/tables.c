@@ -39,6 +39,7 @@ struct retired {
 
 struct retired_table {
 	struct table_slot slot;
+	uint64_t ticket;
 	uint64_t since_ns;
 	uint32_t age;
 };
@@ -50,8 +51,7 @@ struct tables {
 	size_t bytes;
 	struct pa_block *blocks; /* owned mapping */
 	struct ranges free_blocks;
-	uint64_t *rules; /* owned mapping */
-	uint32_t nr_rules;
+	uint64_t *rules;             /* owned mapping */
 	struct pa_mapping *mappings; /* owned mapping */
 	struct ranges free_mappings;
 	struct pa_process *processes; /* owned; by PID: what was written last */
@@ -62,6 +62,7 @@ struct tables {
 	uint32_t nr_retired, cap_retired;
 	struct retired_table *retired_tables; /* owned */
 	uint32_t nr_retired_tables, cap_retired_tables;
+	uint64_t last_ticket, last_due;
 };
 
 static size_t blocks_bytes(const struct tables *t)
@@ -282,13 +283,19 @@ int tables_add(struct tables *t, const struct table_data *d, struct table_slot *
 	return 0;
 }
 
-void tables_retire(struct tables *t, const struct table_slot *slot)
+uint64_t tables_retire(struct tables *t, const struct table_slot *slot)
 {
 	if (ARRAY_RESERVE(t->retired_tables, t->cap_retired_tables, t->nr_retired_tables + 1,
 			  MAX_RETIRED) < 0)
-		return; /* the room is lost, nothing else */
+		return 0; /* the room is lost, nothing else */
 	t->retired_tables[t->nr_retired_tables++] =
-		(struct retired_table){ *slot, clock_mono_ns(), 0 };
+		(struct retired_table){ *slot, ++t->last_ticket, clock_mono_ns(), 0 };
+	return t->last_ticket;
+}
+
+uint64_t tables_last_due(const struct tables *t)
+{
+	return t->last_due;
 }
 
 bool tables_has_retired(const struct tables *t)
@@ -319,10 +326,9 @@ uint16_t tables_find(const struct tables *t, const struct table_slot *slot, uint
 	return row->rule;
 }
 
-void tables_set_rules(struct tables *t, const pa_rule *words, uint32_t nr)
+void tables_set_rule(struct tables *t, uint16_t id, pa_rule word)
 {
-	for (; t->nr_rules < nr; t->nr_rules++)
-		t->rules[t->nr_rules] = words[t->nr_rules];
+	__atomic_store_n(&t->rules[id], word, __ATOMIC_RELAXED);
 }
 
 /* A child may have been forked with this list, unknown to us: from now on it has nothing in it. */
@@ -425,10 +431,12 @@ bool tables_age(struct tables *t)
 	for (uint32_t i = 0; i < nr; i++) {
 		struct retired_table *o = &t->retired_tables[i];
 
-		if (o->age++ < 2 * AGES || now - o->since_ns < TABLE_REST_NS)
+		if (o->age++ < 2 * AGES || now - o->since_ns < TABLE_REST_NS) {
 			t->retired_tables[kept++] = *o;
-		else
-			remove_table(t, &o->slot);
+			continue;
+		}
+		remove_table(t, &o->slot);
+		t->last_due = o->ticket; /* they come to an end in the order of their tickets */
 	}
 	t->nr_retired_tables = kept;
 	return kept < nr;

@@ -45,16 +45,19 @@ struct table_slot {
 /* -ENOSPC: no room below the limit. The rules it names must have been written before. */
 int tables_add(struct tables *t, const struct table_data *d, struct table_slot *ret_slot);
 
-/* No mapping names it any more, from before the next turn on; a while later its room is free. */
-void tables_retire(struct tables *t, const struct table_slot *slot);
+/* No mapping names it any more, from before the next turn on; a while later its room is free, and the
+ * rules that only it named are nobody's. Then the ticket that this returns is due: tickets rise, and
+ * 0 never is. */
+uint64_t tables_retire(struct tables *t, const struct table_slot *slot);
+uint64_t tables_last_due(const struct tables *t);
 bool tables_has_retired(const struct tables *t); /* some that is not free yet */
 
 /* The number of the rule for a link-time address, in a table that begins at base. */
 uint16_t tables_find(const struct tables *t, const struct table_slot *slot, uint64_t base,
 		     uint64_t addr);
 
-/* Rules [0, nr) of the dictionary; those written before are the same as then. */
-void tables_set_rules(struct tables *t, const pa_rule *words, uint32_t nr);
+/* A rule of the dictionary; no table names what had that number before. */
+void tables_set_rule(struct tables *t, uint16_t id, pa_rule word);
 
 /* Whether the last thing that the walker was told of a process is this, and is still in order. */
 bool tables_has_process(const struct tables *t, pid_t pid, const struct pa_mapping *m, uint32_t nr);

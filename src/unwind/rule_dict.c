@@ -29,8 +29,8 @@ static void place(struct rule_dict *d, uint16_t id)
 /* Keeps at most half of the slots in use, so that a search is short and has an end. */
 static int reserve_slots(struct rule_dict *d)
 {
-	uint32_t nr = d->nr_slots ? d->nr_slots * 2 : FIRST_SLOTS;
-	uint16_t *slots;
+	uint32_t nr = d->nr_slots ? d->nr_slots * 2 : FIRST_SLOTS, nr_before = d->nr_slots;
+	uint16_t *slots, *before = d->slots;
 
 	if ((d->nr + 1) * 2 <= d->nr_slots)
 		return 0;
@@ -38,11 +38,32 @@ static int reserve_slots(struct rule_dict *d)
 	if (!slots)
 		return -ENOMEM;
 	memset(slots, 0xff, nr * sizeof(*slots));
-	free(d->slots);
 	d->slots = slots;
 	d->nr_slots = nr;
-	for (uint32_t id = 0; id < d->nr; id++)
-		place(d, (uint16_t)id);
+	for (uint32_t i = 0; i < nr_before; i++)
+		if (before[i] != FREE)
+			place(d, before[i]);
+	free(before);
+	return 0;
+}
+
+/* One that came back, else the next one. */
+static int take_number(struct rule_dict *d, uint16_t *ret_id)
+{
+	int r;
+
+	if (d->nr_free) {
+		*ret_id = (uint16_t)d->first_free;
+		d->first_free = (uint32_t)d->rules[d->first_free];
+		d->nr_free--;
+		return 0;
+	}
+	r = ARRAY_RESERVE(d->rules, d->cap, d->nr + 1, PA_MAX_RULES);
+	if (r == 0)
+		r = ARRAY_RESERVE(d->holds, d->cap_holds, d->nr + 1, PA_MAX_RULES);
+	if (r < 0)
+		return r;
+	*ret_id = (uint16_t)d->nr++;
 	return 0;
 }
 
@@ -53,12 +74,12 @@ static int add(struct rule_dict *d, pa_rule rule, uint16_t *ret_id)
 	r = reserve_slots(d);
 	if (r < 0)
 		return r;
-	r = ARRAY_RESERVE(d->rules, d->cap, d->nr + 1, PA_MAX_RULES);
+	r = take_number(d, ret_id);
 	if (r < 0)
 		return r;
-	d->rules[d->nr] = rule;
-	place(d, (uint16_t)d->nr);
-	*ret_id = (uint16_t)d->nr++;
+	d->rules[*ret_id] = rule;
+	d->holds[*ret_id] = 0;
+	place(d, *ret_id);
 	return 0;
 }
 
@@ -80,11 +101,57 @@ int rule_dict_intern(struct rule_dict *d, pa_rule rule, uint16_t *ret_id)
 {
 	if (rule_dict_find(d, rule, ret_id))
 		return 0;
-	if (d->nr < PA_MAX_RULES)
+	if (rule_dict_room(d))
 		return add(d, rule, ret_id);
 	d->nr_refused++;
 	*ret_id = PA_RULE_ID_USER;
 	return 0;
+}
+
+int rule_dict_hold(struct rule_dict *d, pa_rule rule, uint16_t *ret_id)
+{
+	int r = rule_dict_intern(d, rule, ret_id);
+
+	if (r == 0)
+		d->holds[*ret_id]++;
+	return r;
+}
+
+/* Whoever was placed behind a slot that is free now would not be found: they move up. */
+static void clear_slot(struct rule_dict *d, uint32_t at)
+{
+	uint32_t mask = d->nr_slots - 1;
+
+	for (uint32_t next = (at + 1) & mask; d->slots[next] != FREE; next = (next + 1) & mask) {
+		uint32_t home = home_of(d, d->rules[d->slots[next]]);
+
+		if (((next - home) & mask) < ((next - at) & mask))
+			continue;
+		d->slots[at] = d->slots[next];
+		at = next;
+	}
+	d->slots[at] = FREE;
+}
+
+void rule_dict_let_go(struct rule_dict *d, uint16_t id)
+{
+	uint32_t at = home_of(d, d->rules[id]);
+
+	if (--d->holds[id] || id <= PA_RULE_ID_USER)
+		return;
+	while (d->slots[at] != id)
+		at = (at + 1) & (d->nr_slots - 1);
+	clear_slot(d, at);
+	d->rules[id] = d->first_free;
+	d->first_free = id;
+	d->nr_free++;
+}
+
+uint32_t rule_dict_room(const struct rule_dict *d)
+{
+	uint32_t nr = d->nr - d->nr_free;
+
+	return nr < d->max ? d->max - nr : 0;
 }
 
 int rule_dict_init(struct rule_dict *d)
@@ -96,7 +163,7 @@ int rule_dict_init(struct rule_dict *d)
 	uint16_t id;
 	int r = 0;
 
-	*d = (struct rule_dict){ 0 };
+	*d = (struct rule_dict){ .max = PA_MAX_RULES };
 	for (size_t i = 0; r == 0 && i < sizeof(fixed) / sizeof(fixed[0]); i++)
 		r = add(d, fixed[i], &id);
 	if (r < 0)
@@ -107,6 +174,7 @@ int rule_dict_init(struct rule_dict *d)
 void rule_dict_done(struct rule_dict *d)
 {
 	free(d->rules);
+	free(d->holds);
 	free(d->slots);
 	*d = (struct rule_dict){ 0 };
 }

@@ -14,6 +14,14 @@ struct unwind_table *unwind_table_free(struct unwind_table *t)
 	return NULL;
 }
 
+void unwind_table_renumber(struct unwind_table *t, const uint16_t *numbers)
+{
+	for (uint32_t i = 0; i < t->nr_rows; i++)
+		t->rows[i].rule = numbers[t->rows[i].rule];
+	for (uint32_t i = 0; i < t->nr_rules; i++)
+		t->rules[i] = numbers[t->rules[i]];
+}
+
 /* The block that answers for pc; NULL: none does. */
 static const struct pa_block *block_of(const struct unwind_table *t, uint64_t pc)
 {

@@ -2,7 +2,7 @@
 /*
  * The unwind table of one binary, compiled: rows, the directory over them, and the numbers of the
  * rules that they use. It is made of plain arrays in the form of bpf/rows.h, to be copied as they
- * are. It never changes once it is made, and knows nothing of processes or the kernel.
+ * are. But for its numbers it never changes once it is made, and knows nothing of processes or the kernel.
  */
 #ifndef UNWIND_TABLE_H
 #define UNWIND_TABLE_H
@@ -59,6 +59,9 @@ int unwind_compile_known(const struct cfi *const *sources, size_t nr,
 
 struct unwind_table *unwind_table_free(struct unwind_table *t);
 DEFINE_CLEANUP(struct unwind_table *, unwind_table_free)
+
+/* Gives its rules, which are numbers[old] now, other numbers. */
+void unwind_table_renumber(struct unwind_table *t, const uint16_t *numbers);
 
 /* The number of the rule for a link-time address; PA_RULE_ID_NONE where there is none. */
 uint16_t unwind_table_find_id(const struct unwind_table *t, uint64_t pc);

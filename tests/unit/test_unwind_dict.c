@@ -48,10 +48,60 @@ static void test_full(void)
 	rule_dict_done(&d);
 }
 
+/* Many come and go, in no order; each stays found while it is held. */
+static void test_let_go(void)
+{
+	enum { NR = 400 };
+	struct rule_dict d;
+	uint16_t ids[NR], id;
+	bool is_held[NR] = { false };
+	uint32_t nr_lost = 0, nr_held = 0, random = 1;
+
+	must(rule_dict_init(&d) == 0);
+	for (int i = 0; i < 100000; i++) {
+		uint32_t k = (random = random * 1664525u + 1013904223u) >> 8, at = k % NR;
+		pa_rule rule = (pa_rule)(at + 1) << 9;
+
+		if (is_held[at])
+			rule_dict_let_go(&d, ids[at]);
+		else
+			must(rule_dict_hold(&d, rule, &ids[at]) == 0);
+		is_held[at] = !is_held[at];
+		nr_held += is_held[at] ? 1 : -1u;
+		at = (k >> 12) % NR;
+		if (rule_dict_find(&d, (pa_rule)(at + 1) << 9, &id) != is_held[at] ||
+		    (is_held[at] && id != ids[at]))
+			nr_lost++;
+	}
+	ok(nr_lost == 0, "a rule is found while somebody holds it, and not longer");
+	ok(d.nr - d.nr_free == 2 + nr_held && d.nr <= 2 + NR, "numbers are given again");
+	rule_dict_done(&d);
+}
+
+static void test_held_twice(void)
+{
+	struct rule_dict d;
+	uint16_t a, b;
+
+	must(rule_dict_init(&d) == 0);
+	d.max = 3;
+	must(rule_dict_hold(&d, 0x1234, &a) == 0 && rule_dict_hold(&d, 0x1234, &b) == 0 && a == b);
+	rule_dict_let_go(&d, a);
+	ok(rule_dict_hold(&d, 0x5678, &b) == 0 && b == PA_RULE_ID_USER,
+	   "what somebody else holds stays");
+	rule_dict_let_go(&d, b);
+	rule_dict_let_go(&d, a);
+	ok(rule_dict_hold(&d, 0x5678, &b) == 0 && b == a, "then it is another one's");
+	ok(d.rules[PA_RULE_ID_USER] == PA_RULE_WORD_USER, "the fixed ones never go");
+	rule_dict_done(&d);
+}
+
 int main(void)
 {
 	test_fixed();
 	test_intern();
 	test_full();
+	test_let_go();
+	test_held_twice();
 	return tap_done();
 }

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A dictionary that is too small for the rules of all files: what is dropped makes room in it, and not
+ * before the kernel has done with it. By a clock that is set by hand. */
+#include <time.h>
+
+#include "agent/unwind_files.h"
+#include "bare_maker.h"
+#include "base/clock.h"
+#include "fake_maps.h"
+
+#define NR_FILES 3
+#define NR_RULES 20 /* of a file */
+#define RSP 7
+
+static time_t now_s = 1000;
+
+int clock_gettime(clockid_t clock, struct timespec *to)
+{
+	*to = (struct timespec){ .tv_sec = now_s };
+	return 0;
+}
+
+struct scene {
+	struct world maps;
+	struct fake fake;
+	struct filestore *store;
+	struct unwind_files u;
+	struct mapping m[NR_FILES];
+	const pa_rule *kernel_rules;
+};
+
+/* Offsets of the CFA that no other file has. */
+static int64_t offset_of(uint32_t file, uint32_t i)
+{
+	return 8 + 8 * (file * NR_RULES + i);
+}
+
+static void write_prog(const struct scene *s, const char *name, uint32_t file)
+{
+	static struct cfi_maker cfi;
+	struct elf_maker m;
+	unsigned int at;
+
+	bare_begin(&m, NULL);
+	bare_code(&m);
+	cfi_begin(&cfi);
+	cfi_cie_x86(&cfi);
+	for (uint32_t i = 0; i < NR_RULES; i++) {
+		uint64_t off = (uint64_t)offset_of(file, i);
+		uint8_t program[] = { 0x0e, (uint8_t)(off & 0x7f) | 0x80, (uint8_t)(off >> 7) };
+
+		cfi_fde(&cfi, CODE + 16 * i, 16, program, sizeof(program));
+	}
+	at = maker_section(&m, ".eh_frame", SHT_PROGBITS, 0, cfi.bytes, cfi.len);
+	m.shdrs[at].sh_addr = MAKER_ADDR;
+	bare_end(&m, &s->fake, name);
+}
+
+static void add_file(struct scene *s, uint32_t i)
+{
+	char name[16], link[64], target[PATH_MAX];
+	struct file_hint hint = { .pid = 10, .start = 0x1000 * (i + 1), .end = 0x1000 * (i + 2) };
+	struct file_key key;
+
+	snprintf(name, sizeof(name), "prog%u", i);
+	snprintf(link, sizeof(link), "10/map_files/%jx-%jx", (uintmax_t)hint.start,
+		 (uintmax_t)hint.end);
+	write_prog(s, name, i);
+	fake_link(&s->fake, link, fake_path(&s->fake, name, target));
+	key = fake_key(&s->fake, name);
+	s->m[i] = (struct mapping){ .kind = MAPPING_FILE };
+	must(filestore_add(s->store, &key, target, NULL, &hint, &s->m[i].file) == 0);
+}
+
+/* With room for so many rules besides the fixed ones. */
+static void begin(struct scene *s, uint32_t nr_rules)
+{
+	*s = (struct scene){ .maps = new_world(SIZE_MAX) };
+	fake_init(&s->fake);
+	must(filestore_new(&s->fake.procfs, NR_FILES, &s->store) == 0);
+	for (uint32_t i = 0; i < NR_FILES; i++)
+		add_file(s, i);
+	must(unwind_files_init(&s->u, &(struct unwind_files_config){ .store = s->store,
+								     .tables = s->maps.t,
+								     .max_bytes = SIZE_MAX,
+								     .is_inline = true }) == 0);
+	s->u.rules.dict.max = 2 + nr_rules;
+	s->kernel_rules = mmap(NULL, (PA_MAX_RULES + 1) * sizeof(pa_rule), PROT_READ, MAP_SHARED,
+			       s->maps.cfg.rules_fd, 0);
+	must(s->kernel_rules != MAP_FAILED);
+}
+
+static void end(struct scene *s)
+{
+	munmap((void *)(uintptr_t)s->kernel_rules, (PA_MAX_RULES + 1) * sizeof(pa_rule));
+	unwind_files_done(&s->u);
+	filestore_free(s->store);
+	fake_done(&s->fake);
+	end_world(&s->maps);
+}
+
+/* A walk needs the file: compiled if need be, and in the kernel. */
+static struct unwind_file *use(struct scene *s, uint32_t i)
+{
+	struct unwind_file *f;
+
+	if (!unwind_files_ask(&s->u, &s->m[i]))
+		must(unwind_files_wait(&s->u));
+	f = unwind_files_get(&s->u, &s->m[i]);
+	must(f->state == UNWIND_READY && unwind_files_send(&s->u, f));
+	unwind_files_use(&s->u, &s->m[i], clock_mono_ns());
+	return f;
+}
+
+static bool has_table(struct scene *s, uint32_t i)
+{
+	return unwind_files_get(&s->u, &s->m[i])->state == UNWIND_READY;
+}
+
+/* Rules of the file by which the kernel's walker would go right; -1: by one it would go wrong. */
+static int nr_right(struct scene *s, uint32_t i)
+{
+	const struct unwind_file *f = unwind_files_get(&s->u, &s->m[i]);
+	int nr = 0;
+
+	for (uint32_t k = 0; k < NR_RULES; k++) {
+		uint16_t id = tables_find(s->maps.t, &f->slot, f->base, CODE + 16 * k);
+
+		if (s->kernel_rules[id] == rule_reg(RSP, offset_of(i, k)))
+			nr++;
+		else if (s->kernel_rules[id] != PA_RULE_WORD_USER)
+			return -1;
+		if (unwind_file_rule(&s->u, f, CODE + 16 * k) != s->kernel_rules[id])
+			return -1;
+	}
+	return nr;
+}
+
+/* As a session's turn, so many seconds later. */
+static bool turn(struct scene *s, int seconds)
+{
+	bool is_gone;
+
+	now_s += seconds;
+	is_gone = unwind_files_trim(&s->u);
+	(void)unwind_files_age(&s->u);
+	return is_gone;
+}
+
+static void test_full(void)
+{
+	struct scene s;
+
+	begin(&s, 2 * NR_RULES);
+	(void)use(&s, 0);
+	(void)use(&s, 1);
+	ok(nr_right(&s, 0) == NR_RULES && nr_right(&s, 1) == NR_RULES && s.u.stats.nr_short == 0,
+	   "two files fit");
+	ok(use(&s, 2)->rules.nr_refused == NR_RULES && nr_right(&s, 2) == 0,
+	   "the rows of a third are left to user space");
+	ok(s.u.stats.nr_short == 1, "which is counted");
+	ok(!turn(&s, 1) && has_table(&s, 0) && has_table(&s, 1),
+	   "for its sake nothing goes that is in use");
+	end(&s);
+}
+
+static void test_refilled(void)
+{
+	struct scene s;
+
+	begin(&s, 2 * NR_RULES);
+	(void)use(&s, 0);
+	(void)use(&s, 1);
+	(void)use(&s, 2);
+	now_s += 10;
+	(void)use(&s, 1);
+	(void)use(&s, 2);
+	ok(turn(&s, 0) && !has_table(&s, 0) && has_table(&s, 1) && has_table(&s, 2),
+	   "a table goes that was not used for long");
+	for (int i = 0; i < 10; i++)
+		(void)turn(&s, 0);
+	ok(rule_dict_room(&s.u.rules.dict) == 0 && nr_right(&s, 1) == NR_RULES,
+	   "the kernel may still read it: its rules stay");
+	(void)turn(&s, 1);
+	ok(rule_dict_room(&s.u.rules.dict) == NR_RULES, "then they have room for others");
+	ok(turn(&s, 0) && !has_table(&s, 2), "the table that lacked some goes, to be made again");
+	ok(!use(&s, 2)->rules.nr_refused && nr_right(&s, 2) == NR_RULES &&
+		   nr_right(&s, 1) == NR_RULES,
+	   "it has all of them now, and nobody else's have changed");
+	ok(use(&s, 0)->rules.nr_refused == NR_RULES && nr_right(&s, 0) == 0,
+	   "the one that went comes back as the one that lacks");
+	end(&s);
+}
+
+/* For much longer than there are numbers. */
+static void test_for_long(void)
+{
+	struct scene s;
+	int nr_wrong = 0;
+
+	begin(&s, 2 * NR_RULES);
+	for (uint32_t i = 0; i < 300; i++) {
+		(void)use(&s, i % NR_FILES);
+		nr_wrong += nr_right(&s, i % NR_FILES) < 0;
+		for (int k = 0; k < 8; k++)
+			(void)turn(&s, 2);
+	}
+	ok(nr_wrong == 0, "no table ever has another one's rule");
+	(void)use(&s, 0);
+	for (int k = 0; k < 20; k++)
+		(void)turn(&s, 2);
+	ok(use(&s, 0)->rules.nr_refused == 0 && s.u.rules.dict.nr <= 2 + 2 * NR_RULES,
+	   "whoever is in use gets its rules in the end");
+	end(&s);
+}
+
+int main(void)
+{
+	test_full();
+	test_refilled();
+	test_for_long();
+	return tap_done();
+}
