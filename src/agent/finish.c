@@ -77,7 +77,7 @@ uint32_t finish_find(struct finish *f, uint64_t pc, struct finish_code *ret_code
 	file = unwind_files_get(files, m);
 	if (file && file->state == UNWIND_READY && unwind_file_bias(file, m, &bias) == 0) {
 		ret_code->addr = pc - bias;
-		ret_code->word = unwind_file_rule(files, file, pc - bias);
+		ret_code->word = shared_table_rule(&files->tables, file->table, pc - bias);
 	}
 	return 0;
 }

@@ -244,10 +244,10 @@ static void add_names(const struct capture *c, struct summary *to)
 
 		to->pub.walks_finished = u.nr_finished;
 		to->pub.nr_tables = u.files.nr_compiled;
-		to->pub.tables_peak_bytes = u.files.peak_bytes;
-		to->pub.tables_evicted = u.files.nr_evicted;
-		to->pub.tables_refused =
-			u.files.nr_refused + u.files.nr_short + u.nr_processes_refused;
+		to->pub.tables_peak_bytes = u.files.tables.peak_bytes;
+		to->pub.tables_evicted = u.files.tables.nr_evicted;
+		to->pub.tables_refused = u.files.tables.nr_refused + u.files.tables.nr_short +
+					 u.nr_processes_refused;
 	}
 }
 

@@ -8,47 +8,42 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-/* How far below the limit dropping goes: each time that something is dropped, every process is
- * looked at. */
-#define TRIM_TO(max) ((max) / 8 * 7)
-#define KERNEL_BONUS_NS NS_PER_S
-/* All files of a machine have a tenth of the rules that there is room for: where that is not enough,
- * somebody makes them up. Only what is not in use has to go for another one's rules, or all would
- * go in turns. */
-#define RULES_IDLE_NS (10 * NS_PER_S)
-
 int unwind_files_init(struct unwind_files *u, const struct unwind_files_config *cfg)
 {
 	int r;
 
-	*u = (struct unwind_files){ .store = cfg->store,
-				    .tables = cfg->tables,
-				    .log = cfg->log,
-				    .max_bytes = cfg->max_bytes };
-	r = shared_rules_init(&u->rules, cfg->tables);
+	*u = (struct unwind_files){ .store = cfg->store, .log = cfg->log };
+	r = shared_tables_init(&u->tables, cfg->tables, cfg->max_bytes);
 	if (r == 0)
 		r = table_worker_new(cfg->is_inline, &u->worker);
 	if (r < 0)
-		shared_rules_done(&u->rules);
+		shared_tables_done(&u->tables);
 	return r;
 }
 
-static void unwind_file_done(struct unwind_file *f)
+static void lose_table(struct unwind_files *u, struct unwind_file *f)
 {
+	shared_tables_let_go(&u->tables, f->table);
+	f->table = NULL;
+	f->state = UNWIND_NOT_ASKED;
+}
+
+static void unwind_file_done(struct unwind_files *u, struct unwind_file *f)
+{
+	lose_table(u, f);
 	compiled_file_done(&f->made);
-	free(f->rules.ids);
 }
 
 void unwind_files_done(struct unwind_files *u)
 {
 	table_worker_free(u->worker);
 	for (uint32_t i = 0; i < u->nr; i++)
-		unwind_file_done(&u->files[i]);
-	unwind_file_done(&u->vdso);
+		unwind_file_done(u, &u->files[i]);
+	unwind_file_done(u, &u->vdso);
 	for (uint32_t i = 0; i < NR_TRAMPOLINES; i++)
-		unwind_file_done(&u->trampolines[i]);
+		unwind_file_done(u, &u->trampolines[i]);
 	free(u->files);
-	shared_rules_done(&u->rules);
+	shared_tables_done(&u->tables);
 	*u = (struct unwind_files){ 0 };
 }
 
@@ -116,8 +111,8 @@ void unwind_files_use(struct unwind_files *u, const struct mapping *m, uint64_t 
 	struct unwind_file *f = m->kind == MAPPING_FILE && m->file < u->nr ? &u->files[m->file]
 									   : NULL;
 
-	if (f && f->used_ns < time_ns)
-		f->used_ns = time_ns;
+	if (f && f->table && f->table->used_ns < time_ns)
+		f->table->used_ns = time_ns;
 }
 
 /* ---- the worker ---- */
@@ -164,27 +159,6 @@ void unwind_files_give(struct unwind_files *u)
 	}
 }
 
-/* Its rules into the dictionary, which may have no room for some of them. */
-static void keep_rules(struct unwind_files *u, struct unwind_file *f, struct table_job *job)
-{
-	struct unwind_table *t = job->made.table;
-
-	if (!t)
-		return;
-	if (shared_rules_enter(&u->rules, t, job->dict.rules, job->dict.nr, &f->rules) < 0) {
-		job->made.table = unwind_table_free(t);
-		job->has_failed = true;
-		return;
-	}
-	u->stats.nr_short += f->rules.nr_refused > 0;
-	u->needs_rules = u->needs_rules || f->rules.nr_refused;
-}
-
-static size_t table_bytes(const struct unwind_table *t)
-{
-	return t->nr_rows * sizeof(*t->rows) + t->nr_blocks * sizeof(*t->blocks);
-}
-
 static void tell(const struct unwind_files *u, const struct table_job *job)
 {
 	const struct file *file = job->file < u->nr ? filestore_get(u->store, job->file) : NULL;
@@ -198,27 +172,22 @@ static void tell(const struct unwind_files *u, const struct table_job *job)
 		  job->made.was_changed ? ": it was changed" : "");
 }
 
+/* What else is known of the file stays when its table goes: it is little, and old walks may ask. */
 static void accept(struct unwind_files *u, struct table_job *job)
 {
 	struct unwind_file *f = by_number(u, job->file);
+	struct unwind_table *table = TAKE(job->made.table);
 
-	keep_rules(u, f, job);
-	tell(u, job);
 	compiled_file_done(&f->made);
 	f->made = job->made;
 	job->made = (struct compiled_file){ 0 };
-	f->state = f->made.table ? UNWIND_READY : job->has_failed ? UNWIND_NOT_ASKED : UNWIND_NONE;
-	f->used_ns = clock_mono_ns();
-	f->was_refused = false;
-	if (f->made.table) {
-		f->base = f->made.table->base;
-		f->bytes = table_bytes(f->made.table);
-		u->bytes += f->bytes;
-	}
-	if (u->bytes > u->stats.peak_bytes)
-		u->stats.peak_bytes = u->bytes;
-	u->stats.nr_recompiled += f->was_compiled;
-	u->stats.nr_compiled += !f->was_compiled;
+	if (table && shared_tables_add(&u->tables, table, &job->dict, &f->table) < 0)
+		job->has_failed = true;
+	if (f->table)
+		f->table->is_fixed = f->table->is_fixed || job->file >= u->nr;
+	f->state = f->table ? UNWIND_READY : job->has_failed ? UNWIND_NOT_ASKED : UNWIND_NONE;
+	u->nr_recompiled += f->was_compiled;
+	u->nr_compiled += !f->was_compiled;
 	f->was_compiled = true;
 	u->nr_news++;
 }
@@ -228,6 +197,7 @@ void unwind_files_take(struct unwind_files *u)
 	struct table_job job;
 
 	while (table_worker_take(u->worker, &job)) {
+		tell(u, &job);
 		accept(u, &job);
 		table_job_done(&job);
 	}
@@ -243,163 +213,25 @@ bool unwind_files_wait(struct unwind_files *u)
 	return is_there;
 }
 
-/* ---- the kernel's copy ---- */
-
-/* The rows live once: here until they are in the kernel, where we can read them too. */
-bool unwind_files_send(struct unwind_files *u, struct unwind_file *f)
-{
-	const struct unwind_table *t = f->made.table;
-	struct table_data d;
-
-	if (f->is_in_kernel || !u->tables)
-		return f->is_in_kernel;
-	d = (struct table_data){ t->rows, t->nr_rows, t->blocks, t->nr_blocks };
-	f->is_in_kernel = tables_add(u->tables, &d, &f->slot) == 0;
-	if (f->is_in_kernel) {
-		f->made.table = unwind_table_free(f->made.table);
-		return true;
-	}
-	u->needs_room = true;
-	u->stats.nr_refused += !f->was_refused;
-	f->was_refused = true;
-	return false;
-}
-
-/* Where there is not room for all that is in use, some stay in the kernel: there a table serves every
- * walk, and what takes its place has to wait until it is free. */
-static uint64_t worth(const struct unwind_file *f)
-{
-	return f->used_ns + (f->is_in_kernel ? KERNEL_BONUS_NS : 0);
-}
-
-static struct unwind_file *least_used(struct unwind_files *u)
-{
-	struct unwind_file *least = NULL;
-
-	for (uint32_t i = 0; i < u->nr; i++)
-		if (u->files[i].bytes && (!least || worth(&u->files[i]) < worth(least)))
-			least = &u->files[i];
-	return least;
-}
-
-/* What else is known of the file stays: it is little, and old walks may ask for it. Whether every
- * list that names the table must be replaced. */
-static bool drop_table(struct unwind_files *u, struct unwind_file *f)
-{
-	bool was_in_kernel = f->is_in_kernel;
-	uint64_t ticket = was_in_kernel ? tables_retire(u->tables, &f->slot) : 0;
-
-	shared_rules_leave(&u->rules, &f->rules, was_in_kernel ? &ticket : NULL);
-	f->made.table = unwind_table_free(f->made.table);
-	u->bytes -= f->bytes;
-	f->bytes = 0;
-	f->is_in_kernel = false;
-	f->state = UNWIND_NOT_ASKED;
-	u->nr_news++;
-	return was_in_kernel;
-}
-
-static bool evict(struct unwind_files *u, struct unwind_file *f)
-{
-	u->stats.nr_evicted++;
-	return drop_table(u, f);
-}
-
-static bool trim_bytes(struct unwind_files *u)
-{
-	struct unwind_file *f;
-	bool was_in_kernel = false;
-	size_t max = u->max_bytes;
-
-	/* What was dropped a moment ago is not free yet: to drop more would not help. */
-	if (u->needs_room && !(u->tables && tables_has_retired(u->tables)))
-		max = u->bytes - 1;
-	u->needs_room = false;
-	if (u->bytes <= max)
-		return false;
-	max = max < u->max_bytes ? TRIM_TO(max) : TRIM_TO(u->max_bytes);
-	while (u->bytes > max && (f = least_used(u)))
-		was_in_kernel |= evict(u, f);
-	return was_in_kernel;
-}
-
-/* ---- the dictionary's room ---- */
-
-/* Tables that could have all of their rules by now are dropped: the next walk asks for them anew. */
-static bool drop_short(struct unwind_files *u)
-{
-	uint32_t room = rule_dict_room(&u->rules.dict);
-	bool was_in_kernel = false;
-
-	u->needs_rules = false;
-	for (uint32_t i = 0; i < u->nr; i++) {
-		struct unwind_file *f = &u->files[i];
-
-		if (!f->rules.nr_refused)
-			continue;
-		if (f->rules.nr_refused > room) {
-			u->needs_rules = true;
-			continue;
-		}
-		room -= f->rules.nr_refused;
-		was_in_kernel |= drop_table(u, f);
-	}
-	return was_in_kernel;
-}
-
-static bool drop_idle(struct unwind_files *u)
-{
-	uint64_t now = clock_mono_ns();
-	bool was_in_kernel = false;
-
-	for (uint32_t i = 0; i < u->nr; i++) {
-		struct unwind_file *f = &u->files[i];
-
-		if (f->bytes && now > f->used_ns && now - f->used_ns >= RULES_IDLE_NS)
-			was_in_kernel |= evict(u, f);
-	}
-	return was_in_kernel;
-}
-
-static bool trim_rules(struct unwind_files *u)
-{
-	bool was_in_kernel;
-
-	if (!u->needs_rules)
-		return false;
-	was_in_kernel = drop_short(u);
-	if (u->needs_rules)
-		was_in_kernel |= drop_idle(u);
-	return was_in_kernel;
-}
-
 bool unwind_files_trim(struct unwind_files *u)
 {
-	bool was_in_kernel = trim_rules(u);
+	bool is_named;
 
-	return trim_bytes(u) || was_in_kernel;
+	if (!shared_tables_trim(&u->tables, &is_named))
+		return false;
+	for (uint32_t i = 0; i < u->nr; i++)
+		if (u->files[i].table && u->files[i].table->is_gone)
+			lose_table(u, &u->files[i]);
+	u->nr_news++;
+	return is_named;
 }
 
-bool unwind_files_age(struct unwind_files *u)
+struct unwind_files_stats unwind_files_stats(const struct unwind_files *u)
 {
-	bool has_room = u->tables && tables_age(u->tables);
-
-	shared_rules_age(&u->rules);
-	return has_room;
+	return (struct unwind_files_stats){ u->nr_compiled, u->nr_recompiled, u->tables.stats };
 }
 
 /* ---- questions ---- */
-
-pa_rule unwind_file_rule(const struct unwind_files *u, const struct unwind_file *f, uint64_t addr)
-{
-	uint32_t id;
-
-	if (f->is_in_kernel)
-		id = tables_find(u->tables, &f->slot, f->base, addr);
-	else
-		id = unwind_table_find_id(f->made.table, addr);
-	return u->rules.dict.rules[id];
-}
 
 bool unwind_file_is_root(const struct unwind_file *f, const struct mapping *m, uint64_t addr)
 {

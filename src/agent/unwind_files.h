@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The unwind tables of the files that targets map: compiled by a worker when somebody needs them,
- * those that most walks wait for first; kept in the kernel or, until they are there, here; and all
- * together below a limit, over which those go that no stack has shown for the longest time.
+ * The files that targets map, and which unwind table each has: compiled by a worker when somebody
+ * needs it, those first that most walks wait for.
  *
  * Of the session's thread, but for the worker inside.
  */
@@ -12,9 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/shared_rules.h"
+#include "agent/shared_tables.h"
 #include "agent/table_worker.h"
-#include "collect/tables.h"
 #include "proc/tracker.h"
 #include "proc/trampoline.h"
 
@@ -30,50 +28,35 @@ enum unwind_state {
 
 struct unwind_file {
 	enum unwind_state state;
-	bool is_in_kernel;
-	bool was_refused; /* the kernel had no room for it; counted */
 	bool was_compiled;
-	uint32_t nr_waiting;       /* times that it was asked for while ASKED */
-	struct compiled_file made; /* the table is NULL once it is in the kernel, or was dropped */
-	struct held_rules rules;   /* the table's */
-	struct table_slot slot;    /* when it is in the kernel */
-	uint64_t base;             /* the table's */
-	size_t bytes;              /* the table's; 0 while there is none */
-	uint64_t used_ns;          /* the last time that a stack showed the file */
+	uint32_t nr_waiting;        /* times that it was asked for while ASKED */
+	struct compiled_file made;  /* without the table */
+	struct shared_table *table; /* while it is READY */
 };
 
 struct unwind_files_stats {
 	uint64_t nr_compiled;   /* files, each once */
 	uint64_t nr_recompiled; /* times that one was compiled again */
-	uint64_t nr_evicted;    /* times that one was dropped to make room */
-	uint64_t nr_refused;    /* tables that the kernel had no room for when they were ready */
-	uint64_t
-		nr_short; /* tables that were ready when there was no room for all of their rules */
-	uint64_t peak_bytes; /* of all tables */
+	struct shared_tables_stats tables;
 };
 
 struct unwind_files {
 	const struct filestore *store; /* borrowed */
-	struct tables *tables;         /* borrowed; NULL: tables stay here */
 	const struct log *log;         /* borrowed */
 	struct table_worker *worker;   /* owned */
-	struct shared_rules rules;
+	struct shared_tables tables;
 	struct unwind_file *files; /* owned; by number in the store */
 	uint32_t nr, cap;
 	struct unwind_file vdso;
 	struct unwind_file trampolines[NR_TRAMPOLINES];
 	uint32_t nr_asked; /* files in that state */
-	size_t bytes;      /* of all tables, here and in the kernel */
-	size_t max_bytes;
-	bool needs_room;  /* the kernel refused one */
-	bool needs_rules; /* the dictionary refused some of one's */
-	uint64_t nr_news; /* tables that became ready or went */
-	struct unwind_files_stats stats;
+	uint64_t nr_news;  /* tables that became ready or went */
+	uint64_t nr_compiled, nr_recompiled;
 };
 
 struct unwind_files_config {
 	const struct filestore *store; /* borrowed, as the others */
-	struct tables *tables;
+	struct tables *tables;         /* NULL: tables stay here */
 	const struct log *log;
 	size_t max_bytes; /* of tables */
 	bool is_inline;   /* no thread: compile where it is asked for */
@@ -99,24 +82,16 @@ bool unwind_files_wait(struct unwind_files *u);
 /* A stack shows the file. */
 void unwind_files_use(struct unwind_files *u, const struct mapping *m, uint64_t time_ns);
 
-/* Puts a table that is READY into the kernel, unless it is there; whether it is now. */
-bool unwind_files_send(struct unwind_files *u, struct unwind_file *f);
-
-/* Once per turn: what tables that were dropped a while ago have left is free. True: so is room in the
- * kernel. */
-bool unwind_files_age(struct unwind_files *u);
-
-/* Drops tables until all fit below the limit, and those that can be had better now. True: some were in the kernel, and every list of
- * mappings that names them must be replaced now. */
+/* Drops tables until all fit below the limit, and those that can be had better now. True: some were
+ * in the kernel, and every list of mappings that names them must be replaced now. */
 bool unwind_files_trim(struct unwind_files *u);
-
-/* The rule for a link-time address of a file that is READY. */
-pa_rule unwind_file_rule(const struct unwind_files *u, const struct unwind_file *f, uint64_t addr);
 
 /* Whether a frame at that address, which lies in m, has no caller although no rule says so. */
 bool unwind_file_is_root(const struct unwind_file *f, const struct mapping *m, uint64_t addr);
 
 /* Run-time address - bias = link-time address, for the code that m maps. -ENOENT. */
 int unwind_file_bias(const struct unwind_file *f, const struct mapping *m, uint64_t *ret_bias);
+
+struct unwind_files_stats unwind_files_stats(const struct unwind_files *u);
 
 #endif

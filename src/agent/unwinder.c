@@ -100,11 +100,11 @@ static struct pa_mapping describe(struct unwinder *u, const struct mapping *m)
 	to.nr_blocks = PA_BLOCKS_PENDING;
 	if (f->state != UNWIND_READY)
 		return to;
-	if (unwind_files_send(&u->files, f) && unwind_file_bias(f, m, &bias) == 0) {
+	if (shared_tables_send(&u->files.tables, f->table) && unwind_file_bias(f, m, &bias) == 0) {
 		to.bias = bias;
-		to.block_nr0 = (uint32_t)(f->base >> PA_BLOCK_SHIFT);
-		to.first_block = f->slot.first_block;
-		to.nr_blocks = f->slot.nr_blocks;
+		to.block_nr0 = (uint32_t)(f->table->base >> PA_BLOCK_SHIFT);
+		to.first_block = f->table->slot.first_block;
+		to.nr_blocks = f->table->slot.nr_blocks;
 	}
 	return to;
 }
@@ -211,7 +211,7 @@ bool unwinder_publish(struct unwinder *u)
 	u->has_published = false;
 	if (!u->tables)
 		return false;
-	has_room = unwind_files_age(&u->files);
+	has_room = shared_tables_age(&u->files.tables);
 	if (u->nr_news_told != u->files.nr_news || has_room) {
 		u->nr_news_told = u->files.nr_news;
 		publish_list(u, &u->waiting, PID_WAITING);
@@ -301,6 +301,6 @@ struct unwinder_stats unwinder_stats(const struct unwinder *u)
 {
 	struct unwinder_stats s = u->stats;
 
-	s.files = u->files.stats;
+	s.files = unwind_files_stats(&u->files);
 	return s;
 }

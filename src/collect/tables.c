@@ -283,6 +283,27 @@ int tables_add(struct tables *t, const struct table_data *d, struct table_slot *
 	return 0;
 }
 
+static const struct pa_row *rows_of(const struct tables *t, const struct pa_block *b)
+{
+	return t->shards[b->first / SHARD_ROWS].rows + b->first % SHARD_ROWS;
+}
+
+bool tables_has(const struct tables *t, const struct table_slot *slot, const struct table_data *d)
+{
+	if (slot->nr_blocks != d->nr_blocks)
+		return false;
+	for (uint32_t i = 0; i < d->nr_blocks; i++) {
+		const struct pa_block *own = &t->blocks[slot->first_block + i];
+		const struct pa_block *b = &d->blocks[i];
+
+		if (own->nr != b->nr)
+			return false;
+		if (b->nr && memcmp(rows_of(t, own), d->rows + b->first, b->nr * sizeof(*d->rows)))
+			return false;
+	}
+	return true;
+}
+
 uint64_t tables_retire(struct tables *t, const struct table_slot *slot)
 {
 	if (ARRAY_RESERVE(t->retired_tables, t->cap_retired_tables, t->nr_retired_tables + 1,
@@ -315,7 +336,7 @@ uint16_t tables_find(const struct tables *t, const struct table_slot *slot, uint
 	b = &t->blocks[slot->first_block + at];
 	if (!b->nr)
 		return PA_RULE_ID_NONE;
-	row = t->shards[b->first / SHARD_ROWS].rows + b->first % SHARD_ROWS;
+	row = rows_of(t, b);
 	for (uint32_t nr = b->nr; nr > 1;) {
 		uint32_t half = nr / 2;
 

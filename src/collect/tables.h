@@ -45,6 +45,9 @@ struct table_slot {
 /* -ENOSPC: no room below the limit. The rules it names must have been written before. */
 int tables_add(struct tables *t, const struct table_data *d, struct table_slot *ret_slot);
 
+/* Whether that is what the slot has, row by row. */
+bool tables_has(const struct tables *t, const struct table_slot *slot, const struct table_data *d);
+
 /* No mapping names it any more, from before the next turn on; a while later its room is free, and the
  * rules that only it named are nobody's. Then the ticket that this returns is due: tickets rise, and
  * 0 never is. */

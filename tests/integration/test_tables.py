@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Less room for unwind tables than the targets need, which run in turns: tables are dropped and
 compiled again, others take their place in the kernel, no frame is wrong, and stacks stay complete.
-All of the targets' binaries say that they have the same build-id, and none gets another one's table."""
+All of the targets' binaries say that they have the same build-id, and none gets another one's table.
+Copies of one binary, as containers have them, have one table."""
 import glob
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -18,6 +20,7 @@ SHARE = 0.99
 # By the first group alone it would be a quarter, if no table ever took the place of another.
 IN_KERNEL = 0.35
 MIN_SAMPLES = 300
+COPIES = 20
 FORGED = "0123456789abcdef0123456789abcdef01234567"
 
 
@@ -54,6 +57,19 @@ def wrong_ones(profile):
     return wrong
 
 
+def run_copies(tmp, binary, nr):
+    """nr targets, each with a file of its own that is a copy of the binary."""
+    paths = [os.path.join(tmp, f"copy{i}") for i in range(nr)]
+    for path in paths:
+        shutil.copy(binary, path)
+    copies = [prog(path, 1000000) for path in paths]
+    result, profile = finish(start(tmp, 1 << 28, 3, copies))
+    for c in copies:
+        end(c)
+    shown = {f.path for s in profile.samples for f in s.frames}
+    return result, [x for x in paths if x in shown]
+
+
 need_root()
 tmp = workdir()
 binaries = sorted(x for x in glob.glob(os.path.join(PROGS, "static_child_*")) if not x.endswith(".p"))
@@ -88,4 +104,10 @@ ok(tight["complete"] >= SHARE * n, f"{tight['complete'] / n:.4f} of the stacks a
 ok(not wrong, f"{len(wrong)} stacks are wrong")
 in_kernel = 1 - tight["finished"] / n
 ok(in_kernel > IN_KERNEL, f"{in_kernel:.2f} of the walks were made in the kernel")
+
+one, shown = run_copies(tmp, binaries[0], 1)
+many, shown = run_copies(tmp, binaries[0], COPIES)
+ok(len(shown) == COPIES and many["tables"] >= COPIES and many["complete"] >= SHARE * many["samples"],
+   f"{len(shown)} copies of a binary were walked, {many['complete']} of {many['samples']} complete")
+ok(many["peak"] <= one["peak"], f"their tables take {many['peak']} bytes; that of one {one['peak']}")
 done()

@@ -187,9 +187,9 @@ static void test_no_room(void)
 	settle(c);
 	st = file_stats(c);
 	ok(c->stats.nr_kept == 1 && !c->parking.first, "a walk does not wait for ever");
-	ok(st.nr_evicted > 2 && st.nr_recompiled > 2 && st.nr_compiled <= 4,
-	   "tables were dropped (%lu) and compiled again (%lu)", (unsigned long)st.nr_evicted,
-	   (unsigned long)st.nr_recompiled);
+	ok(st.tables.nr_evicted > 2 && st.nr_recompiled > 2 && st.nr_compiled <= 4,
+	   "tables were dropped (%lu) and compiled again (%lu)",
+	   (unsigned long)st.tables.nr_evicted, (unsigned long)st.nr_recompiled);
 	walk_from_here(c, 5);
 	must(capture_settle(c, true) == 0);
 	ok(nr_complete(c) == 5 && !c->parking.first, "at the end, all that is needed is kept");

@@ -14,18 +14,24 @@ static void fill(struct unwind_files *u, struct tables *tables, uint32_t in_kern
 	struct unwind_files_config cfg = { .tables = tables,
 					   .max_bytes = NR_FILES * BYTES,
 					   .is_inline = true };
+	struct shared_tables *s = &u->tables;
 
 	must(unwind_files_init(u, &cfg) == 0);
+	s->all = calloc(NR_FILES, sizeof(*s->all));
+	must(s->all);
 	for (uint32_t i = 0; i < NR_FILES; i++) {
 		struct mapping m = { .kind = MAPPING_FILE, .file = i };
 		struct unwind_file *f = unwind_files_get(u, &m);
+		struct shared_table *t = calloc(1, sizeof(*t));
 
-		must(f);
+		must(f && t);
+		*t = (struct shared_table){ .nr_files = 1,
+					    .bytes = BYTES,
+					    .used_ns = 10 * NS_PER_S + i,
+					    .is_in_kernel = i == in_kernel };
 		f->state = UNWIND_READY;
-		f->bytes = BYTES;
-		f->used_ns = 10 * NS_PER_S + i;
-		f->is_in_kernel = i == in_kernel;
-		u->bytes += BYTES;
+		f->table = s->all[s->nr++] = t;
+		s->bytes += BYTES;
 	}
 }
 
@@ -40,19 +46,19 @@ static void test_trim(void)
 	struct unwind_files u;
 
 	fill(&u, w.t, NR_FILES);
-	ok(!unwind_files_trim(&u) && u.stats.nr_evicted == 0, "where all fit, none goes");
-	u.max_bytes = 2 * BYTES + BYTES / 2;
+	ok(!unwind_files_trim(&u) && u.tables.stats.nr_evicted == 0, "where all fit, none goes");
+	u.tables.max_bytes = 2 * BYTES + BYTES / 2;
 	ok(!unwind_files_trim(&u) && !has(&u, 0) && !has(&u, 1) && has(&u, 2) && has(&u, 3),
 	   "those used longest ago go first");
-	ok(u.bytes == 2 * BYTES, "down to what is allowed");
+	ok(u.tables.bytes == 2 * BYTES, "down to what is allowed");
 	unwind_files_done(&u);
 
 	fill(&u, w.t, 0);
-	u.max_bytes = 3 * BYTES + BYTES / 2;
+	u.tables.max_bytes = 3 * BYTES + BYTES / 2;
 	ok(!unwind_files_trim(&u) && has(&u, 0) && !has(&u, 1),
 	   "what is in the kernel stays for a while longer");
-	u.files[2].used_ns = u.files[3].used_ns += 2 * NS_PER_S;
-	u.max_bytes = 2 * BYTES + BYTES / 2;
+	u.files[2].table->used_ns = u.files[3].table->used_ns += 2 * NS_PER_S;
+	u.tables.max_bytes = 2 * BYTES + BYTES / 2;
 	ok(unwind_files_trim(&u) && !has(&u, 0) && has(&u, 2), "but not for ever, which is said");
 	unwind_files_done(&u);
 	end_world(&w);
@@ -64,15 +70,15 @@ static void test_kernel_is_full(void)
 	struct unwind_files u;
 
 	fill(&u, w.t, NR_FILES);
-	u.needs_room = true;
+	u.tables.needs_room = true;
 	(void)unwind_files_trim(&u);
-	ok(u.stats.nr_evicted == 1 && !has(&u, 0), "where the kernel has no room, one goes");
+	ok(u.tables.stats.nr_evicted == 1 && !has(&u, 0), "where the kernel has no room, one goes");
 	(void)unwind_files_trim(&u);
-	ok(u.stats.nr_evicted == 1, "once for each time that it refuses");
+	ok(u.tables.stats.nr_evicted == 1, "once for each time that it refuses");
 	tables_retire(w.t, &(struct table_slot){ 0, 0 });
-	u.needs_room = true;
+	u.tables.needs_room = true;
 	(void)unwind_files_trim(&u);
-	ok(u.stats.nr_evicted == 1, "and none while the room of one is not free yet");
+	ok(u.tables.stats.nr_evicted == 1, "and none while the room of one is not free yet");
 	unwind_files_done(&u);
 	end_world(&w);
 }

@@ -127,7 +127,7 @@ static void test_evicted(void)
 
 	turn(c);
 	ok(nr_with_table(&w) >= 2, "a list names tables");
-	c->unwinder->files.max_bytes = 1;
+	c->unwinder->files.tables.max_bytes = 1;
 	turn(c);
 	ok(nr_told == 2 && nr_with_table(&w) <= 1,
 	   "when they go, all but the vDSO's, it is replaced in the same turn");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A dictionary that is too small for the rules of all files: what is dropped makes room in it, and not
- * before the kernel has done with it. By a clock that is set by hand. */
+/* Copies of a file have one table. And a dictionary that is too small for the rules of all files: what
+ * is dropped makes room in it, and not before the kernel has done with it. By a clock that is set by
+ * hand. */
 #include <time.h>
 
 #include "agent/unwind_files.h"
@@ -9,6 +10,8 @@
 #include "fake_maps.h"
 
 #define NR_FILES 3
+#define COPY 3 /* of file 0; one more is on the disk */
+#define NR_ON_DISK 4
 #define NR_RULES 20 /* of a file */
 #define RSP 7
 
@@ -25,7 +28,7 @@ struct scene {
 	struct fake fake;
 	struct filestore *store;
 	struct unwind_files u;
-	struct mapping m[NR_FILES];
+	struct mapping m[NR_ON_DISK];
 	const pa_rule *kernel_rules;
 };
 
@@ -41,7 +44,7 @@ static void write_prog(const struct scene *s, const char *name, uint32_t file)
 	struct elf_maker m;
 	unsigned int at;
 
-	bare_begin(&m, NULL);
+	bare_begin(&m, BARE_BUILD_ID);
 	bare_code(&m);
 	cfi_begin(&cfi);
 	cfi_cie_x86(&cfi);
@@ -65,7 +68,7 @@ static void add_file(struct scene *s, uint32_t i)
 	snprintf(name, sizeof(name), "prog%u", i);
 	snprintf(link, sizeof(link), "10/map_files/%jx-%jx", (uintmax_t)hint.start,
 		 (uintmax_t)hint.end);
-	write_prog(s, name, i);
+	write_prog(s, name, i == COPY ? 0 : i);
 	fake_link(&s->fake, link, fake_path(&s->fake, name, target));
 	key = fake_key(&s->fake, name);
 	s->m[i] = (struct mapping){ .kind = MAPPING_FILE };
@@ -77,14 +80,14 @@ static void begin(struct scene *s, uint32_t nr_rules)
 {
 	*s = (struct scene){ .maps = new_world(SIZE_MAX) };
 	fake_init(&s->fake);
-	must(filestore_new(&s->fake.procfs, NR_FILES, &s->store) == 0);
-	for (uint32_t i = 0; i < NR_FILES; i++)
+	must(filestore_new(&s->fake.procfs, NR_ON_DISK, &s->store) == 0);
+	for (uint32_t i = 0; i < NR_ON_DISK; i++)
 		add_file(s, i);
 	must(unwind_files_init(&s->u, &(struct unwind_files_config){ .store = s->store,
 								     .tables = s->maps.t,
 								     .max_bytes = SIZE_MAX,
 								     .is_inline = true }) == 0);
-	s->u.rules.dict.max = 2 + nr_rules;
+	s->u.tables.rules.dict.max = 2 + nr_rules;
 	s->kernel_rules = mmap(NULL, (PA_MAX_RULES + 1) * sizeof(pa_rule), PROT_READ, MAP_SHARED,
 			       s->maps.cfg.rules_fd, 0);
 	must(s->kernel_rules != MAP_FAILED);
@@ -107,7 +110,7 @@ static struct unwind_file *use(struct scene *s, uint32_t i)
 	if (!unwind_files_ask(&s->u, &s->m[i]))
 		must(unwind_files_wait(&s->u));
 	f = unwind_files_get(&s->u, &s->m[i]);
-	must(f->state == UNWIND_READY && unwind_files_send(&s->u, f));
+	must(f->state == UNWIND_READY && shared_tables_send(&s->u.tables, f->table));
 	unwind_files_use(&s->u, &s->m[i], clock_mono_ns());
 	return f;
 }
@@ -124,13 +127,14 @@ static int nr_right(struct scene *s, uint32_t i)
 	int nr = 0;
 
 	for (uint32_t k = 0; k < NR_RULES; k++) {
-		uint16_t id = tables_find(s->maps.t, &f->slot, f->base, CODE + 16 * k);
+		uint16_t id =
+			tables_find(s->maps.t, &f->table->slot, f->table->base, CODE + 16 * k);
 
 		if (s->kernel_rules[id] == rule_reg(RSP, offset_of(i, k)))
 			nr++;
 		else if (s->kernel_rules[id] != PA_RULE_WORD_USER)
 			return -1;
-		if (unwind_file_rule(&s->u, f, CODE + 16 * k) != s->kernel_rules[id])
+		if (shared_table_rule(&s->u.tables, f->table, CODE + 16 * k) != s->kernel_rules[id])
 			return -1;
 	}
 	return nr;
@@ -143,8 +147,52 @@ static bool turn(struct scene *s, int seconds)
 
 	now_s += seconds;
 	is_gone = unwind_files_trim(&s->u);
-	(void)unwind_files_age(&s->u);
+	(void)shared_tables_age(&s->u.tables);
 	return is_gone;
+}
+
+static void test_copy(void)
+{
+	struct scene s;
+	const struct shared_table *t;
+
+	begin(&s, NR_ON_DISK * NR_RULES);
+	t = use(&s, 0)->table;
+	ok(s.m[0].file != s.m[COPY].file && use(&s, COPY)->table == t,
+	   "a copy has the table of the file that it is a copy of");
+	ok(use(&s, 1)->table != t && nr_right(&s, 1) == NR_RULES && nr_right(&s, 0) == NR_RULES,
+	   "another file has not, although its build-id says the same");
+	ok(s.u.tables.bytes == 2 * t->bytes && tables_bytes(s.maps.t) < 2 * t->bytes,
+	   "what is shared is there once");
+	s.u.tables.max_bytes = t->bytes * 3 / 2;
+	now_s++;
+	(void)use(&s, COPY);
+	(void)turn(&s, 0);
+	ok(has_table(&s, 0) && has_table(&s, COPY) && !has_table(&s, 1),
+	   "who uses one of them uses all");
+	s.u.tables.max_bytes = 1;
+	ok(turn(&s, 0) && !has_table(&s, 0) && !has_table(&s, COPY) && s.u.tables.bytes == 0,
+	   "when it goes, nobody has it");
+	s.u.tables.max_bytes = SIZE_MAX;
+	ok(use(&s, COPY)->table == use(&s, 0)->table && nr_right(&s, 0) == NR_RULES,
+	   "it comes back for all");
+	end(&s);
+}
+
+/* While it is not in the kernel. */
+static void test_copy_here(void)
+{
+	struct scene s;
+
+	begin(&s, NR_ON_DISK * NR_RULES);
+	for (uint32_t i = 0; i < NR_ON_DISK; i++) {
+		must(!unwind_files_ask(&s.u, &s.m[i]));
+		must(unwind_files_wait(&s.u));
+	}
+	ok(unwind_files_get(&s.u, &s.m[0])->table == unwind_files_get(&s.u, &s.m[COPY])->table &&
+		   s.u.tables.nr == NR_FILES && s.u.tables.stats.nr_shared == 1,
+	   "a copy has the same one also before the kernel has it");
+	end(&s);
 }
 
 static void test_full(void)
@@ -154,11 +202,12 @@ static void test_full(void)
 	begin(&s, 2 * NR_RULES);
 	(void)use(&s, 0);
 	(void)use(&s, 1);
-	ok(nr_right(&s, 0) == NR_RULES && nr_right(&s, 1) == NR_RULES && s.u.stats.nr_short == 0,
+	ok(nr_right(&s, 0) == NR_RULES && nr_right(&s, 1) == NR_RULES &&
+		   s.u.tables.stats.nr_short == 0,
 	   "two files fit");
-	ok(use(&s, 2)->rules.nr_refused == NR_RULES && nr_right(&s, 2) == 0,
+	ok(use(&s, 2)->table->rules.nr_refused == NR_RULES && nr_right(&s, 2) == 0,
 	   "the rows of a third are left to user space");
-	ok(s.u.stats.nr_short == 1, "which is counted");
+	ok(s.u.tables.stats.nr_short == 1, "which is counted");
 	ok(!turn(&s, 1) && has_table(&s, 0) && has_table(&s, 1),
 	   "for its sake nothing goes that is in use");
 	end(&s);
@@ -179,15 +228,15 @@ static void test_refilled(void)
 	   "a table goes that was not used for long");
 	for (int i = 0; i < 10; i++)
 		(void)turn(&s, 0);
-	ok(rule_dict_room(&s.u.rules.dict) == 0 && nr_right(&s, 1) == NR_RULES,
+	ok(rule_dict_room(&s.u.tables.rules.dict) == 0 && nr_right(&s, 1) == NR_RULES,
 	   "the kernel may still read it: its rules stay");
 	(void)turn(&s, 1);
-	ok(rule_dict_room(&s.u.rules.dict) == NR_RULES, "then they have room for others");
+	ok(rule_dict_room(&s.u.tables.rules.dict) == NR_RULES, "then they have room for others");
 	ok(turn(&s, 0) && !has_table(&s, 2), "the table that lacked some goes, to be made again");
-	ok(!use(&s, 2)->rules.nr_refused && nr_right(&s, 2) == NR_RULES &&
+	ok(!use(&s, 2)->table->rules.nr_refused && nr_right(&s, 2) == NR_RULES &&
 		   nr_right(&s, 1) == NR_RULES,
 	   "it has all of them now, and nobody else's have changed");
-	ok(use(&s, 0)->rules.nr_refused == NR_RULES && nr_right(&s, 0) == 0,
+	ok(use(&s, 0)->table->rules.nr_refused == NR_RULES && nr_right(&s, 0) == 0,
 	   "the one that went comes back as the one that lacks");
 	end(&s);
 }
@@ -209,13 +258,15 @@ static void test_for_long(void)
 	(void)use(&s, 0);
 	for (int k = 0; k < 20; k++)
 		(void)turn(&s, 2);
-	ok(use(&s, 0)->rules.nr_refused == 0 && s.u.rules.dict.nr <= 2 + 2 * NR_RULES,
+	ok(use(&s, 0)->table->rules.nr_refused == 0 && s.u.tables.rules.dict.nr <= 2 + 2 * NR_RULES,
 	   "whoever is in use gets its rules in the end");
 	end(&s);
 }
 
 int main(void)
 {
+	test_copy();
+	test_copy_here();
 	test_full();
 	test_refilled();
 	test_for_long();

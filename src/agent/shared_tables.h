@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Unwind tables, each kept once however many files it is of: copies of one library in many containers
+ * are files of their own, and have one table. Whether two tables are one is asked of the tables, not
+ * of what their files say of themselves, so that nobody can pass his table off as another's. They are
+ * kept in the kernel or, until they are there, here; and all together below a limit, over which those
+ * go that no stack has shown for the longest time. Of the session's thread.
+ */
+#ifndef AGENT_SHARED_TABLES_H
+#define AGENT_SHARED_TABLES_H
+
+#include "agent/shared_rules.h"
+
+struct shared_table {
+	uint32_t nr_files; /* that have it; without any it is freed */
+	bool is_fixed;     /* never dropped: it is little, and of every process */
+	bool is_gone;      /* it was dropped: whoever has it shall let go */
+	bool is_in_kernel;
+	bool was_refused;           /* the kernel had no room for it; counted */
+	struct unwind_table *table; /* owned; NULL once it is in the kernel */
+	struct table_slot slot;     /* when it is in the kernel */
+	uint64_t base;              /* the table's */
+	struct held_rules rules;    /* the table's */
+	uint64_t hash;              /* of the table */
+	size_t bytes;
+	uint64_t used_ns; /* the last time that a stack showed one of its files */
+};
+
+struct shared_tables_stats {
+	uint64_t nr_shared;  /* times that a table turned out to be there already */
+	uint64_t nr_evicted; /* times that one was dropped to make room */
+	uint64_t nr_refused; /* tables that the kernel had no room for when they were ready */
+	uint64_t nr_short;   /* tables that found no room for all of their rules */
+	uint64_t peak_bytes; /* of all tables */
+};
+
+struct shared_tables {
+	struct tables *kernel; /* borrowed; NULL: tables stay here */
+	struct shared_rules rules;
+	struct shared_table **all; /* owned, as what is in it; none that is gone */
+	uint32_t nr, cap;
+	size_t bytes; /* of all, here and in the kernel */
+	size_t max_bytes;
+	bool needs_room;  /* the kernel refused one */
+	bool needs_rules; /* the dictionary refused some of one's */
+	struct shared_tables_stats stats;
+};
+
+int shared_tables_init(struct shared_tables *s, struct tables *kernel, size_t max_bytes);
+void shared_tables_done(struct shared_tables *s); /* every file has let go */
+
+/* What was made of one more file; dict: of its rules. The table is the callee's, also on failure. One
+ * more file has what is returned. -ENOMEM. */
+int shared_tables_add(struct shared_tables *s, struct unwind_table *t, const struct rule_dict *dict,
+		      struct shared_table **ret_table);
+
+/* A file has it no more. */
+void shared_tables_let_go(struct shared_tables *s, struct shared_table *t);
+
+/* Puts it into the kernel, unless it is there; whether it is now. */
+bool shared_tables_send(struct shared_tables *s, struct shared_table *t);
+
+/* Drops tables until all fit below the limit, and those that can be had better now; whether any is
+ * gone. *ret_is_named: some were in the kernel, and every list that names them must be replaced now. */
+bool shared_tables_trim(struct shared_tables *s, bool *ret_is_named);
+
+/* Once per turn: what tables that were dropped a while ago have left is free. True: so is room in the
+ * kernel. */
+bool shared_tables_age(struct shared_tables *s);
+
+/* The rule for a link-time address. */
+pa_rule shared_table_rule(const struct shared_tables *s, const struct shared_table *t,
+			  uint64_t addr);
+
+#endif
