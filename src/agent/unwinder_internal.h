@@ -15,7 +15,10 @@ struct unwinder {
 	struct tables *tables;         /* borrowed; NULL: nothing is published */
 	struct unwind_files files;
 	struct full_files *full; /* owned; for walks with all registers */
-	uint64_t nr_news_told;   /* of the files', as of the last publish */
+	uint64_t nr_news_told;   /* of the files', as those who wait were last told */
+	bool has_room_to_tell;   /* the kernel has room again, and they were not told */
+	uint64_t waiting_due_ns; /* not before they are told again */
+	uint64_t nr_gathered;    /* mappings that were looked at */
 	uint8_t *flags;          /* owned; by PID */
 	struct pid_list dirty, waiting, published;
 	uint64_t *images; /* owned; by generation: the image that was published */

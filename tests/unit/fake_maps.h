@@ -12,8 +12,10 @@
 #include "collect/tables.h"
 #include "tap.h"
 
+#ifndef NR_MAPPINGS /* whoever includes this may need more */
 #define NR_BLOCKS 65536u
 #define NR_MAPPINGS 1024u
+#endif
 
 enum { SHARDS_FD = 1000, PROCESSES_FD };
 

@@ -7,22 +7,28 @@
 #include "fake_maps.h"
 #include "self_walk.h"
 
-static struct capture *new_capture(struct tables *tables)
+static struct capture *new_capture_as(struct tables *tables, bool compile_first)
 {
 	struct capture_config cfg = { .proc_root = "/proc",
 				      .kallsyms_path = "/dev/null",
 				      .all = true,
 				      .period_ns = 1000000,
 				      .max_fds = 64,
-				      .compile_first = true,
+				      .compile_first = compile_first,
 				      .compile_inline = true,
 				      .table_bytes = SIZE_MAX };
 	struct capture *c = NULL;
 
 	must(capture_new(&cfg, NULL, &c) == 0 && capture_use_tables(c, tables) == 0);
 	must(capture_scan(c, getpid()) == 0);
-	capture_compile_first(c);
+	if (compile_first)
+		capture_compile_first(c);
 	return c;
+}
+
+static struct capture *new_capture(struct tables *tables)
+{
+	return new_capture_as(tables, true);
 }
 
 /* Only what is older than a millisecond is looked at. */
@@ -133,6 +139,32 @@ static void test_evicted(void)
 	   "when they go, all but the vDSO's, it is replaced in the same turn");
 	turn(c);
 	ok(nr_told == 2, "and then stays");
+	capture_free(c);
+	end_world(&w);
+}
+
+/* Who waits is not told of every table at once; who misses one is. */
+static void test_waiting(void)
+{
+	struct world w = new_world(SIZE_MAX);
+	struct capture *c = new_capture_as(w.t, false);
+	uint64_t *due_ns = &c->unwinder->waiting_due_ns;
+
+	turn(c);
+	must(nr_told == 1 && nr_with_table(&w) == 0);
+	*due_ns = UINT64_MAX;
+	must(self_walk(c, PA_STOP_NO_TABLE));
+	for (int i = 0; i < 5; i++)
+		turn(c);
+	ok(c->stats.stops[PA_STOP_END] == 1 && nr_told == 1,
+	   "a process that was looked at a moment ago is not told of more tables");
+	must(self_walk(c, PA_STOP_NO_TABLE));
+	turn(c);
+	ok(nr_told == 2 && nr_with_table(&w) > 0, "unless it misses one");
+	w.mappings[process.first].end--;
+	*due_ns = 0;
+	turn(c);
+	ok(nr_told == 3 && *due_ns > clock_mono_ns() - NS_PER_S, "the others are told later");
 	capture_free(c);
 	end_world(&w);
 }
@@ -328,6 +360,7 @@ int main(void)
 	test_current();
 	test_outdated();
 	test_evicted();
+	test_waiting();
 	test_astray();
 	test_shorter();
 	test_cut_copies();
