@@ -61,13 +61,6 @@ PA_INLINE int pa_walk_word(struct pa_walk *w, __u64 *to, __u64 addr)
 	return pa_walk_read(w, to, sizeof(*to), addr);
 }
 
-/* Where the frame record of the function at an exact pc is, as far as its code shows. */
-enum pa_record_place {
-	PA_RECORD_AT_FP,
-	PA_RECORD_AT_SP, /* just pushed */
-	PA_RECORD_NONE,  /* just called, or about to return */
-};
-
 #include "walk_arch.h"
 
 /* A register by its DWARF number: sp and fp as far as they are known, the others at a frame whose

@@ -32,6 +32,13 @@ struct pa_process {
 };
 _Static_assert(sizeof(struct pa_process) == 20, "changed: bump PA_ABI_VERSION");
 
+/* Where the frame record of the function at an exact pc is, as far as its code shows. */
+enum pa_record_place {
+	PA_RECORD_AT_FP,
+	PA_RECORD_AT_SP, /* just pushed */
+	PA_RECORD_NONE,  /* just called, or about to return */
+};
+
 struct pa_walk {
 	__u64 pc;
 	__u64 sp; /* every frame lies above it */

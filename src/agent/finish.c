@@ -97,6 +97,13 @@ static inline __u32 pa_walk_rule(struct pa_walk *w, __u64 pc, pa_rule *rule)
 	return stop;
 }
 
+enum pa_record_place finish_record_at(struct finish *f, uint64_t pc)
+{
+	struct pa_walk w = { .pc = pc, .env = f };
+
+	return (enum pa_record_place)pa_record_at(&w);
+}
+
 static void begin(struct pa_walk *w, struct finish *f)
 {
 	const struct pa_stack_regs *r = &f->stack->regs;

@@ -42,9 +42,14 @@ static uint32_t find_rule(void *ctx, uint64_t pc, pa_rule *ret_word, struct cfi_
 	return r < 0 && r != -ENOENT ? PA_STOP_HARD_RULE : 0;
 }
 
+static enum pa_record_place record_at(void *ctx, uint64_t pc)
+{
+	return finish_record_at(ctx, pc);
+}
+
 void finish_full(struct finish *f, struct finished_walk *ret_walk)
 {
-	static const struct full_walk_source source = { read_stack, find_rule };
+	static const struct full_walk_source source = { read_stack, find_rule, record_at };
 	const struct pa_stack_regs *r = &f->stack->regs;
 	struct full_walk w;
 

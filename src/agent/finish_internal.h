@@ -28,6 +28,14 @@ struct finish_code {
 /* 0, or why there is no answer, a reason of enum pa_stop. */
 uint32_t finish_find(struct finish *f, uint64_t pc, struct finish_code *ret_code);
 
+/*
+ * By the code at pc. It is at hand for the sampled pc alone, with whose registers it came; of code that
+ * a signal interrupted it is not, and what the process has there by now, if it still lives, may be
+ * another function's: code without tables is made and replaced at run time. The frame pointer
+ * counts there.
+ */
+enum pa_record_place finish_record_at(struct finish *f, uint64_t pc);
+
 /* Walks again with all registers, by all that the files say. Of ret_walk only what is found. */
 void finish_full(struct finish *f, struct finished_walk *ret_walk);
 

@@ -86,6 +86,40 @@ static bool by_fp(struct full_walk *w, uint64_t lowest)
 	return enter(w, pc & arch->code_mask, &regs, false);
 }
 
+/* Just called, or about to return: the return address is where a call puts it, and all registers are
+ * the caller's. */
+static bool by_call(struct full_walk *w)
+{
+	const struct unwind_arch *arch = w->arch;
+	struct frame_regs regs = w->regs;
+	uint64_t sp = regs.v[arch->sp], pc;
+
+	if (arch->lr != UNWIND_NO_REG) {
+		if (!is_known(&regs, arch->lr))
+			return end(w, PA_STOP_FP_END);
+		pc = regs.v[arch->lr];
+		lose_reg(&regs, arch->lr);
+	} else {
+		if (!read_word(w, sp, &pc))
+			return end(w, PA_STOP_STACK_FAULT);
+		set_reg(&regs, arch->sp, sp + 8);
+	}
+	return enter(w, pc & arch->code_mask, &regs, false);
+}
+
+/* As pa_walk_by_code() of bpf/walk.h. */
+static bool by_code(struct full_walk *w)
+{
+	uint64_t sp = w->regs.v[w->arch->sp];
+	enum pa_record_place place = w->source->record_at(w->ctx, w->pc);
+
+	if (place == PA_RECORD_NONE)
+		return by_call(w);
+	if (place == PA_RECORD_AT_SP)
+		set_reg(&w->regs, w->arch->fp, sp);
+	return by_fp(w, sp);
+}
+
 /* The kernel has put all of them above sp. */
 static bool by_signal(struct full_walk *w)
 {
@@ -273,7 +307,7 @@ bool full_walk_frame(struct full_walk *w)
 		return end(w, stop);
 	switch (PA_RULE_CFA_KIND(word)) {
 	case PA_CFA_NONE:
-		return by_fp(w, w->regs.v[w->arch->sp]);
+		return w->is_exact ? by_code(w) : by_fp(w, w->regs.v[w->arch->sp]);
 	case PA_CFA_SWITCH:
 		return by_fp(w, 0);
 	case PA_CFA_END:

@@ -10,6 +10,7 @@
 
 #include "bpf/abi.h"
 #include "bpf/rows.h"
+#include "bpf/walk_state.h"
 #include "unwind/expr_eval.h"
 
 struct cfi_full_row;
@@ -23,6 +24,8 @@ struct full_walk_source {
 	 * file says; its nr_regs is 0 where that is nothing, and the word known by other means.
 	 */
 	uint32_t (*rule)(void *ctx, uint64_t pc, pa_rule *ret_word, struct cfi_full_row *ret_row);
+	/* By the code at an exact pc that has no rule. */
+	enum pa_record_place (*record_at)(void *ctx, uint64_t pc);
 };
 
 struct full_walk {

@@ -53,10 +53,17 @@ static uint32_t find_rule(void *ctx, uint64_t pc, pa_rule *ret_word, struct cfi_
 	return 0;
 }
 
+/* One after the other, by the pc. */
+static enum pa_record_place record_at(void *ctx, uint64_t pc)
+{
+	(void)ctx;
+	return (enum pa_record_place)(pc % 3);
+}
+
 /* Registers are made of the stack, so that they lead into it or into the code now and then. */
 static void walk_from(struct input *in, uint64_t pc)
 {
-	static const struct full_walk_source source = { read_stack, find_rule };
+	static const struct full_walk_source source = { read_stack, find_rule, record_at };
 	const struct unwind_arch *arch = cfi_arch(in->cfi);
 	uint64_t regs[32];
 	struct full_walk w;

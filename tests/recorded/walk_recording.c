@@ -229,9 +229,17 @@ static uint32_t find_row(void *ctx, uint64_t pc, pa_rule *ret_word, struct cfi_f
 	return 0;
 }
 
+static enum pa_record_place record_at(void *ctx, uint64_t pc)
+{
+	struct pa_walk w = { .pc = pc };
+
+	(void)ctx;
+	return (enum pa_record_place)pa_record_at(&w);
+}
+
 static void walk_full(struct walked *out)
 {
-	static const struct full_walk_source source = { read_memory, find_row };
+	static const struct full_walk_source source = { read_memory, find_row, record_at };
 	struct full_walk w;
 
 	full_walk_init(&w, unwind_arch_of(MACHINE), rec->pc, rec->regs,

@@ -2,10 +2,24 @@
 /* What the walker is told, when, and which of its walks are believed: this process as the target, and
  * maps in plain memory. */
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
 
 #include "agent/unwinder_internal.h"
 #include "fake_maps.h"
 #include "self_walk.h"
+
+static time_t ahead_s; /* of the true time */
+
+int clock_gettime(clockid_t clock, struct timespec *to)
+{
+	int r = (int)syscall(SYS_clock_gettime, clock, to);
+
+	to->tv_sec += ahead_s;
+	return r;
+}
 
 static struct capture *new_capture_as(struct tables *tables, bool compile_first)
 {
@@ -269,38 +283,92 @@ static void test_cut_copies(void)
 	end_world(&w);
 }
 
-/* Code made at run time, hit at its return: its caller is at sp, and no frame pointer leads there. */
+/* ---- walks that need all registers ---- */
+
+void call_by_rbx(void (*fn)(void));
+#ifdef SELF_WALK_IS_POSSIBLE
+/* Its CFA is in rbx, which the light walk knows at the sampled frame only. */
+__asm__(".text\n"
+	".type call_by_rbx, @function\n"
+	"call_by_rbx:\n"
+	".cfi_startproc\n"
+	"push %rbx\n"
+	".cfi_def_cfa_offset 16\n"
+	".cfi_offset %rbx, -16\n"
+	"mov %rsp, %rbx\n"
+	".cfi_def_cfa %rbx, 16\n"
+	"sub $64, %rsp\n"
+	"call *%rdi\n"
+	"behind_call_by_rbx:\n"
+	"mov %rbx, %rsp\n"
+	"pop %rbx\n"
+	".cfi_def_cfa %rsp, 8\n"
+	".cfi_restore %rbx\n"
+	"ret\n"
+	".cfi_endproc\n"
+	".size call_by_rbx, . - call_by_rbx\n");
+extern const char behind_call_by_rbx[];
+#else
+void call_by_rbx(void (*fn)(void))
+{
+}
+static const char behind_call_by_rbx[1];
+#endif
+
+struct made_sample {
+	struct pa_sample s;
+	uint64_t pc;
+	struct pa_stack_regs regs;
+};
+
+/* Of code made at run time, at its return to `caller`: no frame pointer leads there. */
+static struct made_sample made_sample(const void *made, struct self_page *page, uint64_t caller)
+{
+	struct made_sample r = { .s = { .head = { PA_RECORD_SAMPLE, (uint32_t)getpid(),
+						  clock_mono_ns() },
+					.weight = 1,
+					.nr_user = 1,
+					.stop = PA_STOP_NO_PROCESS,
+					.flags = PA_SAMPLE_UNFINISHED } };
+
+	page->head = (struct pa_stack_page){ .head = r.s.head, .addr = 4096, .size = 64 };
+	page->head.head.type = PA_RECORD_STACK;
+	r.regs.pc = (uint64_t)(uintptr_t)made;
+	r.regs.sp = r.regs.regs[PA_REG_X86_SP] = page->head.addr;
+	r.regs.code[PA_CODE_BYTES / 2] = 0xc3;
+	r.pc = r.regs.pc | PA_PC_EXACT;
+	memcpy(page->bytes, &caller, sizeof(caller));
+	return r;
+}
+
+static void send(struct capture *c, const struct made_sample *r, const struct self_page *page)
+{
+	must(capture_record(c, r, sizeof(*r)) == 0);
+	must(capture_record(c, page, sizeof(page->head) + page->head.size) == 0);
+	turn(c);
+}
+
 static void test_made_code(void)
 {
-	struct {
-		struct pa_sample s;
-		uint64_t pc;
-		struct pa_stack_regs regs;
-	} r = { .s = { .head = { PA_RECORD_SAMPLE, (uint32_t)getpid(), 0 },
-		       .weight = 1,
-		       .nr_user = 1,
-		       .stop = PA_STOP_NO_PROCESS,
-		       .flags = PA_SAMPLE_UNFINISHED } };
-	struct self_page page = { .head = { .addr = 4096, .size = 64 } };
-	uint64_t caller = (uint64_t)(uintptr_t)kernel_walk + 1;
+	uint64_t caller = WALKED, in_rbx = (uint64_t)(uintptr_t)behind_call_by_rbx;
 	void *made = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct world w = new_world(SIZE_MAX);
 	struct capture *c = new_capture(w.t);
+	struct self_page page = { .bytes = { 0 } };
+	struct made_sample r;
 
 	must(made != MAP_FAILED);
 	turn(c);
-	r.s.head.time_ns = clock_mono_ns();
-	r.regs.pc = (uint64_t)(uintptr_t)made;
-	r.regs.sp = r.regs.regs[PA_REG_X86_SP] = page.head.addr;
-	r.regs.code[PA_CODE_BYTES / 2] = 0xc3;
-	r.pc = r.regs.pc | PA_PC_EXACT;
-	page.head.head = r.s.head;
-	page.head.head.type = PA_RECORD_STACK;
-	memcpy(page.head.bytes, &caller, sizeof(caller));
-	must(capture_record(c, &r, sizeof(r)) == 0);
-	must(capture_record(c, &page, sizeof(page.head) + page.head.size) == 0);
-	turn(c);
+	r = made_sample(made, &page, caller);
+	send(c, &r, &page);
 	ok(has_location(c, caller - 1), "the code that comes with the registers is looked at");
+	r = made_sample(made, &page, in_rbx);
+	r.regs.regs[3] = page.head.addr + 16; /* rbx */
+	caller += 2;
+	memcpy(page.bytes + 24, &caller, sizeof(caller));
+	send(c, &r, &page);
+	ok(has_location(c, in_rbx - 1) && has_location(c, caller - 1),
+	   "also where all registers are needed further on");
 	capture_free(c);
 	end_world(&w);
 	munmap(made, 4096);
@@ -351,6 +419,93 @@ static void test_signal(void)
 	end_world(&w);
 }
 
+static void raise_it(void)
+{
+	raise(SIGUSR1);
+}
+
+static void test_signal_below_rbx(void)
+{
+	struct world w = new_world(SIZE_MAX);
+	struct capture *c = new_capture(w.t);
+
+	turn(c);
+	from_handler = c;
+	signal(SIGUSR1, on_signal);
+	restorer = 0;
+	call_by_rbx(raise_it);
+	turn(c);
+	ok(c->stats.stops[PA_STOP_END] == 1 &&
+		   has_location(c, (uint64_t)(uintptr_t)behind_call_by_rbx - 1),
+	   "a walk that needs all registers is complete over a signal frame");
+	ok(has_location(c, restorer) && !has_location(c, restorer - 1),
+	   "what the handler returns to is exact there, too");
+	capture_free(c);
+	end_world(&w);
+}
+
+static void set_states(struct capture *c, enum unwind_state from, enum unwind_state to)
+{
+	struct unwind_files *u = &c->unwinder->files;
+
+	for (uint32_t i = 0; i < u->nr; i++)
+		if (u->files[i].state == from)
+			u->files[i].state = to;
+}
+
+/* A child with this process's code, which only waits. */
+static pid_t fork_target(struct capture *c)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	must(pid > 0 && capture_scan(c, pid) == 0);
+	return pid;
+}
+
+/* What waits in the queue is of that process. */
+static void sign_over(struct capture *c, pid_t pid)
+{
+	uint64_t size;
+
+	for (size_t at = 0; at < c->queue.len; at += sizeof(size) + size) {
+		struct pa_record *r = (void *)(c->queue.data + at + sizeof(size));
+
+		memcpy(&size, c->queue.data + at, sizeof(size));
+		r->pid = (uint32_t)pid;
+	}
+}
+
+/* What a process was is not forgotten while a walk of it waits. */
+static void test_waits_for_long(void)
+{
+	struct world w = new_world(SIZE_MAX);
+	struct capture *c = new_capture(w.t);
+	struct sideband_event over = { .type = SIDEBAND_EXIT, .pid = fork_target(c) };
+
+	turn(c);
+	set_states(c, UNWIND_READY, UNWIND_COMPILING);
+	must(self_walk(c, PA_STOP_NO_TABLE));
+	sign_over(c, over.pid);
+	turn(c);
+	must(c->parking.first && kill(over.pid, SIGKILL) == 0 && waitpid(over.pid, NULL, 0) > 0);
+	over.time_ns = clock_mono_ns();
+	must(capture_event(c, &over) == 0);
+	ahead_s += 60;
+	turn(c);
+	must(c->parking.first);
+	set_states(c, UNWIND_COMPILING, UNWIND_READY);
+	turn(c);
+	ok(c->stats.stops[PA_STOP_END] == 1,
+	   "a walk that waited for a minute is finished, although the process is gone");
+	capture_free(c);
+	end_world(&w);
+}
+
 int main(void)
 {
 #ifndef SELF_WALK_IS_POSSIBLE
@@ -367,5 +522,7 @@ int main(void)
 	test_in_syscall();
 	test_made_code();
 	test_signal();
+	test_signal_below_rbx();
+	test_waits_for_long();
 	return tap_done();
 }

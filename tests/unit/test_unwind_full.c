@@ -36,7 +36,14 @@ static uint32_t find_rule(void *ctx, uint64_t pc, pa_rule *ret_word, struct cfi_
 	return 0;
 }
 
-static const struct full_walk_source source = { read_stack, find_rule };
+static enum pa_record_place place; /* of the record, as the code shows */
+
+static enum pa_record_place record_at(void *ctx, uint64_t pc)
+{
+	return place;
+}
+
+static const struct full_walk_source source = { read_stack, find_rule, record_at };
 
 /* At a frame with all registers known, sp where the test wants it. */
 static struct full_walk start(uint64_t pc, uint64_t sp)
@@ -254,6 +261,44 @@ static void test_frame_pointers(void)
 	ok(!full_walk_frame(&w) && w.stop == PA_STOP_FP_END, "not by one below sp");
 }
 
+/* Where a function without a rule begins or returns. */
+static void test_code(void)
+{
+	struct full_walk w;
+
+	begin_x86();
+	function(0, BYTES("\x0c\x03\x10"));
+	code = cfi_compile(&m);
+	place = PA_RECORD_NONE;
+	w = start(NO_RULE_PC, STACK);
+	set(&w, RBP, STACK + 64);
+	set(&w, RBX, STACK + 32);
+	stack[0] = in(0);
+	stack[5] = in(0);
+	ok(full_walk_frame(&w) && is_at(&w, in(0), STACK + 8) && w.regs.v[RBP] == STACK + 64,
+	   "without a record, the return address is at sp");
+	ok(full_walk_frame(&w) && is_at(&w, in(0), STACK + 48), "other registers are unchanged");
+	w = start(NO_RULE_PC, STACK);
+	w.is_exact = false;
+	set(&w, RBP, STACK + 64);
+	stack[9] = in(0);
+	ok(full_walk_frame(&w) && is_at(&w, in(0), STACK + 80), "whoever has called has a record");
+	place = PA_RECORD_AT_SP;
+	w = start(NO_RULE_PC, STACK);
+	set(&w, RBP, STACK + 64);
+	stack[0] = STACK + 64;
+	stack[1] = in(0);
+	ok(full_walk_frame(&w) && is_at(&w, in(0), STACK + 16) && w.regs.v[RBP] == STACK + 64,
+	   "one that was just pushed is at sp");
+	place = PA_RECORD_NONE;
+	m.arch = &unwind_arch_arm64;
+	w = start(NO_RULE_PC, STACK);
+	set(&w, 30, in(0) | 0x7bull << 56);
+	ok(full_walk_frame(&w) && is_at(&w, in(0), STACK) && !(w.regs.known >> 30 & 1),
+	   "or the return address is in lr, once");
+	place = PA_RECORD_AT_FP;
+}
+
 static void test_link_register(void)
 {
 	struct full_walk w;
@@ -385,6 +430,7 @@ int main(void)
 	test_expression_cfa();
 	test_signal();
 	test_frame_pointers();
+	test_code();
 	test_link_register();
 	test_uncounted();
 	test_word_alone();
