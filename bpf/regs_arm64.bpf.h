@@ -7,8 +7,11 @@
 #define UC_SP_AT (PA_SIGNAL_ARM64_SP - 128) /* in the ucontext of a signal frame: of sp */
 #define UC_ALIGN 16                         /* of that ucontext, as of the stack */
 #define SYSCALL_CODE 0xd4000001u            /* `svc #0` */
-#define PSR_MODE_MASK 0x0f                  /* 0: EL0, user mode */
+#define SYSCALL_BYTES 4
+#define PSR_MODE_MASK 0x0f /* 0: EL0, user mode */
 #define PSR_MODE32_BIT 0x10
+
+#include "syscall.bpf.h"
 
 static __always_inline bool ctx_in_user_mode(struct bpf_perf_event_data *ctx)
 {
@@ -48,15 +51,6 @@ static __always_inline u32 ctx_user_regs(struct bpf_perf_event_data *ctx, struct
 	COPY_REGS(w, &ctx->regs);
 	w->in_syscall = 0;
 	return ctx->regs.pstate & PSR_MODE32_BIT ? PA_STOP_COMPAT : 0;
-}
-
-/* Not where a signal handler or a new program is about to begin. */
-static __always_inline bool is_behind_syscall(u64 pc)
-{
-	u32 code = 0;
-
-	return !bpf_probe_read_user(&code, sizeof(code), (const void *)(pc - sizeof(code))) &&
-	       code == SYSCALL_CODE;
 }
 
 /* From the frame the kernel was entered with: it begins with the user-visible registers. */

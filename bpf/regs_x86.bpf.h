@@ -7,7 +7,10 @@
 #define UC_SP_AT PA_SIGNAL_X86_SP /* in the ucontext of a signal frame: the interrupted one's sp */
 #define UC_ALIGN 64               /* of that ucontext, which lies below the FPU's state */
 #define SYSCALL_CODE 0x050f       /* `syscall`, as it lies in memory */
-#define USER32_CS 0x23            /* arch/x86/include/asm/segment.h: __USER32_CS */
+#define SYSCALL_BYTES 2
+#define USER32_CS 0x23 /* arch/x86/include/asm/segment.h: __USER32_CS */
+
+#include "syscall.bpf.h"
 
 static __always_inline bool ctx_in_user_mode(struct bpf_perf_event_data *ctx)
 {
@@ -63,15 +66,6 @@ static __always_inline u32 ctx_user_regs(struct bpf_perf_event_data *ctx, struct
 	COPY_REGS(w, &ctx->regs);
 	w->in_syscall = 0;
 	return (*(volatile __u64 *)&ctx->regs.cs & 0xffff) == USER32_CS ? PA_STOP_COMPAT : 0;
-}
-
-/* Not where a signal handler or a new program is about to begin. */
-static __always_inline bool is_behind_syscall(u64 pc)
-{
-	u16 code = 0;
-
-	return !bpf_probe_read_user(&code, sizeof(code), (const void *)(pc - sizeof(code))) &&
-	       code == SYSCALL_CODE;
 }
 
 /* From the frame the kernel was entered with. */
