@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Who is a target: kept up to date in the kernel, at the moment a process forks, execs or exits, so
- * that a child that lives for five milliseconds is covered from its first instruction.
+ * that a child that lives for five milliseconds is covered from its first instruction. Raw
+ * tracepoints and not tp_btf: for those libbpf reads all of the kernel's types, 20 ms of every start.
  */
 #include "maps.bpf.h"
 
@@ -46,7 +47,7 @@ static __always_inline void add_target(u32 pid)
 		__sync_fetch_and_add(&proc_stats.targets_lost, 1);
 }
 
-SEC("tp_btf/sched_process_fork")
+SEC("raw_tp/sched_process_fork")
 int BPF_PROG(pa_fork, struct task_struct *parent, struct task_struct *child)
 {
 	u32 ppid, pid;
@@ -65,7 +66,7 @@ int BPF_PROG(pa_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
-SEC("tp_btf/sched_process_exec")
+SEC("raw_tp/sched_process_exec")
 int BPF_PROG(pa_exec, struct task_struct *task)
 {
 	u32 pid = task_pid(task);
@@ -108,7 +109,7 @@ static __always_inline void invalidate(struct pa_process *p, u32 pid, u64 start,
  * mapped there next must not be walked by the table of the one before, not even until user space has
  * heard of it.
  */
-SEC("tp_btf/vm_unmapped_area")
+SEC("raw_tp/vm_unmapped_area")
 int BPF_PROG(pa_mmap, unsigned long addr, struct vm_unmapped_area_info *info)
 {
 	u32 pid;
@@ -119,11 +120,11 @@ int BPF_PROG(pa_mmap, unsigned long addr, struct vm_unmapped_area_info *info)
 	pid = task_pid((void *)bpf_get_current_task());
 	p = bpf_map_lookup_elem(&processes, &pid);
 	if (p)
-		invalidate(p, pid, addr, addr + info->length);
+		invalidate(p, pid, addr, addr + BPF_CORE_READ(info, length));
 	return 0;
 }
 
-SEC("tp_btf/sched_process_exit")
+SEC("raw_tp/sched_process_exit")
 int BPF_PROG(pa_exit, struct task_struct *task)
 {
 	u32 pid;
