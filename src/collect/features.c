@@ -7,9 +7,9 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "collect/kernel_types.h"
 #include "collect/privileges.h"
 
-#define BTF_PATH "/sys/kernel/btf/vmlinux"
 #define MAX_RATE_PATH "/proc/sys/kernel/perf_event_max_sample_rate"
 #define NAMES_MAX_BYTES 256
 
@@ -88,11 +88,11 @@ int features_check(const struct log *log, struct pa_error *err)
 
 	if (r < 0)
 		return r;
-	if (access(BTF_PATH, R_OK) < 0)
+	if (access(KERNEL_TYPES_PATH, R_OK) < 0)
 		return error_set(err, ENOTSUP,
 				 "this kernel has no type information (%s): it must be built with "
 				 "CONFIG_DEBUG_INFO_BTF=y, as distribution kernels since 2020 are",
-				 BTF_PATH);
+				 KERNEL_TYPES_PATH);
 	if (features_kernel_version() < KERNEL_VERSION_OF(5, 8))
 		return error_set(err, ENOTSUP, "this kernel is too old: 5.8 or newer is needed");
 	warn_of_limits(&m, log);

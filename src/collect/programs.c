@@ -10,6 +10,7 @@
 
 #include "collect/cpus.h"
 #include "collect/features.h"
+#include "collect/kernel_types.h"
 #include "collect/tables.h"
 /* Made by bpftool, which casts constness away. */
 #pragma GCC diagnostic push
@@ -174,6 +175,45 @@ static int open_tables(struct programs *p, const struct programs_config *cfg)
 	return tables_new(&tc, &p->tables);
 }
 
+static int open_and_load(struct programs *p, const struct programs_config *cfg,
+			 const struct bpf_object_open_opts *opts, int types_fd,
+			 struct pa_error *err)
+{
+	int r;
+
+	p->skel = perfagent_bpf__open_opts(opts);
+	if (!p->skel)
+		return -errno;
+	r = types_fd < 0 ? 0 : kernel_types_write(bpf_object__btf(p->skel->obj), types_fd);
+	if (r == 0)
+		r = configure(p, cfg, err);
+	return r < 0 ? r : load(p, err);
+}
+
+/* With those of the kernel's types that are needed; libbpf reads the file when it loads. */
+static int load_quickly(struct programs *p, const struct programs_config *cfg)
+{
+	_cleanup_(closep) int fd = -1;
+	char path[KERNEL_TYPES_FILE_SIZE];
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .btf_custom_path = path);
+	int r = kernel_types_file_new(path, &fd);
+
+	return r < 0 ? r : open_and_load(p, cfg, &opts, fd, NULL);
+}
+
+static int load_somehow(struct programs *p, const struct programs_config *cfg,
+			const struct log *log, struct pa_error *err)
+{
+	int r = load_quickly(p, cfg);
+
+	if (r == 0)
+		return 0;
+	log_debug(log, "collect: not loaded with an extract of the kernel's types: %s; with all",
+		  strerror(-r));
+	perfagent_bpf__destroy(p->skel);
+	return open_and_load(p, cfg, NULL, -1, err);
+}
+
 int programs_load(const struct programs_config *cfg, const struct log *log,
 		  struct programs **ret_programs, struct pa_error *err)
 {
@@ -183,10 +223,7 @@ int programs_load(const struct programs_config *cfg, const struct log *log,
 
 	if (!p)
 		return -ENOMEM;
-	p->skel = perfagent_bpf__open();
-	r = p->skel ? configure(p, cfg, err) : -errno;
-	if (r == 0)
-		r = load(p, err);
+	r = load_somehow(p, cfg, log, err);
 	libbpf_set_print(before);
 	if (r < 0)
 		return error_set(err, -r, "cannot prepare the BPF programs: %s", strerror(-r));

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import time
 
@@ -12,6 +13,7 @@ from harness import AGENT, PROGS, adds_up, agent, agent_until, done, end, finish
 from harness import no_mount_namespace, note, ok, prog, skip, start_agent, wait_for, workdir
 
 SPIN = os.path.join(PROGS, "spin")
+TYPES = "/sys/kernel/btf/vmlinux"
 OWN = ["spin_inner", "spin_outer", "main"]
 
 
@@ -280,6 +282,30 @@ def test_outputs(tmp):
     end(target)
 
 
+def test_kernel_types(tmp):
+    """A bit that no header explains yet, which libbpf does not look at: then it gets all the types."""
+    complaint = "not loaded with an extract of the kernel's types"
+    target = prog("spin", 60)
+    run = agent_until(1, tmp, "--pid", target.pid, "-vv", seconds=1)
+    ok(run.status == 0 and complaint not in run.stderr, "an extract of the kernel's types is enough")
+    if no_mount_namespace():
+        skip(no_mount_namespace())
+        end(target)
+        return
+    odd = os.path.join(tmp, "types")
+    with open(TYPES, "rb") as f:
+        types = bytearray(f.read())
+    header_bytes, types_at = struct.unpack_from("<II", types, 4)
+    types[header_bytes + types_at + 6] |= 1
+    with open(odd, "wb") as f:
+        f.write(types)
+    run = agent_until(1, tmp, "--pid", target.pid, "-vv", seconds=1,
+                      before=["unshare", "-m", "sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"', odd, TYPES])
+    ok(complaint in run.stderr, "odd types are not extracted")
+    ok(run.status == 0 and run.profile.total(), "... and the capture works all the same")
+    end(target)
+
+
 def test_machine(tmp):
     busy = prog("syscalls", 60)
     writer = subprocess.Popen(["sh", "-c", f"while :; do dd if=/dev/zero of={tmp}/junk bs=1M count=64 "
@@ -301,6 +327,6 @@ def test_machine(tmp):
 need_root()
 for test in (test_command, test_children, test_exit, test_signals, test_exec, test_midst_of_exec,
              test_churn, test_many_threads, test_first_thread_gone, test_deep, test_files, test_other_mounts,
-             test_outputs, test_machine):
+             test_outputs, test_kernel_types, test_machine):
     test(workdir())
 done()
