@@ -117,3 +117,27 @@ bool demangle(const char *symbol, char *to, size_t size)
 	to[out.len] = '\0';
 	return true;
 }
+
+#define RUST_HASH_PREFIX "17h" /* the length of what follows, and its first letter */
+#define RUST_HASH_DIGITS 16
+
+/* "17h0123456789abcdefE", and perhaps what LLVM put behind it: ".llvm.1234". */
+static bool is_rust_hash(const char *s)
+{
+	return has_prefix(s, RUST_HASH_PREFIX) &&
+	       strspn(s + strlen(RUST_HASH_PREFIX), "0123456789abcdef") == RUST_HASH_DIGITS &&
+	       s[strlen(RUST_HASH_PREFIX) + RUST_HASH_DIGITS] == 'E';
+}
+
+bool is_rust_symbol(const char *symbol)
+{
+	if (has_prefix(symbol, "_R"))
+		return (symbol[2] >= 'A' && symbol[2] <= 'Z') ||
+		       (symbol[2] >= '0' && symbol[2] <= '9');
+	if (!has_prefix(symbol, "_ZN"))
+		return false;
+	for (const char *at = symbol; (at = strstr(at, RUST_HASH_PREFIX)); at++)
+		if (is_rust_hash(at))
+			return true;
+	return false;
+}

@@ -14,4 +14,7 @@
  * `to` is then unspecified and the name is to be shown as it is. */
 bool demangle(const char *symbol, char *to, size_t size);
 
+/* Whether a symbol is one of rustc's, of either mangling. */
+bool is_rust_symbol(const char *symbol);
+
 #endif

@@ -4,6 +4,7 @@
 
 #include "dwarf/dwarf.h"
 #include "elf/elf_image.h"
+#include "symbolize/demangle.h"
 #include "symbolize/symbolize_internal.h"
 
 #define NO_NAME "[inlined]" /* a function that DWARF knows to be there, but not by name */
@@ -91,7 +92,8 @@ static int fill(struct elf_lines *l, const struct dwarf_frame *from, struct symb
 /*
  * The function that the others were inlined into has a symbol of its own. DWARF's name comes first;
  * where the compiler gave none, or only the short one (as GCC does for functions that are local to
- * a file: "f" for "(anonymous namespace)::f(int)"), the symbol says more.
+ * a file: "f" for "(anonymous namespace)::f(int)"), the symbol says more. So it does for Rust, whose
+ * DWARF is written before LLVM folds functions that are the same, and renames some ("….llvm.1234").
  */
 static int fill_outermost(struct elf_lines *l, const struct dwarf_frame *from, const char *symbol,
 			  struct symbol_frame *to)
@@ -99,7 +101,7 @@ static int fill_outermost(struct elf_lines *l, const struct dwarf_frame *from, c
 	const char *readable;
 	int r = fill(l, from, to);
 
-	if (r < 0 || !symbol || (from->name && from->is_linkage_name))
+	if (r < 0 || !symbol || (from->name && from->is_linkage_name && !is_rust_symbol(symbol)))
 		return r;
 	r = answer_readable(l->names, symbol, &readable);
 	if (r < 0 || (from->name && readable == symbol))

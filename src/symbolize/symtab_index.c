@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "elf/elf_symbols.h"
+#include "symbolize/demangle.h"
 #include "symbolize/symbolize_internal.h"
 
 #define INDEX_MAX_SYMBOLS (4u << 20)               /* a browser has half of that; 64 MiB */
@@ -109,7 +110,7 @@ static int add_symbol(void *ctx, const struct elf_symbol *sym)
 	return 0;
 }
 
-/* Negative when alias a is the worse one. */
+/* Negative when alias a is the worse one. Both are names of one table. */
 static int compare_aliases(const char *a, const char *b)
 {
 	size_t a_underscores = strspn(a, "_"), b_underscores = strspn(b, "_");
@@ -117,6 +118,12 @@ static int compare_aliases(const char *a, const char *b)
 
 	if (a[-1] != b[-1])
 		return a[-1] < b[-1] ? -1 : 1;
+	if (is_rust_symbol(a) != is_rust_symbol(b))
+		return is_rust_symbol(a) ? -1 : 1;
+	/* rustc folds functions that are the same; each name is as true, and llvm-symbolizer gives
+	 * the one that comes last in the table. Names stand in the order of the table. */
+	if (is_rust_symbol(a))
+		return a < b ? -1 : a > b;
 	if (a_underscores != b_underscores)
 		return a_underscores > b_underscores ? -1 : 1;
 	a_bytes = strlen(a);

@@ -5,6 +5,7 @@ import bisect
 import collections
 import random
 import re
+import shutil
 import subprocess
 
 UNKNOWN = [("??", "??", 0)]
@@ -104,38 +105,71 @@ def is_short_form(name, symbol):
     return not word or word[0] in ("operator", "_FUN") or word[0] in symbol
 
 
+# What our answer differs in where neither reference gives it whole, and why that is no fault of ours.
+REASONS = {
+    "symbol": "DWARF has nothing there; llvm-symbolizer takes the file from the symbol table (STT_FILE),"
+              " which is no path",
+    "outer": "llvm-symbolizer names the outermost function after the symbol table (f.isra.0); we after"
+             " DWARF, which has one function there",
+    "folded": "the outermost function is one of several whose code was kept once: the symbol table has"
+              " both names at that address",
+    "eu": "eu-addr2line has another chain than the entry's call_file and call_line, which"
+          " llvm-symbolizer and we follow; the outermost name is DWARF's, as eu-addr2line's is",
+    "DIFFERS": "not explained",
+}
+
+
+def dwarf_at(path, address):
+    """The entry that DWARF has for an address, in short: what justifies an answer."""
+    if not shutil.which("llvm-dwarfdump"):
+        return ["needs llvm-dwarfdump"]
+    entry = []
+    for line in run(["llvm-dwarfdump", f"--lookup={address:#x}", path]).splitlines():
+        if re.match(r"0x[0-9a-f]+: +DW_TAG", line):
+            entry = [line.strip()]
+        elif re.search(r"DW_AT_(name|linkage_name|abstract_origin|call_file|call_line)\b", line):
+            entry.append(" ".join(line.split()))
+        elif (m := re.search(r"\[(0x[0-9a-f]+), (0x[0-9a-f]+)\)", line)):
+            if int(m[1], 16) <= address < int(m[2], 16):
+                entry.append(m[0])
+        elif line.startswith("Line info"):
+            entry.append(line)
+    return entry or ["no unit covers it"]
+
+
+def first_difference(answers):
+    at = 0
+    while all(at < len(a) and a[at] == answers[0][at] for a in answers):
+        at += 1
+    return at
+
+
 class Comparison:
-    """Sorts answers into classes. Those that are no fault of ours have a reason here:
+    """Sorts answers into classes. "same": the reference's, string for string; "other": that of the
+    other of the two, where the reference is wrong: eu-addr2line asks .debug_aranges (which clang and
+    rustc do not write), reads the ranges of a unit as if they had no holes, takes an inlined
+    function's concrete parent for the caller in split units, or passes over an inlined function in
+    another section (.text.unlikely). The rest has REASONS."""
 
-    symbol:  DWARF has nothing there; llvm-symbolizer takes the file from the symbol table (STT_FILE),
-             which is no path, with line 0.
-    outer:   llvm-symbolizer names the outermost function after the symbol table (f.isra.0, an alias of
-             folded functions); eu-addr2line, as we do where DWARF has the symbol's name, after that.
-    folded:  the outermost function is one of several whose code was found to be the same and kept once:
-             the symbol table has both names at that address.
-    eu:      eu-addr2line differs from us and from llvm-symbolizer, which agree on every frame, file
-             and line: it asks .debug_aranges (which clang does not write), reads the ranges of a unit
-             as if they had no holes, takes an inlined function's concrete parent for the caller in
-             split units, or passes over an inlined function in another section (.text.unlikely).
-    """
-
-    def __init__(self, path):
+    def __init__(self, path, reference):
+        self.path = path
+        self.is_by_eu = reference == "eu"
         self.start_of = {name: start for start, _, name in function_symbols(path)}
         self.classes = collections.Counter()
-        self.examples = []
+        self.examples = collections.defaultdict(list)
 
     def add(self, address, ours, eu, llvm):
         kind = self.classify(ours, eu, llvm)
         self.classes[kind] += 1
-        if kind == "DIFFERS":
-            self.examples.append((address, ours, eu, llvm))
+        if kind not in ("same", "other"):
+            self.examples[kind].append((address, ours, eu, llvm))
 
     def is_folded(self, name, other):
         return name != other and name in self.start_of and self.start_of[name] == self.start_of.get(other)
 
     def classify(self, ours, eu, llvm):
-        if ours == eu or (eu is None and ours == llvm):
-            return "same"
+        if ours in (eu, llvm):
+            return "same" if ours == (eu if self.is_by_eu else llvm) else "other"
         if len(ours) == len(llvm) == 1 and ours[0] == (llvm[0][0], "??", 0) and llvm[0][2] == 0:
             return "symbol"
         if without_outermost_name(ours) != without_outermost_name(llvm):
@@ -144,13 +178,18 @@ class Comparison:
             return "folded"
         if not is_short_form(ours[-1][0], llvm[-1][0]):
             return "DIFFERS"
-        return "outer" if eu is None else "eu"
+        return "eu" if self.is_by_eu else "outer"
 
-    def share(self, kind):
-        return self.classes[kind] / max(1, sum(self.classes.values()))
+    def share(self, *kinds):
+        return sum(self.classes[k] for k in kinds) / max(1, sum(self.classes.values()))
 
-    def show(self, nr=5):
-        for address, *answers in self.examples[:nr]:
-            print(f"# {address:#x}")
-            for who, frames in zip(("ours", "eu", "llvm"), answers):
-                print(f"#   {who}: {frames}"[:600])
+    def show(self, nr=1):
+        """By class, each with what DWARF says, and the first frame that is not the same."""
+        for kind, examples in self.examples.items():
+            print(f"# {kind}, {len(examples)}: {REASONS[kind]}")
+            for address, *answers in examples[:nr]:
+                print(f"#   {address:#x}: {'; '.join(dwarf_at(self.path, address))}"[:400])
+                at = first_difference([a for a in answers if a])
+                for who, frames in zip(("ours", "eu", "llvm"), answers):
+                    text = frames[at] if frames and at < len(frames) else "none"
+                    print(f"#     frame {at} of {len(frames or [])}, {who}: {text}"[:300])

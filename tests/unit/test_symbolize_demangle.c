@@ -142,10 +142,24 @@ static void test_exponential_names(void)
 	ok(gives("_Z1fv", "f()"), "afterwards all is well");
 }
 
+static void test_whose_symbol(void)
+{
+	ok(is_rust_symbol("_RNvC1a1b") && is_rust_symbol("_R0NvC1a1b"), "Rust's v0 is known");
+	ok(is_rust_symbol("_ZN1a1b17h0123456789abcdefE") &&
+		   is_rust_symbol("_ZN1a317hE17h0123456789abcdefE.llvm.1"),
+	   "so is its older mangling, by the hash");
+	ok(!is_rust_symbol("_ZN1a1b17h0123456789abcdeE") &&
+		   !is_rust_symbol("_ZN1a1b17h0123456789abcdefa") && !is_rust_symbol("_ZN1a1bEv"),
+	   "C++ is not");
+	ok(!is_rust_symbol("_Reserve") && !is_rust_symbol("_R") && !is_rust_symbol("17h"),
+	   "nor is what begins alike");
+}
+
 int main(void)
 {
 	test_cxx();
 	test_rust();
+	test_whose_symbol();
 	test_plain_names_stay();
 	test_limits();
 	test_exponential_names();

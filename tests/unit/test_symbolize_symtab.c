@@ -154,6 +154,28 @@ static void test_aliases(struct fixture *f)
 	done(f);
 }
 
+/* Each name of a folded function is as true; llvm-symbolizer gives the last of the table. */
+static void test_folded_rust(struct fixture *f)
+{
+	const char *v0[] = { "_RNvC1a1x", "_RNvC1a1z", "_RNvC1a1y" };
+	const char *legacy[] = { "_ZN1a1x17h0123456789abcdefE", "_ZN1a1c17h0123456789abcdefE",
+				 "_ZN1a2yy17h0123456789abcdefE.llvm.7" };
+
+	begin(f);
+	for (size_t i = 0; i < 3; i++) {
+		sym_add(&f->syms, v0[i], 0x100, 0x10, STB_GLOBAL, STT_FUNC, TEXT);
+		sym_add(&f->syms, legacy[i], 0x200, 0x10, STB_GLOBAL, STT_FUNC, TEXT);
+		sym_add(&f->syms, v0[i], 0x300, 0x10, STB_GLOBAL, STT_FUNC, TEXT);
+	}
+	sym_add(&f->syms, "exported_name", 0x300, 0x10, STB_GLOBAL, STT_FUNC, TEXT);
+	sym_add(&f->syms, v0[0], 0x300, 0x10, STB_GLOBAL, STT_FUNC, TEXT);
+	end(f, SHT_SYMTAB);
+	ok(is(f, 0x100, "a::y"), "of Rust functions that were folded the last of the table");
+	ok(is(f, 0x200, "a::yy"), "also in the older mangling, with LLVM's suffix");
+	ok(is(f, 0x300, "exported_name"), "but a name that someone chose comes first");
+	done(f);
+}
+
 static void test_alias_with_another_size(struct fixture *f)
 {
 	begin(f);
@@ -322,6 +344,7 @@ int main(void)
 	test_nested_and_overlapping(f);
 	test_ends_that_wrap(f);
 	test_aliases(f);
+	test_folded_rust(f);
 	test_alias_with_another_size(f);
 	test_versions_and_demangling(f);
 	test_what_is_missing(f);
