@@ -2,6 +2,7 @@
 #include "agent/jit_files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,12 +15,19 @@
 
 #define MAX_PROCESSES (1u << 20)
 #define MAX_ADDRESSES (1u << 24) /* of one process */
+#define MAX_RANGES 4096u         /* likewise; a browser has 300 */
 #define NO_FILE UINT32_MAX
 /* A file may appear after the code: asked again, each time after twice as long. */
 #define LOOK_AGAIN_FIRST_NS (100 * NS_PER_MS)
 #define LOOK_AGAIN_LAST_NS (10 * NS_PER_S)
 /* The clock of files is coarse, and a process's start is known to a hundredth of a second. */
 #define STALE_SLACK_NS (2 * NS_PER_S)
+
+/* A stretch of a file that is mapped. */
+struct jit_range {
+	uint64_t start, end, offset;
+	uint32_t file;
+};
 
 struct jit_process {
 	uint64_t id;
@@ -32,6 +40,8 @@ struct jit_process {
 	uint64_t look_again_ns, wait_ns;
 	struct jit_address *addresses; /* owned */
 	uint32_t nr_addresses, cap_addresses;
+	struct jit_range *ranges; /* owned; of a process that has a map or a dump */
+	uint32_t nr_ranges, cap_ranges;
 };
 
 struct jit_files {
@@ -69,6 +79,7 @@ struct jit_files *jit_files_free(struct jit_files *j)
 		if (j->processes[i].map_fd >= 0)
 			close(j->processes[i].map_fd);
 		free(j->processes[i].addresses);
+		free(j->processes[i].ranges);
 	}
 	free(j->processes);
 	idtable_done(&j->by_id);
@@ -227,6 +238,60 @@ static void look_for_dump(struct jit_files *j, struct jit_process *jp, const str
 			jp->dump_file = m->file;
 }
 
+/* ---- code of theirs that lies in files ---- */
+
+/* What cannot be remembered costs names. */
+static void note_ranges(struct jit_process *jp, const struct process *p, uint64_t time_ns)
+{
+	const struct mapping *m = process_mapping_from(p, 0, time_ns);
+
+	jp->nr_ranges = 0;
+	for (; m; m = process_mapping_from(p, m->end, time_ns)) {
+		if (m->kind != MAPPING_FILE)
+			continue;
+		if (ARRAY_RESERVE(jp->ranges, jp->cap_ranges, jp->nr_ranges + 1, MAX_RANGES) < 0)
+			return;
+		jp->ranges[jp->nr_ranges++] =
+			(struct jit_range){ m->start, m->end, m->offset, m->file };
+	}
+}
+
+static const struct jit_range *find_range(const struct jit_process *p, uint32_t file,
+					  uint64_t offset, uint64_t bytes)
+{
+	for (uint32_t i = 0; i < p->nr_ranges; i++) {
+		const struct jit_range *r = &p->ranges[i];
+
+		if (r->file == file && r->offset == offset && r->end - r->start == bytes)
+			return r;
+	}
+	return NULL;
+}
+
+bool jit_files_find_place(const struct jit_files *j, uint32_t file, uint64_t offset, uint64_t bytes,
+			  struct jit_place *ret_place)
+{
+	for (uint32_t i = 0; i < j->nr_processes; i++) {
+		const struct jit_process *p = &j->processes[i];
+		const struct jit_range *range = find_range(p, file, offset, bytes);
+		struct jit_place place = JIT_PLACE_NONE;
+
+		if (!range)
+			continue;
+		place.start = range->start;
+		/* Its own descriptor: that of the process is closed as soon as its batch is done. */
+		if (p->map_fd >= 0)
+			place.map_fd = fcntl(p->map_fd, F_DUPFD_CLOEXEC, 0);
+		if (p->dump_file != NO_FILE)
+			place.dump_fd = filestore_get(j->files, p->dump_file)->fd;
+		if (place.map_fd < 0 && place.dump_fd < 0)
+			continue;
+		*ret_place = place;
+		return true;
+	}
+	return false;
+}
+
 /* ---- processes ---- */
 
 static bool process_eq(const void *owner, uint32_t id, const void *key)
@@ -280,6 +345,8 @@ void jit_files_note(struct jit_files *j, const struct process *p, pid_t pid, uin
 			jp->wait_ns *= 2;
 		look_for_map(j, jp, false);
 		look_for_dump(j, jp, p, time_ns);
+		if (jp->map_fd >= 0 || jp->dump_file != NO_FILE)
+			note_ranges(jp, p, time_ns);
 	}
 	if (ARRAY_RESERVE(jp->addresses, jp->cap_addresses, jp->nr_addresses + 1, MAX_ADDRESSES) <
 	    0)

@@ -3,7 +3,8 @@
  * What processes tell about the code they make at run time: /tmp/perf-<pid>.map, as the process
  * itself sees that path and its own PID, and jit-<pid>.dump, which it has mapped. Found and opened
  * while the process lives, on first sight of a sample in such code and again as time passes, and
- * kept (up to a limit) for naming at the end; with them the addresses that were sampled. A map is
+ * kept (up to a limit) for naming at the end; with them the addresses that were sampled, and where
+ * the process has mapped files: some runtimes keep code of theirs in one (V8 its builtins). A map is
  * believed only if it belongs to the process's user and is no link: anybody may write to /tmp.
  */
 #ifndef AGENT_JIT_FILES_H
@@ -38,6 +39,20 @@ DEFINE_CLEANUP(struct jit_files *, jit_files_free)
  * name. */
 void jit_files_note(struct jit_files *j, const struct process *p, pid_t pid, uint64_t addr,
 		    uint64_t time_ns);
+
+/* Where a process has mapped a stretch of a file of which it tells names, and what it tells. */
+struct jit_place {
+	uint64_t start;
+	int map_fd;  /* owned; -1: none */
+	int dump_fd; /* borrowed until jit_files_free(); -1: none */
+};
+
+#define JIT_PLACE_NONE ((struct jit_place){ .map_fd = -1, .dump_fd = -1 })
+
+/* The first process with a map or a dump that has these bytes of a file (by number) mapped. False:
+ * none has. Before any jit_files_get(). */
+bool jit_files_find_place(const struct jit_files *j, uint32_t file, uint64_t offset, uint64_t bytes,
+			  struct jit_place *ret_place);
 
 /* What is known in the end about process `owner` (see process_id); descriptors and addresses are
  * borrowed. *ret_comm: its name at first sight. Any thread, if no two ask for the same process and

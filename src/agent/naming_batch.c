@@ -17,7 +17,7 @@ void naming_batch_clear(struct naming_batch *b)
 	b->nr_frames = b->cap_frames = 0;
 }
 
-static bool is_cancelled(const struct naming_env *env)
+bool naming_is_over(const struct naming_env *env)
 {
 	return atomic_load_explicit(&env->is_over, memory_order_relaxed) ||
 	       (env->cancel && atomic_load_explicit(env->cancel, memory_order_relaxed));
@@ -74,9 +74,8 @@ static int keep_frame(struct naming_batch *b, const struct symbol_frame *f)
 	return r;
 }
 
-/* A source's strings last no longer than itself: they are copied, each once. */
-static int keep_frames(struct naming_batch *b, const struct symbol_result *res,
-		       struct naming_answer *to)
+int naming_batch_keep(struct naming_batch *b, const struct symbol_result *res,
+		      struct naming_answer *to)
 {
 	uint32_t nr = res->nr_frames < PROFILE_MAX_LINES ? res->nr_frames : PROFILE_MAX_LINES;
 	uint32_t first = b->nr_frames;
@@ -90,6 +89,8 @@ static int keep_frames(struct naming_batch *b, const struct symbol_result *res,
 	}
 	to->first_frame = first;
 	to->nr_frames = nr;
+	to->is_named = res->is_named;
+	to->is_raw = res->is_raw;
 	return 0;
 }
 
@@ -103,11 +104,9 @@ static int ask(struct naming_batch *b, const struct source *s, const struct prof
 		return -ENOMEM;
 	r = s->symbolizer->ops->resolve(s->symbolizer, source_address(s, m, address), &res);
 	if (r == 0)
-		r = keep_frames(b, &res, to);
+		r = naming_batch_keep(b, &res, to);
 	if (r < 0)
 		return r;
-	to->is_named = res.is_named;
-	to->is_raw = res.is_raw;
 	if (!res.is_named)
 		to->failure = failure_of(s, m);
 	return 0;
@@ -133,9 +132,9 @@ static int ask_part(const struct naming_env *env, struct naming_batch *b, struct
 	int r = 0;
 
 	for (uint32_t i = 0; i < part->nr_items && r == 0; i++)
-		r = is_cancelled(env) ? -ECANCELED
-				      : ask_somehow(b, s, mapping_of(part), part->items[i].address,
-						    &answers[i]);
+		r = naming_is_over(env) ? -ECANCELED
+					: ask_somehow(b, s, mapping_of(part),
+						      part->items[i].address, &answers[i]);
 	part->note.why = s->symbolizer ? s->symbolizer->missing_why : SOURCE_NO_MEMORY;
 	part->note.cure = s->symbolizer ? s->symbolizer->missing_cure : NULL;
 	return r;
@@ -189,14 +188,14 @@ static int open_and_ask(struct naming_env *env, struct naming_batch *b)
 	b->jit_counts = s.jit_counts;
 	b->waited_ns = s.waited_ns;
 	source_done(&s);
-	return r;
+	return r < 0 ? r : naming_ask_told(env, b);
 }
 
 void naming_batch_run(struct naming_env *env, struct naming_batch *b)
 {
 	uint64_t began_ns = clock_mono_ns();
 
-	if (is_cancelled(env))
+	if (naming_is_over(env))
 		b->result = -ECANCELED;
 	else if (make_room(b) < 0)
 		give_up(b);

@@ -33,6 +33,7 @@ struct naming_part {
 	struct profile_mapping mapping; /* a copy */
 	const struct naming_item *items;
 	uint32_t nr_items;
+	struct jit_place told;   /* of a file's mapping, what a process tells about it */
 	struct naming_note note; /* of the answers */
 };
 
@@ -71,6 +72,16 @@ struct naming_batch {
 /* Opens the source and asks it; result is 0, -ECANCELED or an error that ends naming. What finds no
  * memory costs names only. */
 void naming_batch_run(struct naming_env *env, struct naming_batch *b);
+
+/* Whether nobody waits for names any more. */
+bool naming_is_over(const struct naming_env *env);
+
+/* Copies what a source has found, whose strings last no longer than itself. -ENOMEM, -E2BIG. */
+int naming_batch_keep(struct naming_batch *b, const struct symbol_result *res,
+		      struct naming_answer *to);
+
+/* Asks the processes' own lists for what a file could not name. -ECANCELED. */
+int naming_ask_told(const struct naming_env *env, struct naming_batch *b);
 
 /* Frees what running it has made. */
 void naming_batch_clear(struct naming_batch *b);

@@ -153,6 +153,20 @@ run = capture(p.pid)
 ok({f.name for f in jit_frames(run)} == {"hot", "cold"}, "code in a memory file that is no ELF file")
 end(p)
 
+# Code that lies in a file without a name for it.
+p = jit("file")
+run = capture(p.pid)
+code = os.path.join(dumps.name, f"code-{p.pid}")
+in_file = [f for s in run.profile.samples for f in s.frames if f.path == code]
+ok(in_file and all((f.name, f.is_named, f.filename, f.line) == ("hot", True, "/srv/app.js", 12) for f in in_file),
+   f"code in a file that cannot name it is named by the map, {len(in_file)} frames, and stays in its file")
+ok({f.name for f in jit_frames(run)} == {"cold"}, "next to code without a file")
+ok(all("not_run" not in s.names() for s in run.profile.samples)
+   and any("run" in s.names() for s in run.profile.samples), "what the file itself names keeps that name")
+ok(counts(run)["maps_read"] == 1 and counts(run)["map_lines"] == 3, "the map is counted once")
+ok(not any(u["file"] == code for u in run.summary["unnamed"]), "nothing is missing there")
+end(p)
+
 # It ends, and takes its map along, before the capture does.
 run = agent(tmp, "-F", 499, command=["sh", "-c", f"{JIT} map 1 & p=$!; echo $p; wait $p; rm /tmp/perf-$p.map; sleep 0.5"])
 ok({f.name for f in jit_frames(run)} == {"hot", "cold"}, "a process that has ended is named, its map removed")
@@ -241,6 +255,17 @@ def check_with_servers(what, name, file, *command):
        f"{what}: with debuginfod configured {len(named)} of {len(jit_frames(run))} frames are named")
 
 
+def check_builtins(node):
+    """Debian's node has V8 and its builtins in a library, without symbols for those."""
+    linked = subprocess.run(["ldd", node], capture_output=True, text=True).stdout
+    if "libnode" not in linked:
+        skip("node's builtins in a file: needs a node that is linked with libnode, as Debian's is")
+        return
+    run = agent(tmp, "-F", 499, command=[node, "--perf-basic-prof", "--no-opt", busy, 2], cwd=dumps.name)
+    own = {f.system_name for s in run.profile.samples for f in s.frames if "libnode" in f.path}
+    ok(any(name.startswith("Builtin:") for name in own), "node's builtins have the names of its map")
+
+
 busy = os.path.join(HERE, "calls.js")
 if node:
     check_with_servers("node --perf-basic-prof", "work", busy, node, "--perf-basic-prof", busy, 1)
@@ -249,6 +274,7 @@ if node:
     run = agent(tmp, "-F", 499, command=[node, "--perf-prof", busy, 1], cwd=dumps.name)
     check_script(run, "node --perf-prof", "work", busy, 5, "node::")
     ok(counts(run)["dumps_read"] == 1, "node --perf-prof: from its jitdump")
+    check_builtins(node)
     if not no_mount_namespace():
         p, pid = contained(node, "--perf-basic-prof", busy, "60")
         run = capture(pid, 2)

@@ -308,6 +308,53 @@ static void test_stale_by_parent(void)
 	world_done(&w);
 }
 
+/* A stretch of a file that the process has mapped at 0x5000; its number. */
+static uint32_t map_code_file(struct world *w)
+{
+	struct mmap_event e = {
+		.time_ns = 15, .pid = PID, .start = 0x5000, .end = 0x7000, .offset = 0x1000
+	};
+	char path[PATH_MAX];
+	const struct mapping *m;
+
+	fake_write(&w->f, "libcode.so", "C");
+	e.path = fake_path(&w->f, "libcode.so", path);
+	e.key = fake_key(&w->f, "libcode.so");
+	fake_link(&w->f, "4242/map_files/5000-7000", path);
+	must(tracker_mmap(w->tracker, &e) == 0);
+	m = process_mapping(process(w), 0x5000, 20);
+	must(m && m->kind == MAPPING_FILE);
+	return m->file;
+}
+
+static void test_place(void)
+{
+	struct jit_place place = JIT_PLACE_NONE;
+	struct jit_sources src;
+	struct world w;
+	uint32_t file;
+
+	world_init(&w, 4);
+	file = map_code_file(&w);
+	note(&w, CODE, 30);
+	ok(!jit_files_find_place(w.jit, file, 0x1000, 0x2000, &place),
+	   "a process without a map tells nothing about files");
+	map(&w, "A");
+	note(&w, CODE + 1, 30 + NS_PER_S);
+	ok(jit_files_find_place(w.jit, file, 0x1000, 0x2000, &place) && place.start == 0x5000 &&
+		   first_byte_of(place.map_fd) == 'A',
+	   "one with a map may, where it has mapped them");
+	(void)get(&w, &src);
+	jit_files_drop(w.jit, process_id(process(&w)));
+	ok(first_byte_of(place.map_fd) == 'A', "also when its own code is done with");
+	closep(&place.map_fd);
+	ok(!jit_files_find_place(w.jit, file, 0, 0x2000, &place) &&
+		   !jit_files_find_place(w.jit, file, 0x1000, 0x1000, &place) &&
+		   !jit_files_find_place(w.jit, file + 1, 0x1000, 0x2000, &place),
+	   "another stretch, or another file, is not meant");
+	world_done(&w);
+}
+
 static void test_dump(void)
 {
 	struct jit_sources src;
@@ -359,6 +406,7 @@ int main(void)
 		       "a process that is gone has its map in its parent's root");
 	test_by_parent("77\t3", JIT_MAP_GONE, "but in a namespace of its own its PID is not known");
 	test_stale_by_parent();
+	test_place();
 	test_dump();
 	return tap_done();
 }

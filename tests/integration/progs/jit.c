@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * jit map|short|memfd|dump|none [SECONDS]: makes two functions at run time and runs them until SECONDS
+ * jit map|short|memfd|file|dump|none [SECONDS]: makes two functions at run time and runs them until SECONDS
  * have passed (0: for ever) or SIGTERM comes, three quarters of the time in the first. `map` writes
  * /tmp/perf-<pid>.map, so do `short`, whose functions are hardly more than their first and last
- * instructions, and `memfd`, whose code is in a memory file; `dump` writes ./jit-<pid>.dump with lines
+ * instructions, and `memfd`, whose code is in a memory file; so does `file`, whose hot is in the file
+ * ./code-<pid>, and whose map has another name for run, too; `dump` writes ./jit-<pid>.dump with lines
  * and maps it executable.
  * Truth: every sample is main → run → hot or cold, the names as JS (map) or with a line (dump).
  */
@@ -69,13 +70,15 @@ static FILE *create(const char *before, const char *after)
 	return f;
 }
 
-static void write_map(const unsigned char *code)
+static void write_map(void (*const code[2])(void), unsigned long other)
 {
 	FILE *f = create("/tmp/perf-", ".map");
 
 	for (size_t i = 0; i < 2; i++)
-		fprintf(f, "%lx %x %s\n", (unsigned long)code + i * FUNCTION_BYTES, FUNCTION_BYTES,
+		fprintf(f, "%lx %x %s\n", (unsigned long)code[i], FUNCTION_BYTES,
 			functions[i].map_name);
+	if (other)
+		fprintf(f, "%lx 10 not_run\n", other);
 	fclose(f);
 }
 
@@ -150,6 +153,19 @@ static unsigned char *shared_page(void)
 	return mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 }
 
+/* As V8 does it with its builtins, in the library that it is part of. */
+static unsigned char *file_page(const unsigned char *code)
+{
+	FILE *f = create("code-", "");
+	unsigned char *page;
+
+	fwrite(code, 1, 4096, f);
+	fflush(f);
+	page = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(f), 0);
+	fclose(f);
+	return page;
+}
+
 static unsigned char *private_page(void)
 {
 	return mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -159,6 +175,7 @@ int main(int argc, char **argv)
 {
 	bool is_shared = argc > 1 && !strcmp(argv[1], "memfd");
 	bool is_short = argc > 1 && !strcmp(argv[1], "short");
+	bool is_file = argc > 1 && !strcmp(argv[1], "file");
 	unsigned char *page = is_shared ? shared_page() : private_page();
 	void (*code[2])(void);
 
@@ -173,8 +190,15 @@ int main(int argc, char **argv)
 	}
 	if (mprotect(page, 4096, PROT_READ | PROT_EXEC) < 0)
 		return 2;
-	if (!strcmp(argv[1], "map") || is_short || is_shared)
-		write_map(page);
+	if (is_file) {
+		unsigned char *copy = file_page(page);
+
+		if (copy == MAP_FAILED)
+			return 2;
+		memcpy(&code[0], &copy, sizeof(code[0]));
+	}
+	if (!strcmp(argv[1], "map") || is_short || is_shared || is_file)
+		write_map(code, is_file ? (unsigned long)run : 0);
 	else if (!strcmp(argv[1], "dump"))
 		write_dump(page);
 	prog_stop_after(arg_number(argc, argv, 2, 0));
