@@ -131,7 +131,8 @@ PA_API int pa_session_event_fd(const struct pa_session *s);
 PA_API int pa_session_request_stop(struct pa_session *s);
 
 /* What a first Ctrl-C means: the capture ends as by pa_session_request_stop(); where that has ended
- * already, debug files are not waited for any more, and all is written with the names that are here.
+ * already, debug files are not waited for any more, what takes longer than a second to read is given
+ * up, and all is written with the names that are here.
  * Any thread. -EINVAL before start. */
 PA_API int pa_session_hurry(struct pa_session *s);
 

@@ -8,6 +8,8 @@
 #include "base/clock.h"
 #include "elf/elf_image.h"
 
+#define HURRY_NS (1 * NS_PER_S) /* what a source may take when somebody wants to see the end */
+
 void naming_batch_clear(struct naming_batch *b)
 {
 	free(TAKE(b->answers));
@@ -173,14 +175,36 @@ static void give_up(struct naming_batch *b)
 	b->is_fallback = true;
 }
 
+/* When reading a source is to be given up: nobody waits for it; or it takes long, and somebody does. */
+struct wish {
+	const struct naming_env *env;
+	uint64_t began_ns;
+};
+
+static bool is_wish(const void *ctx)
+{
+	const struct wish *w = ctx;
+	const atomic_bool *hurry = w->env->c->cfg.hurry;
+
+	if (naming_is_over(w->env))
+		return true;
+	return hurry && atomic_load_explicit(hurry, memory_order_relaxed) &&
+	       clock_mono_ns() - w->began_ns > HURRY_NS;
+}
+
 static int open_and_ask(struct naming_env *env, struct naming_batch *b)
 {
 	const struct profile_mapping *m = mapping_of(&b->parts[0]);
+	struct wish wish = { env, clock_mono_ns() };
+	struct cancel cancel = { is_wish, &wish };
 	struct source s = SOURCE_NONE;
 	int r;
 
 	s.budget = &env->budget;
+	s.cancel = &cancel;
 	r = source_open(env->c, m, &s);
+	if (r == -ECANCELED && !naming_is_over(env))
+		r = source_open_raw(&s, "reading what tells its names was interrupted", NULL);
 	if (r == 0)
 		r = ask_all(env, b, &s);
 	b->is_fallback = is_fallback(&s, m);
@@ -188,7 +212,7 @@ static int open_and_ask(struct naming_env *env, struct naming_batch *b)
 	b->jit_counts = s.jit_counts;
 	b->waited_ns = s.waited_ns;
 	source_done(&s);
-	return r < 0 ? r : naming_ask_told(env, b);
+	return r < 0 ? r : naming_ask_told(env, b, &cancel);
 }
 
 void naming_batch_run(struct naming_env *env, struct naming_batch *b)

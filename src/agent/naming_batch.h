@@ -81,7 +81,8 @@ int naming_batch_keep(struct naming_batch *b, const struct symbol_result *res,
 		      struct naming_answer *to);
 
 /* Asks the processes' own lists for what a file could not name. -ECANCELED. */
-int naming_ask_told(const struct naming_env *env, struct naming_batch *b);
+int naming_ask_told(const struct naming_env *env, struct naming_batch *b,
+		    const struct cancel *cancel);
 
 /* Frees what running it has made. */
 void naming_batch_clear(struct naming_batch *b);

@@ -44,15 +44,16 @@ static int take_answers(struct naming_batch *b, const struct naming_part *part,
 	return r;
 }
 
-static int ask_part(struct naming_batch *b, const struct naming_part *part,
-		    struct naming_answer *answers)
+static int ask_part(struct naming_batch *b, const struct cancel *cancel,
+		    const struct naming_part *part, struct naming_answer *answers)
 {
 	_cleanup_(freep) struct jit_address *addresses = calloc(part->nr_items, sizeof(*addresses));
 	_cleanup_(symbolizer_freep) struct symbolizer *s = NULL;
 	struct jit_counts counts = { 0 }; /* its own batch counts what it has */
 	struct jit_sources src = { .map_fd = part->told.map_fd,
 				   .dump_fd = part->told.dump_fd,
-				   .addresses = addresses };
+				   .addresses = addresses,
+				   .cancel = cancel };
 	int r;
 
 	if (!addresses)
@@ -65,7 +66,8 @@ static int ask_part(struct naming_batch *b, const struct naming_part *part,
 }
 
 /* What finds no room stays as the file has it. */
-int naming_ask_told(const struct naming_env *env, struct naming_batch *b)
+int naming_ask_told(const struct naming_env *env, struct naming_batch *b,
+		    const struct cancel *cancel)
 {
 	struct naming_answer *answers = b->answers;
 
@@ -75,7 +77,7 @@ int naming_ask_told(const struct naming_env *env, struct naming_batch *b)
 		if (naming_is_over(env))
 			return -ECANCELED;
 		if (part->told.map_fd >= 0 || part->told.dump_fd >= 0)
-			(void)ask_part(b, part, answers);
+			(void)ask_part(b, cancel, part, answers);
 		answers += part->nr_items;
 	}
 	return 0;

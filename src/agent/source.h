@@ -20,6 +20,7 @@ struct source {
 	struct debug_set debug;        /* owned; of a file */
 	struct debug_query query;      /* where else it is looked for; borrowed from the store */
 	struct elf_opener opener;      /* of .dwo files; its context is query */
+	const struct cancel *cancel;   /* borrowed; NULL: nobody cancels */
 	struct naming_budget *budget;  /* borrowed; NULL: memory is not shared */
 	uint64_t held_bytes;           /* of the budget */
 	uint64_t waited_ns;            /* for the budget */
@@ -33,7 +34,7 @@ struct source {
 void source_done(struct source *s);
 
 /* The source for a mapping (NULL: for addresses in none). What cannot be read gives raw names and
- * says why, also what does not fit. s is SOURCE_NONE, maybe with a budget. Any thread, but one at a
+ * says why, also what does not fit. s is SOURCE_NONE, maybe with a budget and with a wish to cancel. Any thread, but one at a
  * time for the kernel, and for one process's own code. */
 int source_open(struct capture *c, const struct profile_mapping *m, struct source *s);
 

@@ -19,6 +19,7 @@ static int open_elf(struct source *s, const char *label)
 				   .debug = s->debug.debug.image,
 				   .alt = s->debug.alt.image,
 				   .opener = s->opener.open ? &s->opener : NULL,
+				   .cancel = s->cancel,
 				   .label = label };
 
 	source_hold(s, &src);

@@ -51,6 +51,7 @@ int source_open_jit(struct capture *c, const struct profile_mapping *m, struct s
 		note.cure = cure_for(comm);
 	if (src.map_fd < 0 && src.dump_fd < 0)
 		return source_open_raw(s, note.why, note.cure);
+	src.cancel = s->cancel;
 	r = symbolizer_new_jit(&src, &s->jit_counts, &s->symbolizer);
 	jit_files_drop(c->jit, m->owner); /* there may be more of them than may be open at once */
 	if (r < 0)

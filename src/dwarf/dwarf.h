@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/cancel.h"
 #include "base/cleanup.h"
 
 #define DWARF_MAX_FRAMES 256 /* at one address; of longer chains the middle is left out */
@@ -24,6 +25,7 @@ struct dwarf_files {
 	const struct elf_image *debug;   /* where .debug_info is; may be the same */
 	const struct elf_image *alt;     /* what dwz moved out of it; NULL: none */
 	const struct elf_opener *opener; /* for .dwo and .dwp files; NULL: not looked for */
+	const struct cancel *cancel;     /* NULL: nobody cancels */
 };
 
 /* Strings are owned by the reader until it is freed. */
@@ -39,10 +41,12 @@ struct dwarf_frame {
 struct dwarf_losses {
 	bool is_over_budget; /* sections that would not fit in memory, or too much work */
 	bool is_damaged;
+	bool is_interrupted;       /* by a cancellation */
 	uint32_t nr_split_missing; /* .dwo files that could not be opened or are others */
 };
 
-/* Makes the index of units. -ENOENT: no .debug_info; -E2BIG: larger than the limits; -EBADMSG. */
+/* Makes the index of units. -ENOENT: no .debug_info; -E2BIG: larger than the limits; -EBADMSG;
+ * -ECANCELED. */
 int dwarf_open(const struct dwarf_files *files, struct dwarf **ret_dwarf);
 
 struct dwarf *dwarf_free(struct dwarf *d);
@@ -51,7 +55,8 @@ DEFINE_CLEANUP(struct dwarf *, dwarf_free)
 /*
  * The functions at a link-time address, innermost first; at least one. The last may have no name,
  * when only lines are known. frames: DWARF_MAX_FRAMES of them. -ENOENT: nothing is known there;
- * -ENOMEM is the only other failure. What is damaged counts as not known.
+ * -ENOMEM is the only other failure. What is damaged counts as not known, and after a cancellation
+ * all that was not decoded before.
  */
 int dwarf_resolve(struct dwarf *d, uint64_t addr, struct dwarf_frame *frames, uint32_t *ret_nr);
 

@@ -82,11 +82,12 @@ int dw_file_scan_units(struct dw_file *f)
 	if (f->has_scanned_units)
 		return 0;
 	while (offset < f->sections[DW_SEC_INFO].size) {
-		int r = dw_unit_peek(f, offset, &end, &type);
+		int r = cancel_is_asked(f->d->files.cancel) ? -ECANCELED
+							    : dw_unit_peek(f, offset, &end, &type);
 
 		if (r == 0)
 			r = ARRAY_RESERVE(f->units, f->cap_units, f->nr_units + 1, DWARF_MAX_UNITS);
-		if (r == -ENOMEM)
+		if (r == -ENOMEM || r == -ECANCELED)
 			return r;
 		if (r < 0) {
 			f->d->losses.is_damaged |= r != -E2BIG;

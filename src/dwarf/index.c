@@ -107,7 +107,9 @@ int dw_index_build(struct dwarf *d)
 	int r = dw_file_scan_units(&d->main);
 
 	for (uint32_t i = 0; i < d->main.nr_units && r == 0; i++)
-		r = add_unit(d, i);
+		r = cancel_is_asked(d->files.cancel) ? -ECANCELED : add_unit(d, i);
+	if (r == 0 && cancel_is_asked(d->files.cancel))
+		r = -ECANCELED; /* the last one may not be whole */
 	if (r < 0)
 		return r;
 	if (d->nr_ranges)

@@ -230,7 +230,7 @@ int dw_section_whole(struct dwarf *d, struct dw_section *s, uint64_t offset,
 		     struct cursor *ret_cursor);
 /* Valid until the next call for this section. NULL: none there. */
 const char *dw_section_string(struct dwarf *d, struct dw_section *s, uint64_t offset);
-/* False: what was allowed is used up. */
+/* False: what was allowed is used up, or nobody wants it any more. */
 bool dw_work(struct dwarf *d, uint64_t bytes);
 
 /* file.c */

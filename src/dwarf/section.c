@@ -28,6 +28,10 @@ void dw_section_done(struct dwarf *d, struct dw_section *s)
 
 bool dw_work(struct dwarf *d, uint64_t bytes)
 {
+	if (cancel_is_asked(d->files.cancel)) {
+		d->losses.is_interrupted = true;
+		return false;
+	}
 	if (bytes > d->work_left_bytes) {
 		d->losses.is_over_budget = true;
 		return false;
@@ -41,6 +45,10 @@ static int load_whole(struct dwarf *d, struct dw_section *s)
 	struct buf b = BUF_INIT(DWARF_MAX_WHOLE_BYTES);
 	int r;
 
+	if (cancel_is_asked(d->files.cancel)) {
+		d->losses.is_interrupted = true;
+		return -ECANCELED;
+	}
 	if (s->size > DWARF_MAX_WHOLE_BYTES - d->whole_bytes) {
 		d->losses.is_over_budget = true;
 		return -E2BIG;

@@ -35,6 +35,8 @@ static const char *why(int r)
 	switch (r) {
 	case -ENOENT:
 		return NULL;
+	case -ECANCELED:
+		return "reading its debug information was interrupted, so lines are left out";
 	case -E2BIG:
 		return "its debug information is larger than the limits, so lines are left out";
 	case -ENOMEM:
@@ -51,6 +53,7 @@ static struct dwarf_files files_of(const struct elf_sources *src)
 		.debug = has_info(src->debug) ? src->debug : src->image,
 		.alt = src->alt,
 		.opener = src->opener,
+		.cancel = src->cancel,
 	};
 }
 
@@ -140,6 +143,8 @@ const char *elf_lines_why(const struct elf_lines *l)
 {
 	const struct dwarf_losses *lost = dwarf_losses(l->dwarf);
 
+	if (lost->is_interrupted)
+		return "reading its debug information was interrupted, so some lines are left out";
 	if (lost->is_over_budget)
 		return "its debug information is larger than the limits, so some lines are left "
 		       "out";

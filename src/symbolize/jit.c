@@ -17,9 +17,10 @@ struct jit_symbolizer {
 
 /* ---- reading ---- */
 
-int jit_reader_init(struct jit_reader *r, int fd)
+int jit_reader_init(struct jit_reader *r, int fd, const struct cancel *cancel)
 {
 	*r = (struct jit_reader){ .fd = fd,
+				  .cancel = cancel,
 				  .bytes = malloc(JIT_READ_BYTES),
 				  .read_bytes = JIT_READ_BYTES };
 	return r->bytes ? 0 : -ENOMEM;
@@ -34,7 +35,7 @@ static void fill(struct jit_reader *r, uint64_t offset, size_t size)
 {
 	r->start = offset;
 	r->len = 0;
-	while (r->len < size) {
+	while (r->len < size && !cancel_is_asked(r->cancel)) {
 		ssize_t n =
 			pread(r->fd, r->bytes + r->len, size - r->len, (off_t)(offset + r->len));
 
@@ -175,7 +176,8 @@ static int read_all(struct jit_symbolizer *j, const struct jit_sources *src,
 			      .nr = j->nr,
 			      .found = j->found,
 			      .strings = &j->answer.strings,
-			      .counts = counts };
+			      .counts = counts,
+			      .cancel = src->cancel };
 	int r = 0;
 
 	if (src->dump_fd >= 0)
@@ -184,7 +186,7 @@ static int read_all(struct jit_symbolizer *j, const struct jit_sources *src,
 		r = 0; /* counted; there may be a map */
 	if (r == 0 && src->map_fd >= 0)
 		r = perf_map_read(src->map_fd, &t);
-	return r;
+	return r == 0 && cancel_is_asked(src->cancel) ? -ECANCELED : r;
 }
 
 void jit_counts_add(struct jit_counts *to, const struct jit_counts *from)

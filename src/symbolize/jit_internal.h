@@ -17,12 +17,14 @@ struct jit_reader {
 	uint8_t *bytes; /* owned; JIT_READ_BYTES */
 	uint64_t start; /* where in the file the window is */
 	size_t len;
+	const struct cancel
+		*cancel; /* borrowed; asked before each read: the file then ends there */
 	size_t read_bytes; /* that are read ahead: many for one after the other, few for here and there */
 };
 
 #define JIT_READ_HERE_AND_THERE_BYTES (8u << 10)
 
-int jit_reader_init(struct jit_reader *r, int fd); /* -ENOMEM */
+int jit_reader_init(struct jit_reader *r, int fd, const struct cancel *cancel); /* -ENOMEM */
 void jit_reader_done(struct jit_reader *r);
 
 /* want (at most JIT_READ_BYTES) bytes of the file, or as many as there are. Valid until the next
@@ -45,6 +47,7 @@ struct jit_task {
 	struct jit_found *found;
 	struct strtab *strings;
 	struct jit_counts *counts;
+	const struct cancel *cancel; /* NULL: nobody cancels */
 };
 
 /* Fills in what the text says. -ENOMEM, -E2BIG. */

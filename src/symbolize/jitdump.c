@@ -448,7 +448,7 @@ static int dump_init(struct dump *d, int fd, const struct jit_task *t)
 	*d = (struct dump){ .t = t };
 	d->hits = calloc((size_t)t->nr + 1, sizeof(*d->hits));
 	d->order = calloc((size_t)t->nr + 1, sizeof(*d->order));
-	r = jit_reader_init(&d->reader, fd);
+	r = jit_reader_init(&d->reader, fd, t->cancel);
 	if (r == 0)
 		r = jit_cover_init(&d->cover, t->addrs, t->nr);
 	if (r < 0 || !d->hits || !d->order)

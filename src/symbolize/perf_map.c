@@ -142,7 +142,7 @@ int perf_map_read(int fd, const struct jit_task *t)
 {
 	struct jit_reader reader;
 	struct jit_cover cover;
-	int r = jit_reader_init(&reader, fd);
+	int r = jit_reader_init(&reader, fd, t->cancel);
 
 	if (r < 0)
 		return r;

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/cancel.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 
@@ -69,6 +70,8 @@ struct elf_sources {
 	const struct elf_image *alt;
 	/* For .dwo and .dwp files; NULL: they are not looked for. */
 	const struct elf_opener *opener;
+	/* Debug information is then not read to its end; NULL: nobody cancels. */
+	const struct cancel *cancel;
 	const char *label; /* what stands before "+0x…": the file's base name; copied */
 };
 
@@ -140,6 +143,7 @@ struct jit_sources {
 	int map_fd, dump_fd;           /* borrowed during the call; -1: none */
 	struct jit_address *addresses; /* all that will be asked for; sorted by the call */
 	uint32_t nr_addresses;
+	const struct cancel *cancel; /* borrowed during the call; NULL: nobody cancels */
 };
 
 struct jit_counts {
@@ -159,7 +163,8 @@ void jit_counts_add(struct jit_counts *to, const struct jit_counts *from);
 
 /* Names from a perf map and a jitdump. Of several pieces of code that were at an address in turn, a
  * map's last one counts, and a jitdump's last one before the address's time. Everything is read
- * here; counts are added to. What cannot be understood costs its own names. -ENOMEM, -E2BIG. */
+ * here; counts are added to. What cannot be understood costs its own names. -ENOMEM, -E2BIG,
+ * -ECANCELED. */
 int symbolizer_new_jit(const struct jit_sources *src, struct jit_counts *counts,
 		       struct symbolizer **ret_symbolizer);
 

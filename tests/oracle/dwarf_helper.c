@@ -78,7 +78,11 @@ static int answer(struct dwarf *d, const struct symtab_index *symbols, bool is_q
 /* As the agent shows them, but not demangled. */
 static int answer_by_symbolizer(const struct dwarf_files *files)
 {
-	struct elf_sources src = { files->image, files->debug, files->alt, files->opener, "file" };
+	struct elf_sources src = { .image = files->image,
+				   .debug = files->debug,
+				   .alt = files->alt,
+				   .opener = files->opener,
+				   .label = "file" };
 	static char line[64];
 	struct symbol_result res;
 	struct symbolizer *s;

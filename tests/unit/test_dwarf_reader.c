@@ -5,6 +5,7 @@
 
 #include "dwarf/dwarf.h"
 #include "dwarf_maker.h"
+#include "patience.h"
 #include "symbolize/symbolizer.h"
 
 static struct dwarf_maker maker;
@@ -338,8 +339,39 @@ static void test_symbolizer(void)
 	free(syms);
 }
 
+/* Between any two units. */
+static void test_cancelled(void)
+{
+	struct opened o;
+	struct patience p = { .left = UINT32_MAX };
+	struct cancel wish = patience_wish(&p);
+	struct dwarf_files files = { .cancel = &wish };
+	unsigned int asked, nr = 0;
+	uint32_t nr_frames;
+
+	make_plain_dwarf(&maker);
+	open_maker(&o);
+	must(o.result == 0);
+	o.d = dwarf_free(o.d);
+	files.image = files.debug = o.img;
+	must(dwarf_open(&files, &o.d) == 0);
+	asked = p.asked;
+	p.left = 1;
+	ok(dwarf_resolve(o.d, 0x1100, frames, &nr_frames) == -ENOENT,
+	   "what was not read before a cancellation is not known");
+	o.d = dwarf_free(o.d);
+	for (unsigned int i = 1; i <= asked; i++) {
+		p.left = i;
+		nr += dwarf_open(&files, &o.d) < 0;
+		must(!o.d);
+	}
+	ok(asked > 2 && nr == asked, "opening can be cancelled at any of %u moments", asked);
+	close_maker(&o);
+}
+
 int main(void)
 {
+	test_cancelled();
 	test_chain();
 	test_segments();
 	test_nested_units();

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Code made at run time: what perf maps and jitdumps call it. */
+#include <errno.h>
+
 #include "jit_maker.h"
+#include "patience.h"
 #include "symbolize/jit_cover.h"
 #include "symbolize/jit_name.h"
 
@@ -374,6 +377,50 @@ static void test_bad_dumps(struct dump_maker *d)
 	symbolizer_free(s);
 }
 
+/* Of a long list no more is read than was under way. */
+static void test_cancelled_map(void)
+{
+	enum { LINES = 200000 };
+	struct jit_address a = { .addr = 0x1000 };
+	struct patience p = { .left = 3 };
+	struct cancel wish = patience_wish(&p);
+	struct jit_sources src = { .dump_fd = -1, .addresses = &a, .nr_addresses = 1 };
+	struct symbolizer *s = NULL;
+	FILE *f;
+
+	src.map_fd = memfd_create("map", MFD_CLOEXEC);
+	f = fdopen(dup(src.map_fd), "w");
+	must(src.map_fd >= 0 && f);
+	for (unsigned int i = 0; i < LINES; i++)
+		fprintf(f, "%x 10 function_%u\n", 0x1000 + i * 16, i);
+	must(fclose(f) == 0);
+	counts = (struct jit_counts){ 0 };
+	src.cancel = &wish;
+	ok(symbolizer_new_jit(&src, &counts, &s) == -ECANCELED, "reading a map can be cancelled");
+	ok(counts.nr_map_lines > 0 && counts.nr_map_lines < LINES / 2,
+	   "after %" PRIu64 " of %d lines", counts.nr_map_lines, LINES);
+	src.cancel = NULL;
+	must(symbolizer_new_jit(&src, &counts, &s) == 0);
+	ok(is(s, 0x1000, "function_0||0"), "which else is read to its end");
+	symbolizer_free(s);
+	close(src.map_fd);
+}
+
+static void test_cancelled_dump(struct dump_maker *d)
+{
+	struct jit_address a = { 0x1000, 50 };
+	struct patience p = { .left = 1 };
+	struct cancel wish = patience_wish(&p);
+	struct jit_sources src = { .map_fd = -1, .addresses = &a, .nr_addresses = 1 };
+	struct symbolizer *s = NULL;
+
+	dump_init(d, 0);
+	src.dump_fd = jit_file(d->bytes, d->len);
+	src.cancel = &wish;
+	ok(symbolizer_new_jit(&src, &counts, &s) == -ECANCELED, "so can reading a jitdump");
+	close(src.dump_fd);
+}
+
 int main(void)
 {
 	struct dump_maker *d = malloc(sizeof(*d));
@@ -391,6 +438,8 @@ int main(void)
 	test_move(d);
 	test_lines(d);
 	test_bad_dumps(d);
+	test_cancelled_map();
+	test_cancelled_dump(d);
 	free(d);
 	return tap_done();
 }
