@@ -302,6 +302,11 @@ struct pa_summary {
 	 * the start and without names. */
 	uint64_t agent_sampling_cpu_ns;
 	uint64_t agent_sampling_rss_bytes;
+	/* Likewise of cuts[] and unnamed[]: how many there are, and the sum of their nr_samples. */
+	uint64_t cuts_seen;
+	uint64_t cuts_samples;
+	uint64_t unnamed_seen;
+	uint64_t unnamed_samples;
 };
 
 /* Borrowed until pa_session_free(). NULL before the end. */

@@ -180,6 +180,9 @@ static int add_cuts(const struct capture *c, struct summary *to)
 
 	if (r < 0)
 		return r;
+	to->pub.cuts_seen = nr;
+	for (uint32_t i = 0; i < nr; i++)
+		to->pub.cuts_samples += (uint64_t)cuts[i].count;
 	for (uint32_t i = 0; i < nr && i < MAX_CUTS; i++) {
 		size_t stop = stop_of(profile_str(c->profile, cuts[i].reason));
 		const char *file = cuts[i].path ? profile_str(c->profile, cuts[i].path)
@@ -368,7 +371,7 @@ int summary_of_capture(const struct capture *c, struct summary **ret_summary)
 	if (r == 0)
 		r = add_cuts(c, to);
 	if (r == 0)
-		r = summary_list_unnamed(c, to->unnamed, MAX_UNNAMED, &to->pub.nr_unnamed);
+		r = summary_list_unnamed(c, to->unnamed, MAX_UNNAMED, &to->pub);
 	to->pub.unnamed = to->unnamed;
 	if (r < 0)
 		return r;

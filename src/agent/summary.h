@@ -38,9 +38,11 @@ void summary_count_jit(const struct capture *c, struct pa_count *to);
 struct profile;
 const char *summary_mapping_path(const struct profile *p, uint32_t mapping);
 
-/* summary_unnamed.c: what cost most names, each file once, at most max. */
+/* summary_unnamed.c: what cost most names, each file once, at most max; how many, and how much in
+ * all, goes to the summary. */
+struct pa_summary;
 struct pa_unnamed_stat;
 int summary_list_unnamed(const struct capture *c, struct pa_unnamed_stat *to, size_t max,
-			 size_t *ret_nr);
+			 struct pa_summary *summary);
 
 #endif

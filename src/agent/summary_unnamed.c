@@ -106,14 +106,13 @@ static uint32_t sum_up(struct place *places, uint32_t nr)
 }
 
 int summary_list_unnamed(const struct capture *c, struct pa_unnamed_stat *to, size_t max,
-			 size_t *ret_nr)
+			 struct pa_summary *summary)
 {
 	const struct profile *p = c->profile;
 	_cleanup_(freep) struct place *places = calloc((size_t)p->nr_mappings + 1, sizeof(*places));
 	_cleanup_(freep) uint64_t *counts = NULL;
 	int r = places ? count_unnamed(p, &counts) : -ENOMEM;
 	uint32_t nr = 0;
-	size_t i;
 
 	if (r < 0)
 		return r;
@@ -123,13 +122,16 @@ int summary_list_unnamed(const struct capture *c, struct pa_unnamed_stat *to, si
 	qsort(places, nr, sizeof(*places), by_place);
 	nr = sum_up(places, nr);
 	qsort(places, nr, sizeof(*places), by_samples);
-	for (i = 0; i < nr && i < max; i++)
+	for (uint32_t i = 0; i < nr; i++)
+		summary->unnamed_samples += places[i].nr_samples;
+	summary->unnamed_seen = nr;
+	summary->nr_unnamed = nr < max ? nr : max;
+	for (size_t i = 0; i < summary->nr_unnamed; i++)
 		to[i] = (struct pa_unnamed_stat){
 			.file = summary_mapping_path(p, places[i].mapping),
 			.nr_samples = places[i].nr_samples,
 			.why = c->notes[places[i].mapping].why,
 			.cure = c->notes[places[i].mapping].cure,
 		};
-	*ret_nr = i;
 	return 0;
 }

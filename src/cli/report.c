@@ -222,9 +222,19 @@ static void print_cure(const char *cure, FILE *out)
 		     cure);
 }
 
+/* Of a list by number of samples: what it leaves out. listed: how many -v would show. */
+static void print_more(const struct report_options *opts, FILE *out, uint64_t seen, size_t shown,
+		       size_t listed, double percent)
+{
+	if (seen > shown)
+		line(opts, out, "", "... %" PRIu64 " more, %.1f%% of the samples%s", seen - shown,
+		     percent, listed > shown ? " (-v shows more)" : "");
+}
+
 static void print_cuts(const struct pa_summary *s, const struct report_options *opts, FILE *out)
 {
 	size_t nr = opts->is_verbose ? s->nr_cuts : min_size(s->nr_cuts, NR_CUTS);
+	uint64_t rest = s->cuts_samples;
 
 	for (size_t i = 0; i < nr; i++) {
 		const struct pa_cut_stat *c = &s->cuts[i];
@@ -232,7 +242,9 @@ static void print_cuts(const struct pa_summary *s, const struct report_options *
 		line_with_why(opts, out, c->text, "%.1f%% cut in %s",
 			      text_percent(c->nr_samples, s->samples), c->file);
 		print_cure(c->cure, out);
+		rest -= c->nr_samples;
 	}
+	print_more(opts, out, s->cuts_seen, nr, s->nr_cuts, text_percent(rest, s->samples));
 }
 
 static void print_stacks(const struct pa_summary *s, const struct report_options *opts, FILE *out)
@@ -254,6 +266,7 @@ static void print_stacks(const struct pa_summary *s, const struct report_options
 static void print_names(const struct pa_summary *s, const struct report_options *opts, FILE *out)
 {
 	size_t nr = min_size(s->nr_unnamed, opts->is_verbose ? s->nr_unnamed : NR_UNNAMED);
+	uint64_t rest = s->unnamed_samples;
 
 	if (s->nr_locations)
 		line(opts, out, "names", "%.1f%% of %" PRIu64 " address%s",
@@ -266,7 +279,9 @@ static void print_names(const struct pa_summary *s, const struct report_options 
 			      u->file, u->nr_samples, text_plural(u->nr_samples),
 			      text_percent(u->nr_samples, s->samples));
 		print_cure(u->cure, out);
+		rest -= u->nr_samples;
 	}
+	print_more(opts, out, s->unnamed_seen, nr, s->nr_unnamed, text_percent(rest, s->samples));
 }
 
 /* Whose fault it was that debug files could not be had. */

@@ -168,6 +168,7 @@ static void test_cuts(void)
 	ok(s->nr_cuts == 2 && strcmp(s->cuts[0].reason, "too_deep") == 0 &&
 		   s->cuts[0].nr_samples == 11 && s->cuts[1].nr_samples == 3,
 	   "cuts add up by reason and file, the most first");
+	ok(s->cuts_seen == 2 && s->cuts_samples == 14, "how many there are is told");
 	ok(strcmp(s->cuts[0].file, profile_str(p, p->mappings[p->locations[0].mapping].path)) == 0,
 	   "the file is that of the outermost frame");
 }
@@ -214,6 +215,8 @@ static void test_one_line_per_file(void)
 	ok(summary_get(sum)->nr_unnamed == 4 && !strcmp(u[0].file, "/lib/a.so") &&
 		   u[0].nr_samples == 70 && u[2].nr_samples == 6,
 	   "a file that several processes have is one, with the samples of all");
+	ok(summary_get(sum)->unnamed_seen == 4 && summary_get(sum)->unnamed_samples == 90,
+	   "how many there are, with how many samples, is told");
 	ok(!strcmp(u[0].why, "stripped") && !strcmp(u[0].cure, "install it"),
 	   "its reason is that of most of them");
 	ok(u[1].nr_samples == 9 && !strcmp(u[1].cure, "start python so") &&

@@ -151,6 +151,34 @@ static void test_more_functions(void)
 	check_with(&s, &opts, "... 1 more function\n", true, "one more is one");
 }
 
+static void test_more_cuts(void)
+{
+	struct report_options opts = { .max_cols = TEXT_NO_LIMIT, .is_verbose = true };
+	struct pa_summary s = sample();
+
+	for (size_t i = 0; i < s.nr_cuts; i++)
+		s.cuts_samples += s.cuts[i].nr_samples;
+	s.cuts_seen = s.nr_cuts;
+	check_with(&s, &opts, " more, ", false, "a list that is whole says nothing of more");
+	s.cuts_seen = 7;
+	s.cuts_samples += 20;
+	check_with(&s, &opts, "... 3 more, 20.0% of the samples\n", true,
+		   "with -v a list of cuts says what it leaves out");
+	s.cuts_samples = s.cuts[0].nr_samples + s.cuts[1].nr_samples + s.cuts[2].nr_samples + 21;
+	has(&s, "... 4 more, 21.0% of the samples (-v shows more)\n", "without it too");
+}
+
+static void test_more_unnamed(void)
+{
+	struct pa_summary s = sample();
+
+	s.unnamed_seen = 1;
+	has_not(&s, " more, ", "a list of files that is whole says nothing of more");
+	s.unnamed_seen = 3;
+	s.unnamed_samples = s.unnamed[0].nr_samples + 5;
+	has(&s, "... 2 more, 5.0% of the samples\n", "one that is cut says how many more");
+}
+
 static void test_losses(void)
 {
 	struct pa_summary s = sample();
@@ -379,6 +407,8 @@ int main(void)
 	test_numbers();
 	test_naming();
 	test_more_functions();
+	test_more_cuts();
+	test_more_unnamed();
 	test_losses();
 	test_tables();
 	test_debug_files();
