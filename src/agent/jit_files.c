@@ -22,6 +22,8 @@
 #define LOOK_AGAIN_LAST_NS (10 * NS_PER_S)
 /* The clock of files is coarse, and a process's start is known to a hundredth of a second. */
 #define STALE_SLACK_NS (2 * NS_PER_S)
+/* That of an exec is known exactly. */
+#define EXEC_SLACK_NS (100 * NS_PER_MS)
 
 /* A stretch of a file that is mapped. */
 struct jit_range {
@@ -29,10 +31,13 @@ struct jit_range {
 	uint32_t file;
 };
 
+/* A process, as long as it runs one program. */
 struct jit_process {
-	uint64_t id;
+	uint64_t id; /* of the program */
 	pid_t pid, ppid;
-	uint64_t start_ticks; /* 0: not known */
+	uint64_t start_ticks;  /* 0: not known */
+	uint64_t exec_real_ns; /* when its program began, CLOCK_REALTIME; 0: not known */
+	bool is_replaced;      /* by another program, whose map would be at the same place */
 	char comm[PROC_COMM_SIZE];
 	enum jit_map map;
 	int map_fd;         /* owned; -1: none */
@@ -135,15 +140,19 @@ static int find_owner(const struct jit_files *j, const struct jit_process *p,
 	return 0;
 }
 
-/* Whether the file was last written before the process began. */
-static bool is_stale(const struct stat *st, const struct owner *o)
+/* Whether the file was last written before the process, or its program, began. */
+static bool is_stale(const struct stat *st, const struct owner *o, uint64_t exec_real_ns)
 {
 	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK), written, start;
 	uint64_t boot_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
 
-	if (!o->start_ticks || o->start_ticks / hz > UINT32_MAX || st->st_mtim.tv_sec < 0)
+	if (st->st_mtim.tv_sec < 0)
 		return false;
 	written = (uint64_t)st->st_mtim.tv_sec * NS_PER_S + (uint64_t)st->st_mtim.tv_nsec;
+	if (exec_real_ns && written + EXEC_SLACK_NS < exec_real_ns)
+		return true;
+	if (!o->start_ticks || o->start_ticks / hz > UINT32_MAX)
+		return false;
 	start = boot_ns + o->start_ticks * (NS_PER_S / hz);
 	return written + STALE_SLACK_NS < start;
 }
@@ -182,7 +191,7 @@ static enum jit_map open_map(const struct jit_files *j, const struct jit_process
 		return JIT_MAP_UNREADABLE;
 	if (st.st_uid != o.uid)
 		return JIT_MAP_FOREIGN;
-	if (is_stale(&st, &o))
+	if (is_stale(&st, &o, p->exec_real_ns))
 		return JIT_MAP_STALE;
 	*ret_fd = TAKE_FD(fd);
 	return JIT_MAP_OPEN;
@@ -193,6 +202,8 @@ static void look_for_map(struct jit_files *j, struct jit_process *p, bool is_las
 	enum jit_map map;
 	int fd = -1;
 
+	if (p->is_replaced)
+		return;
 	if (!is_last && (p->map == JIT_MAP_OPEN || j->nr_fds >= j->max_fds)) {
 		if (p->map != JIT_MAP_OPEN)
 			p->map = JIT_MAP_TOO_MANY;
@@ -308,6 +319,21 @@ static struct jit_process *find(const struct jit_files *j, uint64_t id)
 	return &j->processes[at];
 }
 
+/* The program that the process ran before cannot have a newer map than it has now. */
+static void note_exec(struct jit_files *j, struct jit_process *jp, const struct process *p,
+		      uint64_t time_ns)
+{
+	uint64_t exec_ns = process_exec_ns(p, time_ns);
+	struct jit_process *before;
+
+	if (!exec_ns)
+		return;
+	jp->exec_real_ns = clock_ns(CLOCK_REALTIME) - clock_mono_ns() + exec_ns;
+	before = find(j, process_program(p, exec_ns - 1));
+	if (before && before != jp)
+		before->is_replaced = true;
+}
+
 static struct jit_process *add(struct jit_files *j, uint64_t id, pid_t pid, pid_t ppid)
 {
 	struct proc_stat stat = { 0 };
@@ -333,10 +359,14 @@ static struct jit_process *add(struct jit_files *j, uint64_t id, pid_t pid, pid_
 void jit_files_note(struct jit_files *j, const struct process *p, pid_t pid, uint64_t addr,
 		    uint64_t time_ns)
 {
-	struct jit_process *jp = find(j, process_id(p));
+	uint64_t id = process_program(p, time_ns);
+	struct jit_process *jp = find(j, id);
 
-	if (!jp)
-		jp = add(j, process_id(p), pid, process_parent(p));
+	if (!jp) {
+		jp = add(j, id, pid, process_parent(p));
+		if (jp)
+			note_exec(j, jp, p, time_ns);
+	}
 	if (!jp)
 		return;
 	if (time_ns >= jp->look_again_ns) {

@@ -22,8 +22,8 @@ enum jit_map {
 	JIT_MAP_OPEN,
 	JIT_MAP_FOREIGN, /* it belongs to another user */
 	JIT_MAP_LINK,    /* it is a symbolic link, or no regular file */
-	JIT_MAP_STALE,   /* last written before the process began: an earlier one's */
-	JIT_MAP_GONE,    /* the process had ended before it could be looked at */
+	JIT_MAP_STALE, /* last written before the process or its program began: an earlier one's */
+	JIT_MAP_GONE,  /* the process had ended before it could be looked at */
 	JIT_MAP_UNREADABLE,
 	JIT_MAP_TOO_MANY, /* more than may be kept open */
 	NR_JIT_MAPS,
@@ -54,8 +54,8 @@ struct jit_place {
 bool jit_files_find_place(const struct jit_files *j, uint32_t file, uint64_t offset, uint64_t bytes,
 			  struct jit_place *ret_place);
 
-/* What is known in the end about process `owner` (see process_id); descriptors and addresses are
- * borrowed. *ret_comm: its name at first sight. Any thread, if no two ask for the same process and
+/* What is known in the end about a process's program `owner` (see process_program); descriptors and addresses are
+ * borrowed. *ret_comm: its name at first sight. Any thread, if no two ask for the same one and
  * none makes another call meanwhile. */
 enum jit_map jit_files_get(struct jit_files *j, uint64_t owner, struct jit_sources *ret_sources,
 			   const char **ret_comm);

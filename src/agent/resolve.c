@@ -68,11 +68,11 @@ static int file_info(struct capture *c, uint32_t file, struct file_info **ret_in
 	return probe_file(c, filestore_get(c->files, file), *ret_info);
 }
 
-/* Code without a file: another process's bytes at that address are other code. */
+/* Code without a file: another program's bytes at that address are other code. */
 static int add_made_mapping(struct resolve *rs, struct profile_mapping *to)
 {
 	to->kind = PROFILE_MAPPING_JIT;
-	to->owner = process_id(rs->process);
+	to->owner = process_program(rs->process, rs->time_ns);
 	return profile_string(rs->c->profile, "[jit]", &to->path);
 }
 

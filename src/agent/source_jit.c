@@ -31,7 +31,7 @@ static const struct naming_note map_notes[NR_JIT_MAPS] = {
 			      "remove /tmp/perf-<pid>.map and start the process again" },
 	[JIT_MAP_LINK] = { "its perf map is a link or no regular file, and is ignored",
 			   "remove /tmp/perf-<pid>.map and start the process again" },
-	[JIT_MAP_STALE] = { "its perf map is older than the process and is ignored", NULL },
+	[JIT_MAP_STALE] = { "its perf map is older than the program and is ignored", NULL },
 	[JIT_MAP_GONE] = { "the process had ended before its perf map could be opened",
 			   "profile for longer" },
 	[JIT_MAP_UNREADABLE] = { "its perf map could not be read", NULL },

@@ -15,7 +15,7 @@ void summary_count_jit(const struct capture *c, struct pa_count *to)
 		  maps[JIT_MAP_FOREIGN] },
 		{ "maps_link", "perf maps ignored: a link, or no regular file",
 		  maps[JIT_MAP_LINK] },
-		{ "maps_stale", "perf maps ignored: older than the process", maps[JIT_MAP_STALE] },
+		{ "maps_stale", "perf maps ignored: older than the program", maps[JIT_MAP_STALE] },
 		{ "maps_gone", "processes that ended before their perf map was opened",
 		  maps[JIT_MAP_GONE] },
 		{ "maps_unreadable", "perf maps that could not be read", maps[JIT_MAP_UNREADABLE] },

@@ -5,6 +5,8 @@
 
 #include "base/array.h"
 
+#define PROGRAM_SHIFT 40 /* numbers of processes stay below */
+
 static void history_add(struct history *h, struct process *p)
 {
 	if (p->is_in_past)
@@ -110,6 +112,8 @@ static int begin_version(struct history *h, struct process *p, uint64_t time_ns)
 	v = newest_version(p);
 	v[1] = (struct version){ .from_ns = time_ns,
 				 .image = v->image,
+				 .exec_ns = v->exec_ns,
+				 .nr_execs = v->nr_execs,
 				 .root = maptree_ref(v->root) };
 	p->nr_versions++;
 	history_add(h, p);
@@ -192,6 +196,8 @@ int process_replace(struct history *h, struct process *p, uint64_t time_ns)
 	maptree_unref(&h->nodes, v->root);
 	v->root = NULL;
 	v->image = ++h->last_image;
+	v->exec_ns = time_ns;
+	v->nr_execs++;
 	p->program_ns = time_ns;
 	return 0;
 }
@@ -224,11 +230,26 @@ uint64_t process_id(const struct process *p)
 	return p->id;
 }
 
-uint64_t process_image(const struct process *p, uint64_t time_ns)
+static const struct version *version_or_first(const struct process *p, uint64_t time_ns)
 {
 	const struct version *v = version_at(p, time_ns);
 
-	return v ? v->image : p->versions[0].image;
+	return v ? v : &p->versions[0];
+}
+
+uint64_t process_program(const struct process *p, uint64_t time_ns)
+{
+	return p->id + ((uint64_t)version_or_first(p, time_ns)->nr_execs << PROGRAM_SHIFT);
+}
+
+uint64_t process_exec_ns(const struct process *p, uint64_t time_ns)
+{
+	return version_or_first(p, time_ns)->exec_ns;
+}
+
+uint64_t process_image(const struct process *p, uint64_t time_ns)
+{
+	return version_or_first(p, time_ns)->image;
 }
 
 pid_t process_parent(const struct process *p)

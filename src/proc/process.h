@@ -25,6 +25,8 @@ struct history {
 struct version {
 	uint64_t from_ns; /* until the next one's */
 	uint64_t image;
+	uint64_t exec_ns;          /* when its program was begun by exec; 0: not known */
+	uint32_t nr_execs;         /* of the process until then */
 	struct maptree_node *root; /* owned reference */
 };
 

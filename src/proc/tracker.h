@@ -90,6 +90,10 @@ const struct process *tracker_find(const struct tracker *t, pid_t pid, uint64_t 
 /* A number that no other process of this tracker has, also under a reused PID. A process keeps it
  * over exec. */
 uint64_t process_id(const struct process *p);
+/* A number that no other program of this tracker has: a process gets another one by exec. */
+uint64_t process_program(const struct process *p, uint64_t time_ns);
+/* When that program was begun by exec; 0: not known. */
+uint64_t process_exec_ns(const struct process *p, uint64_t time_ns);
 /* A number for the code that is mapped: a new one whenever some is taken away or replaced by other
  * code, by exec too. Only forked children share it, until one of the two changes. */
 uint64_t process_image(const struct process *p, uint64_t time_ns);

@@ -171,6 +171,13 @@ end(p)
 run = agent(tmp, "-F", 499, command=["sh", "-c", f"{JIT} map 1 & p=$!; echo $p; wait $p; rm /tmp/perf-$p.map; sleep 0.5"])
 ok({f.name for f in jit_frames(run)} == {"hot", "cold"}, "a process that has ended is named, its map removed")
 
+# The PID is the same, the program is not.
+lie = "echo 0 ffffffffffffffff lie >/tmp/perf-$$.map; echo $$ >pid; sleep 0.3"
+run = agent(tmp, "-F", 499, command=["sh", "-c", f"{lie}; exec {JIT} none 1"], cwd=dumps.name)
+made.append(f"/tmp/perf-{open(os.path.join(dumps.name, 'pid')).read().strip()}.map")
+ok(jit_frames(run) and not any(f.is_named for f in jit_frames(run)) and counts(run)["maps_stale"] == 1,
+   "a map from before an exec of the process is another program's")
+
 p = jit("dump")
 run = capture(p.pid)
 frames = jit_frames(run)

@@ -69,7 +69,7 @@ static enum jit_map get(struct world *w, struct jit_sources *src)
 {
 	const char *comm;
 
-	return jit_files_get(w->jit, process_id(process(w)), src, &comm);
+	return jit_files_get(w->jit, process_program(process(w), 20), src, &comm);
 }
 
 static char first_byte_of(int fd)
@@ -178,9 +178,9 @@ static void test_dropped(void)
 	note(&w, CODE, 30);
 	must(get(&w, &src) == JIT_MAP_OPEN);
 	fd = src.map_fd;
-	jit_files_drop(w.jit, process_id(process(&w)));
+	jit_files_drop(w.jit, process_program(process(&w), 20));
 	ok(fcntl(fd, F_GETFD) < 0, "a map that was read is closed");
-	jit_files_drop(w.jit, process_id(process(&w)));
+	jit_files_drop(w.jit, process_program(process(&w), 20));
 	jit_files_drop(w.jit, 12345678);
 	ok(get(&w, &src) == JIT_MAP_OPEN && first_byte_of(src.map_fd) == 'A',
 	   "and can be opened again");
@@ -261,6 +261,49 @@ static void test_refused(void)
 	ok(outcome(&w) == JIT_MAP_GONE, "a process that is gone, and whose parent is, has none");
 }
 
+/* The map's last change, so many seconds ago. */
+static void age_map(struct world *w, time_t age_s)
+{
+	struct timeval then[2] = { { time(NULL) - age_s, 0 }, { time(NULL) - age_s, 0 } };
+	char path[PATH_MAX];
+
+	must(utimes(fake_path(&w->f, "4242/root/tmp/perf-7.map", path), then) == 0);
+}
+
+/* A process that runs one program, then another; each may have a map. */
+static void test_exec(void)
+{
+	uint64_t exec_ns = clock_mono_ns() - NS_PER_S, now_ns = exec_ns + NS_PER_S / 2, first,
+		 second;
+	struct jit_sources src;
+	const char *comm;
+	struct world w;
+
+	world_init(&w, 4);
+	map(&w, "A");
+	age_map(&w, 60);
+	note(&w, CODE, 30);
+	must(tracker_exec(w.tracker, exec_ns, PID) == 0);
+	first = process_program(process(&w), 20);
+	second = process_program(process(&w), now_ns);
+	jit_files_note(w.jit, process(&w), PID, CODE + 1, now_ns);
+	ok(first != second && jit_files_get(w.jit, first, &src, &comm) == JIT_MAP_OPEN &&
+		   src.nr_addresses == 1 && src.addresses[0].addr == CODE,
+	   "an exec ends what a map tells about");
+	ok(jit_files_get(w.jit, second, &src, &comm) == JIT_MAP_STALE && src.map_fd < 0 &&
+		   src.nr_addresses == 1 && src.addresses[0].addr == CODE + 1,
+	   "a map that is older than the exec is the earlier program's");
+	map(&w, "B");
+	ok(jit_files_get(w.jit, second, &src, &comm) == JIT_MAP_OPEN &&
+		   first_byte_of(src.map_fd) == 'B',
+	   "one that is newer is the later program's");
+	fake_unlink(&w.f, "4242/root/tmp/perf-7.map");
+	map(&w, "C");
+	must(jit_files_get(w.jit, first, &src, &comm) == JIT_MAP_OPEN);
+	ok(first_byte_of(src.map_fd) != 'C', "and never the earlier one's");
+	world_done(&w);
+}
+
 /* A process that ended before it was looked at. */
 static void test_by_parent(const char *parent_pids, enum jit_map expected, const char *text)
 {
@@ -278,8 +321,8 @@ static void test_by_parent(const char *parent_pids, enum jit_map expected, const
 	{
 		const char *comm;
 
-		ok(jit_files_get(w.jit, process_id(tracker_find(w.tracker, 4243, 20)), &src,
-				 &comm) == expected &&
+		ok(jit_files_get(w.jit, process_program(tracker_find(w.tracker, 4243, 20), 20),
+				 &src, &comm) == expected &&
 			   comm[0] == '\0',
 		   "%s", text);
 	}
@@ -345,7 +388,7 @@ static void test_place(void)
 		   first_byte_of(place.map_fd) == 'A',
 	   "one with a map may, where it has mapped them");
 	(void)get(&w, &src);
-	jit_files_drop(w.jit, process_id(process(&w)));
+	jit_files_drop(w.jit, process_program(process(&w), 20));
 	ok(first_byte_of(place.map_fd) == 'A', "also when its own code is done with");
 	closep(&place.map_fd);
 	ok(!jit_files_find_place(w.jit, file, 0, 0x2000, &place) &&
@@ -402,6 +445,7 @@ int main(void)
 	test_dropped();
 	test_late();
 	test_refused();
+	test_exec();
 	test_by_parent("77", JIT_MAP_OPEN,
 		       "a process that is gone has its map in its parent's root");
 	test_by_parent("77\t3", JIT_MAP_GONE, "but in a namespace of its own its PID is not known");
