@@ -6,56 +6,16 @@
 #include "elf/elf_image.h"
 #include "elf/elf_symbols.h"
 #include "elf/go_table.h"
+#include "elf/go_text.h"
 #include "symbolize/symbolize_internal.h"
 
 #define MAX_TABLE_BYTES (256u << 20)
-
-static bool is_code(const struct elf_image *img, uint64_t addr)
-{
-	size_t nr;
-	const struct elf_segment *loads = elf_image_loads(img, &nr);
-
-	for (size_t i = 0; i < nr; i++)
-		if ((loads[i].flags & PF_X) && addr - loads[i].vaddr < loads[i].filesz)
-			return true;
-	return false;
-}
-
-/* Where a program of Go alone begins; with C in it, C's code does. */
-static bool is_entry(const struct go_table *t, const struct go_func *f)
-{
-	const char *name = go_func_name(t, f);
-
-	return name &&
-	       (strcmp(name, "_rt0_amd64_linux") == 0 || strcmp(name, "_rt0_arm64_linux") == 0);
-}
-
-/*
- * The link-time address that code counts from. What the table says counts; where it says nothing (Go
- * 1.26 and newer, position-independent programs), the function that the program begins with is at
- * the file's entry.
- */
-static int find_text(const struct elf_image *img, const struct go_table *t, uint64_t *ret_text)
-{
-	uint64_t text = t->text;
-
-	for (uint32_t i = 0; i < t->nr_funcs && !text; i++) {
-		struct go_func f;
-
-		if (go_table_func(t, i, &f) == 0 && is_entry(t, &f))
-			text = elf_image_entry(img) - f.start;
-	}
-	if (!text || !is_code(img, text))
-		return -ENOENT;
-	*ret_text = text;
-	return 0;
-}
 
 static int each_name(const struct elf_image *img, const struct go_table *t, elf_symbol_fn fn,
 		     void *ctx)
 {
 	uint64_t text;
-	int r = find_text(img, t, &text);
+	int r = go_text_find(img, t, NULL, &text);
 
 	for (uint32_t i = 0; i < t->nr_funcs && r == 0; i++) {
 		const char *name;

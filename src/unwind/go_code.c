@@ -14,10 +14,12 @@
 #include "base/buf.h"
 #include "elf/elf_image.h"
 #include "elf/go_table.h"
+#include "elf/go_text.h"
 #include "unwind/known_code_internal.h"
 
 #define MAX_TABLE_BYTES (256u << 20)
 #define MAX_CODE_BYTES 1024 /* of a function that is looked into */
+#define MAX_RETURNS 64      /* pieces of code that handlers may return to; there is one */
 #define CALLER_FP_SLOT (-16)
 
 struct go_program {
@@ -66,32 +68,15 @@ static bool code_has(const struct go_program *p, uint64_t at, const char *bytes,
 	       memcmp(p->code + at, bytes, n) == 0;
 }
 
-/*
- * Where the code begins: not all versions say so in the table. The code that signal handlers return
- * to has been found by then, and the table has its offset; another function must be where it should.
- */
+/* The code that signal handlers return to has been found by then, and may tell where all begins. */
 static int find_text(struct go_program *p, uint32_t nr_trampolines)
 {
-	static const char *const returns[] = { "runtime.sigreturn__sigaction",
-					       "runtime.sigreturn" };
-	struct go_func f, back = { 0 }, preempt = { 0 };
+	uint64_t addrs[MAX_RETURNS];
+	struct go_returns returns = { .addrs = addrs };
 
-	for (uint32_t i = 0; i < p->table.nr_funcs; i++) {
-		if (go_table_func(&p->table, i, &f) < 0 || !(f.flags & GO_ASM))
-			continue;
-		if (is_one_of(p, &f, returns, 2))
-			back = f;
-		else if (is_named(p, &f, "runtime.asyncPreempt"))
-			preempt = f;
-	}
-	for (uint32_t i = 0; i < nr_trampolines && back.end && preempt.end; i++) {
-		p->text = p->to->ranges[i].start + 1 - back.start;
-		read_code(p, p->text + preempt.start, 8);
-		/* push %rbp; mov %rsp, %rbp; pushf */
-		if (code_has(p, 0, "\x55\x48\x89\xe5\x9c", 5))
-			return 0;
-	}
-	return -ENOENT;
+	for (; returns.nr < nr_trampolines && returns.nr < MAX_RETURNS; returns.nr++)
+		addrs[returns.nr] = p->to->ranges[returns.nr].start + 1;
+	return go_text_find(p->img, &p->table, &returns, &p->text);
 }
 
 static pa_rule rule_of(int64_t delta, bool has_fp)

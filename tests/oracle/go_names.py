@@ -7,19 +7,23 @@ import tempfile
 
 from names_common import Tap, ask, compare, need, output_of
 
-SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../integration/workloads/busy.go")
+HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCE = os.path.join(HERE, "../integration/workloads/busy.go")
+WITH_C = os.path.join(HERE, "go_prog/with_c.go")
 # Marks of the linker, not functions.
 MARKS = {"runtime.text", "runtime.etext"}
 
 
 def functions_of(path):
-    """(address, size, name) of all that the symbol table has in code."""
-    found = []
+    """(address, size, name) of all that the symbol table has in Go's code."""
+    found, marks = [], {}
     for line in output_of("go", "tool", "nm", "-size", path).splitlines():
         m = re.match(r" *([0-9a-f]+) +(\d+) ([Tt]) (.*)", line)
-        if m and int(m[2]) and m[4] not in MARKS:
+        if m and m[4] in MARKS:
+            marks[m[4]] = int(m[1], 16)
+        elif m and int(m[2]):
             found.append((int(m[1], 16), int(m[2]), m[4]))
-    return found
+    return [f for f in found if marks["runtime.text"] <= f[0] < marks["runtime.etext"]]
 
 
 def plain(name):
@@ -29,10 +33,10 @@ def plain(name):
     return re.sub(r"\[.*\]", "[...]", re.sub(r"\.abi(0|internal)$", "", name))
 
 
-def check(tap, tmp, what, *options):
+def check(tap, tmp, what, *options, source=SOURCE):
     whole, bare = os.path.join(tmp, "whole"), os.path.join(tmp, "bare")
-    env = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": ""}
-    run = subprocess.run(["go", "build", *options, "-o", whole, SOURCE], env=env, capture_output=True, text=True)
+    env = {**os.environ, "CGO_ENABLED": "1" if source == WITH_C else "0", "GOFLAGS": ""}
+    run = subprocess.run(["go", "build", *options, "-o", whole, source], env=env, capture_output=True, text=True)
     if run.returncode:
         tap.skip(f"{what}: go build fails: {run.stderr.strip().splitlines()[-1:]}")
         return
@@ -53,4 +57,6 @@ need(tap, "objcopy")
 with tempfile.TemporaryDirectory() as tmp:
     check(tap, tmp, "stripped")
     check(tap, tmp, "stripped, position-independent", "-buildmode=pie")
+    check(tap, tmp, "stripped, with C", source=WITH_C)
+    check(tap, tmp, "stripped, with C, position-independent", "-buildmode=pie", source=WITH_C)
 tap.done()

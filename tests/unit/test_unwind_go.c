@@ -109,7 +109,9 @@ struct program {
 	struct unwind_table *table;
 };
 
-static void make_elf(struct elf_maker *e, uint32_t magic, const char *section)
+/* module: what .go.module is to hold, or NULL. */
+static void make_elf_with(struct elf_maker *e, uint32_t magic, const char *section,
+			  const void *module, size_t module_size)
 {
 	uint8_t bytes[4096] = { 0 };
 	size_t size = make_table(magic, bytes);
@@ -118,7 +120,14 @@ static void make_elf(struct elf_maker *e, uint32_t magic, const char *section)
 	maker_segment(e, PT_LOAD, PF_R | PF_X, CODE, maker_bytes(e, g.text, sizeof(g.text)),
 		      sizeof(g.text));
 	maker_section(e, section, SHT_PROGBITS, SHF_ALLOC, bytes, size);
+	if (module)
+		maker_section(e, ".go.module", SHT_PROGBITS, SHF_ALLOC, module, module_size);
 	maker_end(e);
+}
+
+static void make_elf(struct elf_maker *e, uint32_t magic, const char *section)
+{
+	make_elf_with(e, magic, section, NULL, 0);
 }
 
 static void open_image(struct program *p)
@@ -336,9 +345,45 @@ static void test_names(void)
 	maker_done(&p.elf);
 }
 
+#define TABLE_ADDR 0x123000ull
+#define MODULE_TEXT_AT 176 /* in the description that the runtime has of itself */
+
+/* Whether a name is found by what .go.module says, n bytes of it. */
+static bool has_name_by_module(uint64_t table_addr, uint64_t text, size_t n, bool is_expected)
+{
+	uint8_t module[MODULE_TEXT_AT + 8] = { 0 };
+	struct program p;
+	uint64_t work;
+	bool is;
+
+	begin();
+	work = add("main.work[...]", 0, BYTES("\xc3"), "\x02\x01");
+	memcpy(module, &table_addr, sizeof(table_addr));
+	memcpy(module + MODULE_TEXT_AT, &text, sizeof(text));
+	make_elf_with(&p.elf, MAGIC_1_20, ".gopclntab", module, n);
+	maker_shdr(&p.elf, 1)->sh_addr = TABLE_ADDR;
+	p.img = maker_open(&p.elf);
+	is = has_name(p.img, work, is_expected ? "main.work[...]" : NULL);
+	elf_image_free(p.img);
+	maker_done(&p.elf);
+	return is;
+}
+
+static void test_module(void)
+{
+	ok(has_name_by_module(TABLE_ADDR, TEXT, MODULE_TEXT_AT + 8, true),
+	   "the runtime's description of the module tells where the code begins");
+	ok(has_name_by_module(TABLE_ADDR + 8, TEXT, MODULE_TEXT_AT + 8, false),
+	   "but not that of another table");
+	ok(has_name_by_module(TABLE_ADDR, 0x999000, MODULE_TEXT_AT + 8, false),
+	   "nor where there is no code");
+	ok(has_name_by_module(TABLE_ADDR, TEXT, MODULE_TEXT_AT + 7, false), "nor one that is cut");
+}
+
 int main(void)
 {
 	test_names();
+	test_module();
 	test_a_function(MAGIC_1_20, ".gopclntab", "Go 1.20");
 	test_a_function(MAGIC_1_18, ".data.rel.ro.gopclntab", "Go 1.18, position-independent");
 	test_ends();

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "elf/go_text.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "elf/elf_image.h"
+
+/* runtime.firstmoduledata (src/runtime/symtab.go): the table's address, six slices, an address, the
+ * first and last pc, and then where code begins. */
+#define MODULE_TEXT_AT 176
+#define MODULE_MIN_BYTES (MODULE_TEXT_AT + 8)
+#define MODULE_MAX_BYTES (64u << 10) /* Go 1.26 has 592 */
+
+/* The functions by which a start is found, or tried; of those that are not there end is 0. */
+struct landmarks {
+	struct go_func entry; /* where a program of Go alone begins; with C in it, C's code does */
+	struct go_func returns; /* of signal handlers */
+	struct go_func preempt;
+};
+
+static bool is_code(const struct elf_image *img, uint64_t addr)
+{
+	size_t nr;
+	const struct elf_segment *loads = elf_image_loads(img, &nr);
+
+	for (size_t i = 0; i < nr; i++)
+		if ((loads[i].flags & PF_X) && addr - loads[i].vaddr < loads[i].filesz)
+			return true;
+	return false;
+}
+
+static struct go_func *landmark(struct landmarks *l, const char *name)
+{
+	if (strcmp(name, "_rt0_amd64_linux") == 0 || strcmp(name, "_rt0_arm64_linux") == 0)
+		return &l->entry;
+	if (strcmp(name, "runtime.sigreturn__sigaction") == 0 ||
+	    strcmp(name, "runtime.sigreturn") == 0)
+		return &l->returns;
+	return strcmp(name, "runtime.asyncPreempt") == 0 ? &l->preempt : NULL;
+}
+
+static struct landmarks find_landmarks(const struct go_table *t)
+{
+	struct landmarks l = { 0 };
+
+	for (uint32_t i = 0; i < t->nr_funcs; i++) {
+		struct go_func f, *to;
+		const char *name;
+
+		if (go_table_func(t, i, &f) < 0 || !(f.flags & GO_ASM))
+			continue;
+		name = go_func_name(t, &f);
+		to = name ? landmark(&l, name) : NULL;
+		if (to)
+			*to = f;
+	}
+	return l;
+}
+
+/* Whether another function is where it should be, on x86-64. */
+static bool fits(const struct elf_image *img, const struct landmarks *l, uint64_t text)
+{
+	static const uint8_t begin[] = { 0x55, 0x48, 0x89, 0xe5,
+					 0x9c }; /* push %rbp; mov %rsp, %rbp; pushf */
+	uint8_t code[sizeof(begin)];
+	uint64_t offset;
+
+	if (!text || !is_code(img, text))
+		return false;
+	if (elf_image_machine(img) != EM_X86_64 || !l->preempt.end)
+		return true;
+	return elf_image_offset_of(img, text + l->preempt.start, &offset) == 0 &&
+	       elf_image_read(img, offset, code, sizeof(code)) == 0 &&
+	       memcmp(code, begin, sizeof(begin)) == 0;
+}
+
+/* 0: it does not tell, or is another table's. */
+static uint64_t text_of_module(const struct elf_image *img)
+{
+	const struct elf_section *s = elf_image_section(img, ".go.module");
+	const struct elf_section *table = go_table_section(img);
+	_cleanup_(buf_done) struct buf b = BUF_INIT(MODULE_MAX_BYTES);
+	uint64_t table_addr, text;
+
+	if (!s || !table || elf_image_read_section(img, s, &b) < 0 || b.len < MODULE_MIN_BYTES)
+		return 0;
+	memcpy(&table_addr, b.data, sizeof(table_addr));
+	memcpy(&text, b.data + MODULE_TEXT_AT, sizeof(text));
+	return table_addr == table->addr ? text : 0;
+}
+
+int go_text_find(const struct elf_image *img, const struct go_table *t,
+		 const struct go_returns *returns, uint64_t *ret_text)
+{
+	struct landmarks l = find_landmarks(t);
+	uint64_t text = t->text;
+
+	if (!fits(img, &l, text))
+		text = text_of_module(img);
+	if (!fits(img, &l, text))
+		text = l.entry.end ? elf_image_entry(img) - l.entry.start : 0;
+	/* Many things look like the code that handlers return to: one that nothing confirms is none. */
+	for (uint32_t i = 0; returns && i < returns->nr && !fits(img, &l, text); i++)
+		text = l.returns.end && l.preempt.end ? returns->addrs[i] - l.returns.start : 0;
+	if (!fits(img, &l, text))
+		return -ENOENT;
+	*ret_text = text;
+	return 0;
+}
