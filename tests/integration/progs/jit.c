@@ -110,14 +110,14 @@ static void put_lines(FILE *f, uint64_t code)
 	}
 }
 
-static void write_dump(const unsigned char *code)
+static void write_dump(void (*const code[2])(void))
 {
 	static const uint32_t head[] = { 0x4a695444, 1, 40, 0, 0, 0, 0, 0, 0, 0 };
 	FILE *f = create("jit-", ".dump");
 
 	fwrite(head, 1, sizeof(head), f);
 	for (size_t i = 0; i < 2; i++) {
-		uint64_t start = (uint64_t)(uintptr_t)code + i * FUNCTION_BYTES;
+		uint64_t start = (uint64_t)(uintptr_t)code[i];
 
 		put_lines(f, start);
 		put_head(f, 0, 40 + strlen(functions[i].dump_name) + 1 + FUNCTION_BYTES);
@@ -127,7 +127,7 @@ static void write_dump(const unsigned char *code)
 		put(f, FUNCTION_BYTES, 8);
 		put(f, i, 8);
 		fwrite(functions[i].dump_name, 1, strlen(functions[i].dump_name) + 1, f);
-		fwrite(code + i * FUNCTION_BYTES, 1, FUNCTION_BYTES, f);
+		fwrite((const void *)(uintptr_t)start, 1, FUNCTION_BYTES, f);
 	}
 	fflush(f);
 	if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(f), 0) == MAP_FAILED)
@@ -171,36 +171,49 @@ static unsigned char *private_page(void)
 	return mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
-int main(int argc, char **argv)
+static bool is_mode(const char *mode, const char *name)
 {
-	bool is_shared = argc > 1 && !strcmp(argv[1], "memfd");
-	bool is_short = argc > 1 && !strcmp(argv[1], "short");
-	bool is_file = argc > 1 && !strcmp(argv[1], "file");
-	unsigned char *page = is_shared ? shared_page() : private_page();
-	void (*code[2])(void);
+	return strcmp(mode, name) == 0;
+}
 
-	if (argc < 2 || page == MAP_FAILED)
-		return 2;
+/* Both functions, in one page. False: not here. */
+static bool make_functions(const char *mode, void (*code[2])(void))
+{
+	unsigned char *page = is_mode(mode, "memfd") ? shared_page() : private_page(), *copy;
+
+	if (page == MAP_FAILED)
+		return false;
 	for (size_t i = 0; i < 2; i++) {
 		unsigned char *at = page + i * FUNCTION_BYTES;
-		size_t n = make_code(at, is_short ? 1 : functions[i].steps);
+		size_t n = make_code(at, is_mode(mode, "short") ? 1 : functions[i].steps);
 
 		__builtin___clear_cache((char *)at, (char *)at + n);
 		memcpy(&code[i], &at, sizeof(code[i]));
 	}
 	if (mprotect(page, 4096, PROT_READ | PROT_EXEC) < 0)
-		return 2;
-	if (is_file) {
-		unsigned char *copy = file_page(page);
+		return false;
+	if (!is_mode(mode, "file"))
+		return true;
+	copy = file_page(page);
+	memcpy(&code[0], &copy, sizeof(code[0]));
+	return copy != MAP_FAILED;
+}
 
-		if (copy == MAP_FAILED)
-			return 2;
-		memcpy(&code[0], &copy, sizeof(code[0]));
-	}
-	if (!strcmp(argv[1], "map") || is_short || is_shared || is_file)
-		write_map(code, is_file ? (unsigned long)run : 0);
-	else if (!strcmp(argv[1], "dump"))
-		write_dump(page);
+static void tell(const char *mode, void (*const code[2])(void))
+{
+	if (is_mode(mode, "dump"))
+		write_dump(code);
+	else if (!is_mode(mode, "none"))
+		write_map(code, is_mode(mode, "file") ? (unsigned long)run : 0);
+}
+
+int main(int argc, char **argv)
+{
+	void (*code[2])(void);
+
+	if (argc < 2 || !make_functions(argv[1], code))
+		return 2;
+	tell(argv[1], code);
 	prog_stop_after(arg_number(argc, argv, 2, 0));
 	prog_say_ready();
 	run(code);
