@@ -13,7 +13,7 @@
 #include "collect/btf_names.h"
 #include "collect/btf_subset.h"
 
-#define MAX_BYTES (128u << 20) /* 5.5 MB on 6.18 with the options of a distribution: 10 */
+#define MAX_BYTES (128u << 20) /* 6 MB on 6.18 */
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
