@@ -163,8 +163,24 @@ PA_INLINE int pa_walk_enter(struct pa_walk *w, __u64 pc, __u64 sp, __u64 fp, int
 	return 1;
 }
 
-/* By frame pointer: aligned, in user space, and above the lowest address that it may have. */
-PA_INLINE int pa_walk_by_fp(struct pa_walk *w, __u64 lowest)
+/* Whether somebody may have called from there: it is behind a call, or where the kernel or Go's runtime
+ * lets return to without one, or cannot be read. */
+PA_INLINE int pa_can_return_to(struct pa_walk *w, __u64 pc)
+{
+	__u64 before = pa_code_before(w, pc), code;
+	__u8 last;
+
+	if (pa_is_behind_call(before))
+		return 1;
+	if (!before && pa_walk_read(w, &last, sizeof(last), pc - 1))
+		return 1;
+	code = pa_code_from(w, pc);
+	return pa_is_sigreturn(code) || pa_is_goexit(before, code);
+}
+
+/* By frame pointer: aligned, in user space, and above the lowest address that it may have. A guess has
+ * nothing else that speaks for it: fp is what the register has in code that may use it otherwise. */
+PA_INLINE int pa_walk_by_fp(struct pa_walk *w, __u64 lowest, int is_guess)
 {
 	__u64 fp, pc;
 
@@ -173,7 +189,10 @@ PA_INLINE int pa_walk_by_fp(struct pa_walk *w, __u64 lowest)
 	pa_walk_fill_window(w, w->fp + 16);
 	if (pa_walk_word(w, &fp, w->fp) || pa_walk_word(w, &pc, w->fp + 8))
 		return pa_walk_end(w, PA_STOP_STACK_FAULT);
-	return pa_walk_enter(w, pa_strip_pac(pc), w->fp + 16, fp, 0);
+	pc = pa_strip_pac(pc);
+	if (is_guess && !pa_can_return_to(w, pc))
+		return pa_walk_end(w, PA_STOP_FP_END);
+	return pa_walk_enter(w, pc, w->fp + 16, fp, 0);
 }
 
 /* The same of a pc that is where it stands: there may be no record, or one that fp is not set to. */
@@ -183,11 +202,11 @@ PA_INLINE int pa_walk_by_code(struct pa_walk *w)
 
 	if (record == PA_RECORD_NONE)
 		return pa_walk_called(w);
-	if (record == PA_RECORD_AT_SP) {
-		w->fp = w->sp;
-		w->has_fp = 1;
-	}
-	return pa_walk_by_fp(w, w->sp);
+	if (record == PA_RECORD_AT_FP)
+		return pa_walk_by_fp(w, w->sp, 1);
+	w->fp = w->sp;
+	w->has_fp = 1;
+	return pa_walk_by_fp(w, w->sp, 0);
 }
 
 PA_INLINE int pa_walk_by_rule(struct pa_walk *w, pa_rule rule)
@@ -223,9 +242,9 @@ PA_INLINE int pa_walk_frame(struct pa_walk *w)
 		return pa_walk_end(w, stop);
 	kind = PA_RULE_CFA_KIND(rule);
 	if (kind == PA_CFA_NONE)
-		return w->is_exact ? pa_walk_by_code(w) : pa_walk_by_fp(w, w->sp);
+		return w->is_exact ? pa_walk_by_code(w) : pa_walk_by_fp(w, w->sp, 0);
 	if (kind == PA_CFA_SWITCH)
-		return pa_walk_by_fp(w, 0);
+		return pa_walk_by_fp(w, 0, 0);
 	if (kind == PA_CFA_END)
 		return pa_walk_end(w, PA_STOP_END);
 	if (kind == PA_CFA_USER)

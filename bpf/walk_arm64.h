@@ -39,6 +39,8 @@ PA_INLINE int pa_walk_signal(struct pa_walk *w)
 #define PA_ARM64_MOV_FP_SP 0x910003fdu
 #define PA_ARM64_RET 0xd65f03c0u
 #define PA_ARM64_RETAA 0xd65f0bffu
+#define PA_ARM64_NOP 0xd503201fu
+#define PA_ARM64_MOV_SIGRETURN 0xd2801168u /* mov x8, #139 */
 
 /* stp x29,x30,[sp,#-N]! */
 PA_INLINE int pa_is_push_record(__u32 code)
@@ -49,17 +51,40 @@ PA_INLINE int pa_is_push_record(__u32 code)
 PA_INLINE __u32 pa_record_at(struct pa_walk *w)
 {
 	__u64 both = pa_code_from(w, w->pc);
-	__u32 code = (__u32)both, next = (__u32)(both >> 32);
+	__u32 code = (__u32)both;
 
 	if (code == PA_ARM64_RET || code == PA_ARM64_RETAA || code == PA_ARM64_AUTIASP ||
-	    pa_is_push_record(code))
+	    code == PA_ARM64_BTI_C || code == PA_ARM64_PACIASP || pa_is_push_record(code))
 		return PA_RECORD_NONE;
-	if (code == PA_ARM64_BTI_C || code == PA_ARM64_PACIASP)
-		return pa_is_push_record(next) ? PA_RECORD_NONE : PA_RECORD_AT_FP;
 	if (code == PA_ARM64_MOV_FP_SP &&
 	    pa_is_push_record((__u32)(pa_code_before(w, w->pc) >> 32)))
 		return PA_RECORD_AT_SP;
 	return PA_RECORD_AT_FP;
+}
+
+PA_INLINE int pa_is_bl(__u32 code)
+{
+	return (code & 0xfc000000) == 0x94000000;
+}
+
+/* bl; blr; and blraa to blrabz, which authenticate */
+PA_INLINE int pa_is_behind_call(__u64 before)
+{
+	__u32 code = (__u32)(before >> 32);
+
+	return pa_is_bl(code) || (code & 0xfffffc1f) == 0xd63f0000 ||
+	       (code & 0xfefff800) == 0xd63f0800;
+}
+
+PA_INLINE int pa_is_sigreturn(__u64 code)
+{
+	return (__u32)code == PA_ARM64_MOV_SIGRETURN;
+}
+
+/* Goroutines return behind a nop of runtime.goexit, where it calls on. */
+PA_INLINE int pa_is_goexit(__u64 before, __u64 code)
+{
+	return before >> 32 == PA_ARM64_NOP && pa_is_bl((__u32)code);
 }
 
 /* The return address is in its register. */

@@ -33,6 +33,15 @@ PA_INLINE int pa_walk_signal(struct pa_walk *w)
 #define PA_X86_RET 0xc3u
 #define PA_X86_RET_N 0xc2u
 #define PA_X86_REP_RET 0xc3f3u
+#define PA_X86_JMP_MEM 0x25ffu /* jmp *disp(%rip), as stubs for calls into other files do */
+#define PA_X86_BND_JMP_MEM 0x25fff2u
+#define PA_X86_CALL 0xe8u
+#define PA_X86_CALL_INDIRECT 0x10ffu /* and which bits of the second byte count */
+#define PA_X86_CALL_INDIRECT_MASK 0x38ffu
+#define PA_X86_NO_BASE 0x14u /* the operand may be an index and an offset alone */
+#define PA_X86_NOP 0x90u
+#define PA_X86_MOV_SIGRETURN_RAX 0x0000000fc0c748ull /* mov $15,%rax */
+#define PA_X86_MOV_SIGRETURN_EAX 0x0000000fb8ull     /* mov $15,%eax */
 
 /* mov %rsp,%rbp, in either of its encodings */
 PA_INLINE int pa_is_mov_sp_fp(__u64 code)
@@ -46,10 +55,9 @@ PA_INLINE __u32 pa_record_at(struct pa_walk *w)
 	__u64 before;
 
 	if ((code & 0xff) == PA_X86_RET || (code & 0xff) == PA_X86_RET_N ||
-	    (code & 0xffff) == PA_X86_REP_RET)
+	    (code & 0xffff) == PA_X86_REP_RET || (__u32)code == PA_X86_ENDBR64 ||
+	    (code & 0xffff) == PA_X86_JMP_MEM || (code & 0xffffff) == PA_X86_BND_JMP_MEM)
 		return PA_RECORD_NONE;
-	if ((__u32)code == PA_X86_ENDBR64)
-		code >>= 32;
 	if ((code & 0xff) == PA_X86_PUSH_FP)
 		return pa_is_mov_sp_fp(code >> 8) ? PA_RECORD_NONE : PA_RECORD_AT_FP;
 	if (!pa_is_mov_sp_fp(code))
@@ -57,6 +65,45 @@ PA_INLINE __u32 pa_record_at(struct pa_walk *w)
 	before = pa_code_before(w, w->pc) >> 48;
 	return before >> 8 == PA_X86_PUSH_FP && (before & 0xff) != PA_X86_REX_B ? PA_RECORD_AT_SP
 										: PA_RECORD_AT_FP;
+}
+
+/* How many bytes an indirect call takes, by the byte behind its first: where its operand is. */
+PA_INLINE __u32 pa_call_bytes(__u32 operand)
+{
+	__u32 mod = operand >> 6, rm = operand & 7;
+	__u32 nr = 2 + (mod != 3 && rm == 4);
+
+	if (mod == 1)
+		return nr + 1;
+	return mod == 2 || (mod == 0 && rm == 5) ? nr + 4 : nr;
+}
+
+/* Whether one of nr bytes ends where these 8 do. */
+PA_INLINE int pa_is_call_indirect(__u64 before, __u32 nr)
+{
+	__u32 code = (__u32)(before >> (64 - 8 * nr)) & 0xffff;
+
+	return (code & PA_X86_CALL_INDIRECT_MASK) == PA_X86_CALL_INDIRECT &&
+	       (pa_call_bytes(code >> 8) == nr || (code >> 8 == PA_X86_NO_BASE && nr == 7));
+}
+
+PA_INLINE int pa_is_behind_call(__u64 before)
+{
+	return (before >> 24 & 0xff) == PA_X86_CALL || pa_is_call_indirect(before, 2) ||
+	       pa_is_call_indirect(before, 3) || pa_is_call_indirect(before, 4) ||
+	       pa_is_call_indirect(before, 6) || pa_is_call_indirect(before, 7);
+}
+
+PA_INLINE int pa_is_sigreturn(__u64 code)
+{
+	return (code & 0xffffffffffffffull) == PA_X86_MOV_SIGRETURN_RAX ||
+	       (code & 0xffffffffffull) == PA_X86_MOV_SIGRETURN_EAX;
+}
+
+/* Goroutines return behind a nop of runtime.goexit, where it calls on. */
+PA_INLINE int pa_is_goexit(__u64 before, __u64 code)
+{
+	return before >> 56 == PA_X86_NOP && (code & 0xff) == PA_X86_CALL;
 }
 
 /* The return address is on top of the stack. */

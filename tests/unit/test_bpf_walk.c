@@ -323,6 +323,44 @@ static void test_first_and_last_instructions(void)
 	   "in every encoding");
 }
 
+/* Whether the frame pointer is believed that says that a function returns to there. */
+static bool returns_to(const void *bytes, size_t n, __u64 at)
+{
+	struct pa_walk w = stands_at(NO_RULE_PC);
+
+	put_code(bytes, n);
+	stack[128 / 8 + 1] = CODE_PC + at;
+	if (pa_walk_frame(&w))
+		return w.pc == CODE_PC + at;
+	ok(w.stop == PA_STOP_FP_END, "the chain of frame pointers is at its end");
+	return false;
+}
+
+static void test_returns(void)
+{
+	ok(returns_to("\xe8\x10\x00\x00\x00", 5, 5), "behind a call");
+	ok(returns_to("\xff\xd0", 2, 2) && returns_to("\x41\xff\xd4", 3, 3) &&
+		   returns_to("\xff\x50\x08", 3, 3) && returns_to("\xff\x54\x24\x08", 4, 4) &&
+		   returns_to("\xff\x15\x01\x02\x03\x04", 6, 6) &&
+		   returns_to("\xff\x94\xc8\x01\x02\x03\x04", 7, 7),
+	   "or an indirect one, in every length");
+	ok(returns_to("\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05", 9, 0) == true,
+	   "at the edge of what can be read nothing speaks against it");
+	ok(returns_to("\x90\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05", 10, 1) &&
+		   returns_to("\x90\xb8\x0f\x00\x00\x00\x0f\x05", 8, 1),
+	   "where a signal handler returns to");
+	ok(returns_to("\x90\xe8\x10\x00\x00\x00\x90", 7, 1), "where a goroutine returns to");
+	ok(returns_to("\xff\x13", 2, 2) && returns_to("\xff\x14\x25\x01\x02\x03\x04", 7, 7) &&
+		   returns_to("\xff\x14\xc8", 3, 3) && returns_to("\xff\x90\x01\x02\x03\x04", 6, 6),
+	   "whatever its operand is");
+	ok(!returns_to("\xff\x15\x01\x02\x03\x04\xf4", 7, 7) && !returns_to("\xff\xd0\xf4", 3, 3) &&
+		   !returns_to("\xff\x50\x08\xf4", 4, 4),
+	   "not one instruction later");
+	ok(!returns_to("\xff\xe0", 2, 2), "not behind a jump");
+	ok(!returns_to("\x55\x48\x89\xe5", 4, 4), "nor behind anything else");
+	ok(!returns_to("\0\0\0\0\0\0\0\0\x55", 9, 8), "nor behind filling");
+}
+
 /* Where there is nothing beside the page that can be read. */
 static void test_edges_of_a_mapping(void)
 {
@@ -341,6 +379,10 @@ static void test_other_instructions(void)
 {
 	struct pa_walk w;
 
+	put_code("\xf3\x0f\x1e\xfa\x53\xff\x25\x01\x02\x03\x04\xf2\xff\x25\x01\x02\x03\x04", 18);
+	ok(finds_caller(CODE_PC, 0), "a landing pad begins a function, whatever follows");
+	ok(finds_caller(CODE_PC + 5, 0) && finds_caller(CODE_PC + 11, 0),
+	   "a stub that jumps on has no frame");
 	put_code("\x55\x53\x48\x89\xe5\x90\x48\x89\xe5", 9);
 	ok(goes_by_fp(CODE_PC), "a push of rbp that does not begin a record says nothing");
 	ok(goes_by_fp(CODE_PC + 2) && goes_by_fp(CODE_PC + 6),
@@ -362,6 +404,7 @@ int main(void)
 {
 	test_first_and_last_instructions();
 	test_edges_of_a_mapping();
+	test_returns();
 	test_other_instructions();
 	test_follows_the_chain();
 	test_ends();

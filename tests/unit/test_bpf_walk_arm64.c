@@ -111,10 +111,51 @@ static void test_other_instructions(void)
 
 	code = others;
 	nr_code = nr_in(others);
-	ok(goes_by_fp(0), "a landing pad says nothing where no record is pushed");
+	ok(returns_by_lr(0), "at a landing pad for calls there is no record, whatever follows");
 	ok(goes_by_fp(2), "nor does a record that is stored elsewhere");
 	ok(goes_by_fp(3), "nor is there a record at sp then");
 	ok(goes_by_fp(4), "what cannot be read says nothing");
+}
+
+/* Whether the frame pointer is believed that says that the function at 0 returns to instruction i. */
+static bool returns_to(__u32 i)
+{
+	struct pa_walk w = { .pc = 0x700000,
+			     .sp = STACK_BASE,
+			     .fp = STACK_BASE + 128,
+			     .nr = 1,
+			     .is_exact = 1,
+			     .has_fp = 1 };
+
+	stack[17] = CODE_PC + 4 * i;
+	if (pa_walk_frame(&w))
+		return w.pc == CODE_PC + 4 * i;
+	ok(w.stop == PA_STOP_FP_END, "the chain of frame pointers is at its end");
+	return false;
+}
+
+static void test_returns(void)
+{
+	static const __u32 callers[] = {
+		0xd503201f, /* nop */
+		0x97fffff0, /* bl */
+		0xd63f0100, /* blr x8 */
+		0xd73f0909, /* blraa x8, x9 */
+		0x910003fd, /* mov x29, sp */
+		0xd2801168, /* mov x8, #139 */
+		0x14000010, /* b */
+		0xd503201f, /* nop */
+		0x94000010, /* bl */
+		0xd503201f, 0xd503201f, 0xd503201f,
+	};
+
+	code = callers;
+	nr_code = nr_in(callers);
+	ok(returns_to(2) && returns_to(3) && returns_to(4), "behind a call");
+	ok(returns_to(5), "where a signal handler returns to");
+	ok(returns_to(8), "where a goroutine returns to");
+	ok(!returns_to(7), "not behind a jump");
+	ok(!returns_to(6), "nor behind anything else");
 }
 
 /* Where there is nothing beside the page that can be read. */
@@ -135,6 +176,7 @@ int main(void)
 {
 	test_first_and_last_instructions();
 	test_other_instructions();
+	test_returns();
 	test_edges_of_a_mapping();
 	return tap_done();
 }
