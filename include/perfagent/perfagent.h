@@ -261,7 +261,7 @@ struct pa_summary {
 	uint64_t agent_peak_rss_bytes;
 	bool targets_exited; /* the capture ended because the last target had */
 
-	uint64_t walks_finished; /* that the kernel began and user space ended */
+	uint64_t walks_finished; /* that the kernel began and user space brought to the end */
 	uint64_t nr_tables;      /* files whose unwind tables were compiled */
 	uint64_t tables_peak_bytes;
 	uint64_t tables_evicted; /* times that one was dropped to make room, to be made again */
@@ -302,6 +302,9 @@ struct pa_summary {
 	 * the start and without names. */
 	uint64_t agent_sampling_cpu_ns;
 	uint64_t agent_sampling_rss_bytes;
+
+	uint64_t walks_again; /* that user space made again, however they ended */
+
 	/* Likewise of cuts[] and unnamed[]: how many there are, and the sum of their nr_samples. */
 	uint64_t cuts_seen;
 	uint64_t cuts_samples;

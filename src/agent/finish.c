@@ -150,6 +150,5 @@ int unwinder_finish(struct unwinder *u, const struct process *p, uint64_t time_n
 	ret_walk->missing = f.missing;
 	if (f.waits && !stack->must_end)
 		return -EAGAIN;
-	u->stats.nr_finished++;
 	return 0;
 }

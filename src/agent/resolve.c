@@ -28,6 +28,7 @@ struct resolve {
 	uint32_t nr_user;
 	uint8_t stop;
 	bool is_in_syscall;
+	bool is_walked_again; /* by user space, and that is what counts */
 	uint32_t locations[MAX_FRAMES];
 	uint32_t nr;
 };
@@ -222,7 +223,7 @@ static int choose_walk(struct resolve *rs, const struct pa_sample *s,
 	if (s->generation && !unwinder_is_current(u, s->generation, rs->process, rs->time_ns,
 						  rs->user_pcs, rs->nr_user)) {
 		rs->nr_user = s->nr_user ? 1 : 0;
-		rs->stop = PA_STOP_NO_PROCESS;
+		rs->stop = PA_STOP_OUTDATED;
 	}
 	if (!stack)
 		return 0;
@@ -232,11 +233,13 @@ static int choose_walk(struct resolve *rs, const struct pa_sample *s,
 	}
 	if (unwinder_finish(u, rs->process, rs->time_ns, stack, finished) == -EAGAIN)
 		return -EAGAIN;
+	rs->c->stats.nr_walked_again++;
 	if (finished->nr < rs->nr_user && finished->stop != PA_STOP_END)
 		return 0;
 	rs->user_pcs = finished->pcs;
 	rs->nr_user = finished->nr;
 	rs->stop = finished->stop;
+	rs->is_walked_again = true;
 	return 0;
 }
 
@@ -323,9 +326,10 @@ static const struct process *find_process(struct capture *c, const struct pa_sam
 	return tracker_find(c->tracker, pid, s->head.time_ns);
 }
 
-static void note_end(struct capture *c, const struct pa_sample *s, uint8_t stop)
+static void note_end(struct capture *c, const struct pa_sample *s, const struct resolve *rs)
 {
-	c->stats.stops[stop]++;
+	c->stats.stops[rs->stop]++;
+	c->stats.nr_finished += rs->is_walked_again && rs->stop == PA_STOP_END;
 	if (!c->stats.first_ns || s->head.time_ns < c->stats.first_ns)
 		c->stats.first_ns = s->head.time_ns;
 }
@@ -361,6 +365,6 @@ int capture_resolve(struct capture *c, const struct pa_sample *s, const struct s
 	if (r == 0)
 		r = profile_add(c->profile, stack_id, labels, values);
 	if (r == 0)
-		note_end(c, s, rs.stop);
+		note_end(c, s, &rs);
 	return r;
 }

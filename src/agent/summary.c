@@ -245,7 +245,8 @@ static void add_names(const struct capture *c, struct summary *to)
 	if (c->unwinder) {
 		struct unwinder_stats u = unwinder_stats(c->unwinder);
 
-		to->pub.walks_finished = u.nr_finished;
+		to->pub.walks_again = c->stats.nr_walked_again;
+		to->pub.walks_finished = c->stats.nr_finished;
 		to->pub.nr_tables = u.files.nr_compiled;
 		to->pub.tables_peak_bytes = u.files.tables.peak_bytes;
 		to->pub.tables_evicted = u.files.tables.nr_evicted;

@@ -77,7 +77,6 @@ int unwinder_finish(struct unwinder *u, const struct process *p, uint64_t time_n
 		    const struct stack_copy *stack, struct finished_walk *ret_walk);
 
 struct unwinder_stats {
-	uint64_t nr_finished;          /* walks that were made again */
 	uint64_t nr_processes_refused; /* times that the kernel had no room for one's mappings */
 	struct unwind_files_stats files;
 };

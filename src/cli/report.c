@@ -235,12 +235,13 @@ static void print_cuts(const struct pa_summary *s, const struct report_options *
 {
 	size_t nr = opts->is_verbose ? s->nr_cuts : min_size(s->nr_cuts, NR_CUTS);
 	uint64_t rest = s->cuts_samples;
+	char share[TEXT_SHARE_SIZE];
 
 	for (size_t i = 0; i < nr; i++) {
 		const struct pa_cut_stat *c = &s->cuts[i];
 
-		line_with_why(opts, out, c->text, "%.1f%% cut in %s",
-			      text_percent(c->nr_samples, s->samples), c->file);
+		line_with_why(opts, out, c->text, "%s cut in %s",
+			      text_share(c->nr_samples, s->samples, share), c->file);
 		print_cure(c->cure, out);
 		rest -= c->nr_samples;
 	}
@@ -249,17 +250,19 @@ static void print_cuts(const struct pa_summary *s, const struct report_options *
 
 static void print_stacks(const struct pa_summary *s, const struct report_options *opts, FILE *out)
 {
+	char share[TEXT_SHARE_SIZE];
+
 	line(opts, out, "samples", "%" PRIu64 " in %" PRIu64 " stack%s of %" PRIu64 " process%s",
 	     s->samples, s->nr_stacks, text_plural(s->nr_stacks), s->nr_processes,
 	     s->nr_processes == 1 ? "" : "es");
 	if (s->walks_finished)
 		line(opts, out, "stacks",
-		     "%.1f%% complete; %" PRIu64 " walk%s finished outside the kernel",
-		     text_percent(s->stacks_complete, s->samples), s->walks_finished,
+		     "%s complete; %" PRIu64 " walk%s finished outside the kernel",
+		     text_share(s->stacks_complete, s->samples, share), s->walks_finished,
 		     text_plural(s->walks_finished));
 	else
-		line(opts, out, "stacks", "%.1f%% complete",
-		     text_percent(s->stacks_complete, s->samples));
+		line(opts, out, "stacks", "%s complete",
+		     text_share(s->stacks_complete, s->samples, share));
 	print_cuts(s, opts, out);
 }
 
@@ -267,17 +270,18 @@ static void print_names(const struct pa_summary *s, const struct report_options 
 {
 	size_t nr = min_size(s->nr_unnamed, opts->is_verbose ? s->nr_unnamed : NR_UNNAMED);
 	uint64_t rest = s->unnamed_samples;
+	char share[TEXT_SHARE_SIZE];
 
 	if (s->nr_locations)
-		line(opts, out, "names", "%.1f%% of %" PRIu64 " address%s",
-		     text_percent(s->nr_locations_named, s->nr_locations), s->nr_locations,
+		line(opts, out, "names", "%s of %" PRIu64 " address%s",
+		     text_share(s->nr_locations_named, s->nr_locations, share), s->nr_locations,
 		     s->nr_locations == 1 ? " has one" : "es have one");
 	for (size_t i = 0; i < nr; i++) {
 		const struct pa_unnamed_stat *u = &s->unnamed[i];
 
-		line_with_why(opts, out, u->why, "%s: %" PRIu64 " sample%s (%.1f%%) without a name",
+		line_with_why(opts, out, u->why, "%s: %" PRIu64 " sample%s (%s) without a name",
 			      u->file, u->nr_samples, text_plural(u->nr_samples),
-			      text_percent(u->nr_samples, s->samples));
+			      text_share(u->nr_samples, s->samples, share));
 		print_cure(u->cure, out);
 		rest -= u->nr_samples;
 	}

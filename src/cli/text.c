@@ -136,6 +136,17 @@ double text_percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
+const char *text_share(uint64_t part, uint64_t whole, char text[TEXT_SHARE_SIZE])
+{
+	double percent = text_percent(part, whole);
+
+	if (part < whole && percent >= 99.95)
+		percent = 99.9;
+	(void)snprintf(text, TEXT_SHARE_SIZE, part && percent < 0.05 ? "<0.1%%" : "%.1f%%",
+		       percent);
+	return text;
+}
+
 const char *text_plural(uint64_t n)
 {
 	return n == 1 ? "" : "s";

@@ -29,6 +29,11 @@ const char *text_size(uint64_t size_bytes, char text[TEXT_SIZE_SIZE]);
 /* part of whole in percent; 0 when there is no whole. */
 double text_percent(uint64_t part, uint64_t whole);
 
+/* The same as text, where nothing and all are not to be mixed up with nearly: "<0.1%", "99.9%" for all
+ * but one in a million. Returns text. */
+#define TEXT_SHARE_SIZE 16
+const char *text_share(uint64_t part, uint64_t whole, char text[TEXT_SHARE_SIZE]);
+
 /* What a word gets behind n: "s" unless that is 1. */
 const char *text_plural(uint64_t n);
 

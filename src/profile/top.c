@@ -4,18 +4,70 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/hash.h"
+#include "base/idtable.h"
 #include "profile/profile.h"
 
 struct tally {
 	const struct profile *p;
 	struct top_function *by_function; /* owned, one per function of the model */
 	uint32_t *seen_in;                /* owned: last sample that had it, plus 1; 0: none */
+	uint32_t *same_as;                /* owned: the first function that readers take for it */
+	struct idtable firsts;
 };
 
 static void tally_done(struct tally *t)
 {
 	free(t->by_function);
 	free(t->seen_in);
+	free(t->same_as);
+	idtable_done(&t->firsts);
+}
+
+/* A function of the model has one source file. That of a line may be another one than its function's,
+ * which makes two functions of the model of one; and a file that is mapped twice has two of each. */
+struct identity {
+	uint32_t name, system_name, path;
+	uint32_t source; /* of made code, where names say little: "(anonymous)" */
+};
+
+static struct identity identity_of(const struct profile *p, uint32_t function)
+{
+	const struct profile_function *f = &p->functions[function];
+	const struct profile_mapping *m = f->mapping < p->nr_mappings ? &p->mappings[f->mapping]
+								      : NULL;
+
+	return (struct identity){
+		.name = f->name,
+		.system_name = f->system_name,
+		.path = m ? m->path : 0,
+		.source = m && m->kind == PROFILE_MAPPING_JIT ? f->filename : 0,
+	};
+}
+
+static bool is_same(const void *owner, uint32_t id, const void *key)
+{
+	struct identity a = identity_of(owner, id);
+
+	return memcmp(&a, key, sizeof(a)) == 0;
+}
+
+static int find_same(struct tally *t)
+{
+	for (uint32_t f = 0; f < t->p->nr_functions; f++) {
+		struct identity id = identity_of(t->p, f);
+		uint64_t h = hash_bytes(&id, sizeof(id));
+		int r = 0;
+
+		t->same_as[f] = f;
+		if (idtable_find(&t->firsts, h, is_same, t->p, &id, &t->same_as[f]))
+			continue;
+		r = idtable_reserve(&t->firsts);
+		if (r < 0)
+			return r;
+		idtable_insert(&t->firsts, h, f);
+	}
+	return 0;
 }
 
 /* Sums of counts do not overflow in a true profile; in a broken one they stop at the end. */
@@ -34,7 +86,7 @@ static void count_location(struct tally *t, uint32_t location, uint32_t sample, 
 	int64_t value = t->p->samples[sample].values[0];
 
 	for (uint32_t i = 0; i < l->nr_lines; i++) {
-		uint32_t f = t->p->lines[l->first_line + i].function;
+		uint32_t f = t->same_as[t->p->lines[l->first_line + i].function];
 		struct top_function *top = &t->by_function[f];
 
 		if (is_leaf && i == 0) /* of an inlined chain, the innermost is what ran */
@@ -89,12 +141,15 @@ int profile_top(const struct profile *p, struct top_function **ret_functions, ui
 {
 	_cleanup_(tally_done) struct tally t = { .p = p };
 	uint32_t nr;
+	int r;
 
 	/* One more than there are: an empty model gives an array too, not NULL. */
 	t.by_function = calloc((size_t)p->nr_functions + 1, sizeof(*t.by_function));
 	t.seen_in = calloc((size_t)p->nr_functions + 1, sizeof(*t.seen_in));
-	if (!t.by_function || !t.seen_in)
-		return -ENOMEM;
+	t.same_as = calloc((size_t)p->nr_functions + 1, sizeof(*t.same_as));
+	r = t.by_function && t.seen_in && t.same_as ? find_same(&t) : -ENOMEM;
+	if (r < 0)
+		return r;
 	for (uint32_t i = 0; i < p->nr_samples; i++)
 		count_sample(&t, i);
 	nr = keep_seen(&t);

@@ -8,9 +8,10 @@
 struct profile;
 
 struct top_function {
-	uint32_t function; /* number in the model */
-	int64_t self;      /* of values[0] */
-	int64_t total;     /* a function that recurs in a stack counts once */
+	uint32_t
+		function; /* number in the model: of several that readers take for one, the first */
+	int64_t self;     /* of values[0] */
+	int64_t total;    /* a function that recurs in a stack counts once */
 };
 
 /* Every function that has samples, by self, then total, then name; the caller frees the array. */

@@ -105,11 +105,11 @@ static void test_outdated(void)
 	must(capture_event(c, &exec) == 0);
 	kernel_walk(c, generation, 3);
 	turn(c);
-	ok(c->stats.stops[PA_STOP_NO_PROCESS] == 1 && deepest(c) == 1,
+	ok(c->stats.stops[PA_STOP_OUTDATED] == 1 && deepest(c) == 1,
 	   "a walk with the mappings from before an exec is cut to its leaf");
 	kernel_walk(c, generation + 1000, 3);
 	turn(c);
-	ok(c->stats.stops[PA_STOP_NO_PROCESS] == 2, "so is one with mappings that nobody told");
+	ok(c->stats.stops[PA_STOP_OUTDATED] == 2, "so is one with mappings that nobody told");
 	capture_free(c);
 	end_world(&w);
 }

@@ -136,6 +136,15 @@ int main(void)
 	test_sizes();
 	test_wrapping();
 	test_base_names();
+	char share[TEXT_SHARE_SIZE];
+
 	ok(text_percent(1, 0) == 0, "a share of nothing is 0");
+	ok(!strcmp(text_share(999999, 1000000, share), "99.9%") &&
+		   !strcmp(text_share(5, 5, share), "100.0%"),
+	   "only all is all");
+	ok(!strcmp(text_share(1, 1000000, share), "<0.1%") &&
+		   !strcmp(text_share(0, 5, share), "0.0%") &&
+		   !strcmp(text_share(1, 1000, share), "0.1%"),
+	   "only nothing is nothing");
 	return tap_done();
 }

@@ -71,6 +71,38 @@ static void test_inlined_leaf(void)
 	profile_free(p);
 }
 
+/* One location in a function of that name, source file and mapping. */
+static uint32_t at(struct profile *p, uint64_t address, uint32_t mapping, const char *source)
+{
+	uint32_t l = model_bare_location(p, mapping, address);
+	struct profile_line line = { .function = model_function(p, "f", source, mapping) };
+
+	must(profile_set_lines(p, l, &line, 1, true) == 0);
+	return l;
+}
+
+static void test_one_function_of_several(void)
+{
+	struct profile *p = model_new();
+	uint32_t m = model_mapping(p, "/bin/a", 1, 0x1000, 0x1000);
+	uint32_t again = model_mapping(p, "/bin/a", 1, 0x9000, 0x2000);
+	uint32_t other = model_mapping(p, "/bin/b", 2, 0x20000, 0x1000);
+	uint32_t labels = model_labels(p, "a", 1);
+	struct top_function *top;
+	uint32_t nr;
+
+	model_add(p, (uint32_t[]){ at(p, 0x1001, m, "f.c"), at(p, 0x1002, m, "f.h") }, 2, labels,
+		  3);
+	model_add(p, (uint32_t[]){ at(p, 0x9001, again, "f.h") }, 1, labels, 4);
+	model_add(p, (uint32_t[]){ at(p, 0x20001, other, "f.c") }, 1, labels, 1);
+	must(profile_top(p, &top, &nr) == 0);
+	ok(nr == 2 && is(&top[0], 7, 7),
+	   "a function counts once, whatever source files its lines are from");
+	ok(is(&top[1], 1, 1), "that of another file of the same name is another one");
+	free(top);
+	profile_free(p);
+}
+
 static void test_nothing(void)
 {
 	struct profile *p = model_new();
@@ -88,6 +120,7 @@ int main(void)
 	test_example();
 	test_recursion_counts_once();
 	test_inlined_leaf();
+	test_one_function_of_several();
 	test_nothing();
 	return tap_done();
 }
