@@ -166,16 +166,19 @@ int shared_tables_add(struct shared_tables *s, struct unwind_table *table,
 bool shared_tables_send(struct shared_tables *s, struct shared_table *t)
 {
 	struct table_data d;
+	int r;
 
-	if (t->is_in_kernel || !s->kernel)
+	if (t->is_in_kernel || t->is_too_big || !s->kernel)
 		return t->is_in_kernel;
 	d = data_of(t->table);
-	t->is_in_kernel = tables_add(s->kernel, &d, &t->slot) == 0;
+	r = tables_add(s->kernel, &d, &t->slot);
+	t->is_in_kernel = r == 0;
 	if (t->is_in_kernel) {
 		t->table = unwind_table_free(t->table);
 		return true;
 	}
-	s->needs_room = true;
+	t->is_too_big = r == -E2BIG;
+	s->needs_room = s->needs_room || !t->is_too_big;
 	s->stats.nr_refused += !t->was_refused;
 	t->was_refused = true;
 	return false;

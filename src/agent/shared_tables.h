@@ -17,6 +17,7 @@ struct shared_table {
 	bool is_gone;      /* it was dropped: whoever has it shall let go */
 	bool is_in_kernel;
 	bool was_refused;           /* the kernel had no room for it; counted */
+	bool is_too_big;            /* it never will: others need not go */
 	struct unwind_table *table; /* owned; NULL once it is in the kernel */
 	struct table_slot slot;     /* when it is in the kernel */
 	uint64_t base;              /* the table's */

@@ -15,7 +15,8 @@
 #define MAX_PIDS (1u << 22) /* include/linux/threads.h: PID_MAX_LIMIT */
 #define MAX_RETIRED (1u << 22)
 #define MAX_PIECES (1u << 20)
-#define AGES 2 /* turns that what was replaced stays readable */
+#define MAX_SHARE(blocks) ((blocks) / 4 * 3) /* of the directory, for one table */
+#define AGES 2                               /* turns that what was replaced stays readable */
 /* A table stays for longer than the lists that named it, and than any walk takes: a walk has copied
  * the place of the table it is in, and is not asked whether that still holds. */
 #define TABLE_REST_NS NS_PER_S
@@ -261,9 +262,13 @@ static void remove_table(struct tables *t, const struct table_slot *slot)
 int tables_add(struct tables *t, const struct table_data *d, struct table_slot *ret_slot)
 {
 	struct table_slot slot = { .nr_blocks = d->nr_blocks };
-	int r = ranges_take(&t->free_blocks, d->nr_blocks, &slot.first_block);
 	uint32_t row = 0;
+	int r;
 
+	if (d->nr_blocks > MAX_SHARE(t->cfg.nr_blocks) ||
+	    d->nr_rows > t->cfg.max_bytes / sizeof(struct pa_row))
+		return -E2BIG;
+	r = ranges_take(&t->free_blocks, d->nr_blocks, &slot.first_block);
 	if (r < 0)
 		return r;
 	for (uint32_t first = 0; first < d->nr_blocks && r == 0;) {

@@ -42,7 +42,8 @@ struct table_slot {
 	uint32_t first_block, nr_blocks;
 };
 
-/* -ENOSPC: no room below the limit. The rules it names must have been written before. */
+/* -ENOSPC: no room below the limit; -E2BIG: there would be none, or none for others, if all others
+ * went. The rules it names must have been written before. */
 int tables_add(struct tables *t, const struct table_data *d, struct table_slot *ret_slot);
 
 /* Whether that is what the slot has, row by row. */

@@ -195,6 +195,25 @@ static void test_copy_here(void)
 	end(&s);
 }
 
+static void test_too_big(void)
+{
+	struct scene s;
+	struct unwind_file *f;
+
+	begin(&s, NR_ON_DISK * NR_RULES);
+	(void)use(&s, 0);
+	must(!unwind_files_ask(&s.u, &s.m[1]) && unwind_files_wait(&s.u));
+	f = unwind_files_get(&s.u, &s.m[1]);
+	f->table->table->nr_blocks = NR_BLOCKS + 1;
+	ok(!shared_tables_send(&s.u.tables, f->table) && s.u.tables.stats.nr_refused == 1,
+	   "a table that is too big for the kernel stays here");
+	(void)turn(&s, 1);
+	ok(has_table(&s, 0) && has_table(&s, 1), "nothing goes for its sake");
+	ok(shared_table_rule(&s.u.tables, f->table, CODE) == rule_reg(RSP, offset_of(1, 0)),
+	   "and walks are finished by it");
+	end(&s);
+}
+
 static void test_full(void)
 {
 	struct scene s;
@@ -267,6 +286,7 @@ int main(void)
 {
 	test_copy();
 	test_copy_here();
+	test_too_big();
 	test_full();
 	test_refilled();
 	test_for_long();

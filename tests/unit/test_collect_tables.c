@@ -95,8 +95,15 @@ static void test_limit(void)
 {
 	struct table_data d = make_table(4, 16, 7);
 	struct world w = new_world(2 * d.nr_rows * sizeof(struct pa_row));
+	struct table_data big = make_table(12, 16, 7),
+			  wide = make_table(NR_BLOCKS / 4 * 3 + 1, 1, 7);
 	struct table_slot slot;
 
+	wide.nr_rows = 1;
+	ok(tables_add(w.t, &big, &slot) == -E2BIG, "rows that can never fit are told apart");
+	ok(tables_add(w.t, &wide, &slot) == -E2BIG, "so is code that leaves nothing for others");
+	free_table(&big);
+	free_table(&wide);
 	must(tables_add(w.t, &d, &slot) == 0 && tables_add(w.t, &d, &slot) == 0);
 	ok(tables_add(w.t, &d, &slot) == -ENOSPC, "not more rows than allowed");
 	tables_retire(w.t, &slot);
