@@ -15,6 +15,10 @@
  * for each mapping looked at, about 30 times what that takes; whose walks miss a table is told at
  * once. */
 #define REST_NS_PER_MAPPING 5000
+/* A process with so many rests as well, however often it maps something: what is new is found outside
+ * of the kernel until then. With fewer it would be less than a turn takes. */
+#define BIG_PROCESS_MAPPINGS 1000
+#define MAX_RESTS 65536
 
 enum pid_flag {
 	PID_DIRTY = 1,     /* in the list of what is to be told */
@@ -33,6 +37,7 @@ struct unwinder *unwinder_free(struct unwinder *u)
 	free(u->dirty.pids);
 	free(u->waiting.pids);
 	free(u->published.pids);
+	free(u->rests);
 	free(u->images);
 	free(u->scratch);
 	free(u);
@@ -160,6 +165,35 @@ static void tell(struct unwinder *u, const struct process *p, pid_t pid, uint32_
 	u->stats.nr_processes_refused++;
 }
 
+static bool is_resting(const struct unwinder *u, pid_t pid)
+{
+	for (uint32_t i = 0; i < u->nr_rests; i++)
+		if (u->rests[i].pid == pid)
+			return true;
+	return false;
+}
+
+static void begin_rest(struct unwinder *u, pid_t pid, uint32_t nr_mappings)
+{
+	if (nr_mappings < BIG_PROCESS_MAPPINGS || is_resting(u, pid) ||
+	    ARRAY_RESERVE(u->rests, u->cap_rests, u->nr_rests + 1, MAX_RESTS) < 0)
+		return;
+	u->rests[u->nr_rests++] =
+		(struct pid_rest){ pid,
+				   clock_mono_ns() + (uint64_t)nr_mappings * REST_NS_PER_MAPPING };
+}
+
+static void end_rests(struct unwinder *u)
+{
+	uint64_t now = u->nr_rests ? clock_mono_ns() : 0;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < u->nr_rests; i++)
+		if (now < u->rests[i].due_ns)
+			u->rests[kept++] = u->rests[i];
+	u->nr_rests = kept;
+}
+
 static void publish(struct unwinder *u, pid_t pid, bool is_forgotten)
 {
 	const struct process *p = tracker_find(u->tracker, pid, UINT64_MAX);
@@ -171,6 +205,7 @@ static void publish(struct unwinder *u, pid_t pid, bool is_forgotten)
 	}
 	if (gather(u, p, &nr))
 		(void)list_add(u, &u->waiting, pid, PID_WAITING);
+	begin_rest(u, pid, nr);
 	if (is_forgotten || !tables_has_process(u->tables, pid, u->scratch, nr))
 		tell(u, p, pid, nr);
 }
@@ -182,9 +217,14 @@ static void publish_list(struct unwinder *u, struct pid_list *l, uint8_t flag)
 	/* publish() may add to the list again: what it adds is for the next turn. */
 	for (uint32_t i = 0; i < nr; i++) {
 		pid_t pid = l->pids[i];
-
 		bool is_forgotten = flag == PID_DIRTY && u->flags[pid] & PID_FORGOTTEN;
 
+		if (is_resting(u, pid)) {
+			u->flags[pid] &= (uint8_t)~flag;
+			(void)list_add(u, &u->dirty, pid,
+				       PID_DIRTY); /* until it is touched again */
+			continue;
+		}
 		u->flags[pid] &= (uint8_t) ~(flag | (is_forgotten ? PID_FORGOTTEN : 0));
 		publish(u, pid, is_forgotten);
 	}
@@ -231,6 +271,7 @@ bool unwinder_publish(struct unwinder *u)
 	u->has_published = false;
 	if (!u->tables)
 		return false;
+	end_rests(u);
 	if (shared_tables_age(&u->files.tables))
 		u->has_room_to_tell = true;
 	if (u->nr_news_told != u->files.nr_news || u->has_room_to_tell)

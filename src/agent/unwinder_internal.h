@@ -10,6 +10,12 @@ struct pid_list {
 	uint32_t nr, cap;
 };
 
+/* A process that is not looked at for a while. */
+struct pid_rest {
+	pid_t pid;
+	uint64_t due_ns;
+};
+
 struct unwinder {
 	const struct tracker *tracker; /* borrowed */
 	struct tables *tables;         /* borrowed; NULL: nothing is published */
@@ -21,6 +27,8 @@ struct unwinder {
 	uint64_t nr_gathered;    /* mappings that were looked at */
 	uint8_t *flags;          /* owned; by PID */
 	struct pid_list dirty, waiting, published;
+	struct pid_rest *rests; /* owned; few: of processes with very many mappings */
+	uint32_t nr_rests, cap_rests;
 	uint64_t *images; /* owned; by generation: the image that was published */
 	uint32_t nr_images, cap_images;
 	struct pa_mapping *scratch; /* owned */

@@ -183,6 +183,32 @@ static void test_waiting(void)
 	end_world(&w);
 }
 
+/* One with very many mappings is told in larger steps. */
+static void test_big_process(void)
+{
+	struct world w = new_world(SIZE_MAX);
+	struct capture *c = new_capture(w.t);
+	struct pid_rest rest = { getpid(), UINT64_MAX };
+
+	turn(c);
+	must(nr_told == 1 && c->unwinder->nr_rests == 0);
+	c->unwinder->rests = malloc(sizeof(rest));
+	must(c->unwinder->rests);
+	c->unwinder->rests[0] = rest;
+	c->unwinder->nr_rests = c->unwinder->cap_rests = 1;
+	unwinder_touch(c->unwinder, getpid());
+	turn(c);
+	turn(c);
+	ok(nr_told == 1, "a process that rests is not told");
+	c->unwinder->rests[0].due_ns = 0;
+	turn(c);
+	ok(nr_told == 2 && c->unwinder->nr_rests == 0, "but when it has rested");
+	turn(c);
+	ok(nr_told == 2, "once");
+	capture_free(c);
+	end_world(&w);
+}
+
 /* A walk that goes astray says nothing new of the process. */
 static void test_astray(void)
 {
@@ -516,6 +542,7 @@ int main(void)
 	test_outdated();
 	test_evicted();
 	test_waiting();
+	test_big_process();
 	test_astray();
 	test_shorter();
 	test_cut_copies();
