@@ -179,7 +179,7 @@ PA_INLINE int pa_can_return_to(struct pa_walk *w, __u64 pc)
 }
 
 /* By frame pointer: aligned, in user space, and above the lowest address that it may have. A guess has
- * nothing else that speaks for it: fp is what the register has in code that may use it otherwise. */
+ * nothing else that speaks for it. */
 PA_INLINE int pa_walk_by_fp(struct pa_walk *w, __u64 lowest, int is_guess)
 {
 	__u64 fp, pc;
@@ -195,15 +195,17 @@ PA_INLINE int pa_walk_by_fp(struct pa_walk *w, __u64 lowest, int is_guess)
 	return pa_walk_enter(w, pc, w->fp + 16, fp, 0);
 }
 
-/* The same of a pc that is where it stands: there may be no record, or one that fp is not set to. */
-PA_INLINE int pa_walk_by_code(struct pa_walk *w)
+/* The same of a pc that is where it stands: there may be no record, or one that fp is not set to. In
+ * a gap of a table, which is what somebody wrote by hand, fp may be anything. Code that is made at
+ * run time has it or is lost; what it returns to may have been put there by other means than a call. */
+PA_INLINE int pa_walk_by_code(struct pa_walk *w, int is_gap)
 {
 	__u32 record = pa_record_at(w);
 
 	if (record == PA_RECORD_NONE)
 		return pa_walk_called(w);
 	if (record == PA_RECORD_AT_FP)
-		return pa_walk_by_fp(w, w->sp, 1);
+		return pa_walk_by_fp(w, w->sp, is_gap);
 	w->fp = w->sp;
 	w->has_fp = 1;
 	return pa_walk_by_fp(w, w->sp, 0);
@@ -242,7 +244,8 @@ PA_INLINE int pa_walk_frame(struct pa_walk *w)
 		return pa_walk_end(w, stop);
 	kind = PA_RULE_CFA_KIND(rule);
 	if (kind == PA_CFA_NONE)
-		return w->is_exact ? pa_walk_by_code(w) : pa_walk_by_fp(w, w->sp, 0);
+		return w->is_exact ? pa_walk_by_code(w, rule == PA_RULE_WORD_GAP)
+				   : pa_walk_by_fp(w, w->sp, 0);
 	if (kind == PA_CFA_SWITCH)
 		return pa_walk_by_fp(w, 0, 0);
 	if (kind == PA_CFA_END)

@@ -12,6 +12,7 @@
 /* Code without a rule, and one address for each rule that is tried. */
 #define NO_RULE_PC 0x400000ull
 #define RULES_PC 0x500000ull
+#define GAP_PC 0x480000ull
 #define MAX_RULES 8
 /* Code without a rule whose instructions can be read. */
 #define CODE_PC 0x600000ull
@@ -38,6 +39,8 @@ static __u32 pa_walk_rule(struct pa_walk *w, __u64 pc, pa_rule *rule)
 {
 	asked_pc = pc;
 	*rule = PA_RULE_WORD_NONE;
+	if (pc == GAP_PC)
+		*rule = PA_RULE_WORD_GAP;
 	if (pc >= RULES_PC && pc < RULES_PC + 16 * MAX_RULES)
 		*rule = rules[(pc - RULES_PC) / 16];
 	return rule_stop;
@@ -326,7 +329,7 @@ static void test_first_and_last_instructions(void)
 /* Whether the frame pointer is believed that says that a function returns to there. */
 static bool returns_to(const void *bytes, size_t n, __u64 at)
 {
-	struct pa_walk w = stands_at(NO_RULE_PC);
+	struct pa_walk w = stands_at(GAP_PC);
 
 	put_code(bytes, n);
 	stack[128 / 8 + 1] = CODE_PC + at;
@@ -338,6 +341,8 @@ static bool returns_to(const void *bytes, size_t n, __u64 at)
 
 static void test_returns(void)
 {
+	struct pa_walk w;
+
 	ok(returns_to("\xe8\x10\x00\x00\x00", 5, 5), "behind a call");
 	ok(returns_to("\xff\xd0", 2, 2) && returns_to("\x41\xff\xd4", 3, 3) &&
 		   returns_to("\xff\x50\x08", 3, 3) && returns_to("\xff\x54\x24\x08", 4, 4) &&
@@ -359,6 +364,12 @@ static void test_returns(void)
 	ok(!returns_to("\xff\xe0", 2, 2), "not behind a jump");
 	ok(!returns_to("\x55\x48\x89\xe5", 4, 4), "nor behind anything else");
 	ok(!returns_to("\0\0\0\0\0\0\0\0\x55", 9, 8), "nor behind filling");
+	ok(goes_by_fp(GAP_PC), "what cannot be read is believed");
+	put_code("\xff\xe0", 2);
+	w = stands_at(NO_RULE_PC);
+	stack[128 / 8 + 1] = CODE_PC + 2;
+	ok(pa_walk_frame(&w) && w.pc == CODE_PC + 2,
+	   "code without any table may be called by other means");
 }
 
 /* Where there is nothing beside the page that can be read. */

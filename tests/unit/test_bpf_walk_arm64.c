@@ -8,6 +8,7 @@
 
 #define STACK_BASE 0x7ffc00000000ull
 #define CODE_PC 0x600000ull
+#define GAP_PC 0x700000ull
 #define LR 0x402222ull
 #define SIGNED_LR (LR | 0x7full << 48) /* with a PAC */
 
@@ -30,7 +31,7 @@ static int pa_walk_read(struct pa_walk *w, void *to, __u32 size, __u64 addr)
 
 static __u32 pa_walk_rule(struct pa_walk *w, __u64 pc, pa_rule *rule)
 {
-	*rule = PA_RULE_WORD_NONE;
+	*rule = pc == GAP_PC ? PA_RULE_WORD_GAP : PA_RULE_WORD_NONE;
 	return 0;
 }
 
@@ -120,7 +121,7 @@ static void test_other_instructions(void)
 /* Whether the frame pointer is believed that says that the function at 0 returns to instruction i. */
 static bool returns_to(__u32 i)
 {
-	struct pa_walk w = { .pc = 0x700000,
+	struct pa_walk w = { .pc = GAP_PC,
 			     .sp = STACK_BASE,
 			     .fp = STACK_BASE + 128,
 			     .nr = 1,

@@ -12,26 +12,20 @@
 /* push %rbp; mov %rdi,%rbp; mov $10000000,%ecx; 1: dec %ecx; jnz 1b; pop %rbp; ret */
 static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xfd, 0xb9, 0x80, 0x96, 0x98,
 				      0x00, 0xff, 0xc9, 0x75, 0xfc, 0x5d, 0xc3 };
-/* call *%rax */
-static const unsigned char fake_call[8] = { 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xd0 };
 #elif defined(__aarch64__)
 /* stp x29,x30,[sp,-16]!; mov x29,x0; mov w1,0x980000; 1: subs w1,w1,1; b.ne 1b; ldp; ret */
 static const uint32_t code[] = { 0xa9bf7bfd, 0xaa0003fd, 0x52a01301, 0x71000421,
 				 0x54ffffe1, 0xa8c17bfd, 0xd65f03c0 };
-/* nop; blr x8 */
-static const uint32_t fake_call[2] = { 0xd503201f, 0xd63f0100 };
 #endif
 
 int main(int argc, char **argv)
 {
 	char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	/* Looks like the end of a call, but the stack is no code. */
-	void *call, *frame[2] = { NULL, &call + 1 };
+	void *frame[] = { NULL, &frame }; /* the stack is no code */
 	void (*run)(void *);
 
 	if (page == MAP_FAILED)
 		return 2;
-	memcpy(&call, fake_call, sizeof(call));
 	memcpy(page, code, sizeof(code));
 	__builtin___clear_cache(page, page + sizeof(code));
 	memcpy(&run, &page, sizeof(run));
