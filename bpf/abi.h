@@ -99,6 +99,11 @@ enum pa_sample_flags {
 		8, /* the user pc is behind the instruction that made a system call */
 };
 
+/* Sizes of maps that both sides count with; powers of two. */
+#define PA_SHARD_ROWS 524288u /* 2 MiB */
+#define PA_MAX_SHARDS 256u
+#define PA_CACHE_SLOTS 4096u /* per CPU */
+
 #define PA_CODE_BYTES 16 /* what walks look at (pa_record_at) fits into half of it, either way */
 
 /* A walk that user space can finish: the sampled registers stand behind the pcs; the stack comes

@@ -39,8 +39,8 @@ static __always_inline bool pa_is_curable(const struct pa_scratch *s)
 	return stop == PA_STOP_NO_PROCESS || stop == PA_STOP_NO_TABLE || stop == PA_STOP_HARD_RULE;
 }
 
-/* The sampled registers and the code there behind the pcs, which by then hold the leaf alone: what was
- * walked is walked again. Returns their size. */
+/* The sampled registers and the code there, behind the pcs that the walk has found: user space walks
+ * again from the leaf on, and falls back on these. Returns their size. */
 static __always_inline u64 pa_add_regs(struct pa_scratch *s)
 {
 	u32 at = (s->sample.nr_kernel + s->sample.nr_user) & (PA_PCS_SLOTS - 1);

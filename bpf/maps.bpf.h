@@ -84,8 +84,6 @@ struct pa_stats_map {
  * Rows live in shards, each one big element of an array that user space maps and writes; a shard is
  * made when it is needed. What the walker finds through the directory lies in one shard, whole.
  */
-#define PA_MAX_SHARDS 256
-#define PA_SHARD_ROWS 524288u /* 2 MiB; a power of two */
 
 struct pa_shard {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -138,7 +136,6 @@ struct pa_process_map {
 
 /* pc, generation and epoch to rule, one slice per CPU, so that nobody waits: what is asked again within a
  * moment is 93 to 98 % of all. */
-#define PA_CACHE_SLOTS 4096u
 struct pa_cache_slot {
 	__u64 pc;
 	__u64 rule;

@@ -24,7 +24,6 @@
 #define PF_IO_WORKER 0x00000010u
 #define PF_USER_WORKER 0x00004000u
 
-#define CACHE_SLOTS 4096u /* PA_CACHE_SLOTS */
 /* Code and mappings there is room for: of a few processes, and of a whole machine. */
 #define FEW_BLOCKS (256u << 10)  /* of 4 KiB: 1 GiB of code */
 #define FEW_MAPPINGS (64u << 10) /* one process with 20,000, replaced twice */
@@ -115,7 +114,7 @@ static int size_maps(struct programs *p, const struct programs_config *cfg)
 		r = bpf_map__set_max_entries(p->skel->maps.mappings, nr_mappings);
 	if (r == 0)
 		r = bpf_map__set_max_entries(p->skel->maps.rule_cache,
-					     CACHE_SLOTS * cpus_possible());
+					     PA_CACHE_SLOTS * cpus_possible());
 	return r;
 }
 

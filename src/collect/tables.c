@@ -10,8 +10,6 @@
 #include "base/ranges.h"
 #include "bpf/abi.h"
 
-#define SHARD_ROWS 524288u  /* PA_SHARD_ROWS */
-#define MAX_SHARDS 256u     /* PA_MAX_SHARDS */
 #define MAX_PIDS (1u << 22) /* include/linux/threads.h: PID_MAX_LIMIT */
 #define MAX_RETIRED (1u << 22)
 #define MAX_PIECES (1u << 20)
@@ -47,7 +45,7 @@ struct retired_table {
 
 struct tables {
 	struct tables_config cfg;
-	struct shard shards[MAX_SHARDS];
+	struct shard shards[PA_MAX_SHARDS];
 	uint32_t nr_shards;
 	size_t bytes;
 	struct pa_block *blocks; /* owned mapping */
@@ -91,7 +89,7 @@ static void unmap(void *p, size_t bytes)
 
 static void shard_done(struct shard *s)
 {
-	unmap(s->rows, SHARD_ROWS * sizeof(struct pa_row));
+	unmap(s->rows, PA_SHARD_ROWS * sizeof(struct pa_row));
 	if (s->fd >= 0)
 		close(s->fd);
 	ranges_done(&s->free);
@@ -145,7 +143,7 @@ int tables_new(const struct tables_config *cfg, struct tables **ret_tables)
 static int shard_init(struct shard *s, int shards_fd, uint32_t at)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
-	size_t bytes = SHARD_ROWS * sizeof(struct pa_row);
+	size_t bytes = PA_SHARD_ROWS * sizeof(struct pa_row);
 
 	*s = (struct shard){ 0 };
 	s->fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "pa_shard", sizeof(uint32_t), (uint32_t)bytes, 1,
@@ -157,7 +155,7 @@ static int shard_init(struct shard *s, int shards_fd, uint32_t at)
 		return -errno;
 	if (bpf_map_update_elem(shards_fd, &at, &s->fd, BPF_ANY) < 0)
 		return -errno;
-	return ranges_init(&s->free, SHARD_ROWS);
+	return ranges_init(&s->free, PA_SHARD_ROWS);
 }
 
 static int open_shard(struct tables *t)
@@ -165,7 +163,7 @@ static int open_shard(struct tables *t)
 	struct shard *s = &t->shards[t->nr_shards];
 	int r;
 
-	if (t->nr_shards == MAX_SHARDS)
+	if (t->nr_shards == PA_MAX_SHARDS)
 		return -ENOSPC;
 	r = shard_init(s, t->cfg.shards_fd, t->nr_shards);
 	if (r < 0) {
@@ -214,7 +212,7 @@ static int add_piece(struct tables *t, const struct table_data *d, uint32_t slot
 	for (uint32_t i = first; i < end; i++) {
 		struct pa_block b = d->blocks[i];
 
-		b.first = b.nr ? p.shard * SHARD_ROWS + p.row + (b.first - row) : 0;
+		b.first = b.nr ? p.shard * PA_SHARD_ROWS + p.row + (b.first - row) : 0;
 		t->blocks[slot + i] = b;
 	}
 	return 0;
@@ -227,7 +225,7 @@ static uint32_t piece_end(const struct table_data *d, uint32_t from, uint32_t ro
 
 	while (end < d->nr_blocks &&
 	       (!d->blocks[end].nr ||
-		d->blocks[end].first + d->blocks[end].nr - row0 <= SHARD_ROWS))
+		d->blocks[end].first + d->blocks[end].nr - row0 <= PA_SHARD_ROWS))
 		end++;
 	return end;
 }
@@ -290,7 +288,7 @@ int tables_add(struct tables *t, const struct table_data *d, struct table_slot *
 
 static const struct pa_row *rows_of(const struct tables *t, const struct pa_block *b)
 {
-	return t->shards[b->first / SHARD_ROWS].rows + b->first % SHARD_ROWS;
+	return t->shards[b->first / PA_SHARD_ROWS].rows + b->first % PA_SHARD_ROWS;
 }
 
 bool tables_has(const struct tables *t, const struct table_slot *slot, const struct table_data *d)

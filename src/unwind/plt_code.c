@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The stubs through which AArch64 code calls other files (Procedure Call Standard and ELF for the Arm
- * 64-bit Architecture; what GNU ld and lld write). Linkers make no call frame information for them
- * there, as they do for x86-64. A stub leaves sp and the link register alone; the head of the table,
+ * 64-bit Architecture; what GNU ld and lld write). Linkers make no call frame information for them.
+ * (On x86-64 GNU ld does; where it does not, nor lld, the walker knows the stub by its one
+ * instruction, pa_record_at().) A stub leaves sp and the link register alone; the head of the table,
  * to which a call goes that is not bound yet, pushes two registers first.
  */
 #include <elf.h>

@@ -198,6 +198,7 @@ def check_separate(directory):
 
 ALSO = {
     "a stub": some_in_stub,
+    "a stub without a table": some_in_stub,
     "lazy binding": some_behind_register,
     "a signal handler": some_interrupted,
     "a signal handler on its own stack": some_interrupted,
@@ -221,6 +222,11 @@ if os.path.exists(os.path.join(HERE, "handler_bare")):
                 *handler_stacks("bare_return"))
     check_first(bare, tmp)
     check_mode(bare, tmp, "auto")
+    stub = Case("a stub without a table", ["plt_bare"], ["plt_loop", *MAIN],
+                ["plt_target_chosen", "plt_loop", *MAIN], [STUB, "plt_loop", *MAIN])
+    check_first(stub, tmp)
+    check_mode(stub, tmp, "auto")
+    check_mode(stub, tmp, "dwarf")
 else:
     skip("a signal handler that returns to bare code: the compiler links no static program here")
 

@@ -6,7 +6,21 @@
  */
 #include "frames.h"
 
+#ifdef BARE_STUB /* in a static program, which has stubs for such functions only, and no table for them */
+static uint64_t plt_target_chosen(uint64_t x)
+{
+	return x * 3 + 1;
+}
+
+static uint64_t (*choose(void))(uint64_t)
+{
+	return plt_target_chosen;
+}
+
+uint64_t plt_target(uint64_t x) __attribute__((ifunc("choose")));
+#else
 uint64_t plt_target(uint64_t x);
+#endif
 
 NOINLINE static uint64_t plt_loop(uint64_t x)
 {
