@@ -107,6 +107,24 @@ static bool by_call(struct full_walk *w)
 	return enter(w, pc & arch->code_mask, &regs, false);
 }
 
+/* Just pushed: nothing else has changed since the call. (Where a call leaves the return address in a
+ * register, how much was pushed besides is not known.) */
+static bool by_pushed(struct full_walk *w)
+{
+	const struct unwind_arch *arch = w->arch;
+	uint64_t sp = w->regs.v[arch->sp], fp;
+
+	if (arch->lr != UNWIND_NO_REG) {
+		set_reg(&w->regs, arch->fp, sp);
+		return by_fp(w, sp);
+	}
+	if (!read_word(w, sp, &fp))
+		return end(w, PA_STOP_STACK_FAULT);
+	set_reg(&w->regs, arch->fp, fp);
+	set_reg(&w->regs, arch->sp, sp + 8);
+	return by_call(w);
+}
+
 /* As pa_walk_by_code() of bpf/walk.h. */
 static bool by_code(struct full_walk *w)
 {
@@ -116,7 +134,7 @@ static bool by_code(struct full_walk *w)
 	if (place == PA_RECORD_NONE)
 		return by_call(w);
 	if (place == PA_RECORD_AT_SP)
-		set_reg(&w->regs, w->arch->fp, sp);
+		return by_pushed(w);
 	return by_fp(w, sp);
 }
 

@@ -286,10 +286,14 @@ static void test_code(void)
 	place = PA_RECORD_AT_SP;
 	w = start(NO_RULE_PC, STACK);
 	set(&w, RBP, STACK + 64);
+	set(&w, RBX, STACK + 32);
 	stack[0] = STACK + 64;
 	stack[1] = in(0);
+	stack[5] = in(0);
 	ok(full_walk_frame(&w) && is_at(&w, in(0), STACK + 16) && w.regs.v[RBP] == STACK + 64,
 	   "one that was just pushed is at sp");
+	ok(full_walk_frame(&w) && is_at(&w, in(0), STACK + 48),
+	   "and no other register has changed");
 	place = PA_RECORD_NONE;
 	m.arch = &unwind_arch_arm64;
 	w = start(NO_RULE_PC, STACK);
