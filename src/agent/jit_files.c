@@ -37,7 +37,8 @@ struct jit_process {
 	pid_t pid, ppid;
 	uint64_t start_ticks;  /* 0: not known */
 	uint64_t exec_real_ns; /* when its program began, CLOCK_REALTIME; 0: not known */
-	bool is_replaced;      /* by another program, whose map would be at the same place */
+	/* When another program took its place, whose map would be in the same place; 0: none has. */
+	uint64_t replaced_real_ns;
 	char comm[PROC_COMM_SIZE];
 	enum jit_map map;
 	int map_fd;         /* owned; -1: none */
@@ -140,15 +141,21 @@ static int find_owner(const struct jit_files *j, const struct jit_process *p,
 	return 0;
 }
 
+static uint64_t written_real_ns(const struct stat *st)
+{
+	if (st->st_mtim.tv_sec < 0)
+		return 0;
+	return (uint64_t)st->st_mtim.tv_sec * NS_PER_S + (uint64_t)st->st_mtim.tv_nsec;
+}
+
 /* Whether the file was last written before the process, or its program, began. */
 static bool is_stale(const struct stat *st, const struct owner *o, uint64_t exec_real_ns)
 {
-	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK), written, start;
+	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK), written = written_real_ns(st), start;
 	uint64_t boot_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
 
-	if (st->st_mtim.tv_sec < 0)
+	if (!written)
 		return false;
-	written = (uint64_t)st->st_mtim.tv_sec * NS_PER_S + (uint64_t)st->st_mtim.tv_nsec;
 	if (exec_real_ns && written + EXEC_SLACK_NS < exec_real_ns)
 		return true;
 	if (!o->start_ticks || o->start_ticks / hz > UINT32_MAX)
@@ -202,7 +209,7 @@ static void look_for_map(struct jit_files *j, struct jit_process *p, bool is_las
 	enum jit_map map;
 	int fd = -1;
 
-	if (p->is_replaced)
+	if (p->replaced_real_ns)
 		return;
 	if (!is_last && (p->map == JIT_MAP_OPEN || j->nr_fds >= j->max_fds)) {
 		if (p->map != JIT_MAP_OPEN)
@@ -331,7 +338,7 @@ static void note_exec(struct jit_files *j, struct jit_process *jp, const struct 
 	jp->exec_real_ns = clock_ns(CLOCK_REALTIME) - clock_mono_ns() + exec_ns;
 	before = find(j, process_program(p, exec_ns - 1));
 	if (before && before != jp)
-		before->is_replaced = true;
+		before->replaced_real_ns = jp->exec_real_ns;
 }
 
 static struct jit_process *add(struct jit_files *j, uint64_t id, pid_t pid, pid_t ppid)
@@ -384,6 +391,20 @@ void jit_files_note(struct jit_files *j, const struct process *p, pid_t pid, uin
 	jp->addresses[jp->nr_addresses++] = (struct jit_address){ addr, time_ns };
 }
 
+/* The program that came after it has written to the same file: what it told is gone. */
+static void check_overwritten(struct jit_files *j, struct jit_process *p)
+{
+	struct stat st;
+
+	if (p->map_fd < 0 || !p->replaced_real_ns || fstat(p->map_fd, &st) < 0 ||
+	    written_real_ns(&st) <= p->replaced_real_ns)
+		return;
+	closep(&p->map_fd);
+	p->map_fd = -1;
+	p->map = JIT_MAP_STALE;
+	j->nr_fds--;
+}
+
 enum jit_map jit_files_get(struct jit_files *j, uint64_t owner, struct jit_sources *ret_sources,
 			   const char **ret_comm)
 {
@@ -395,6 +416,7 @@ enum jit_map jit_files_get(struct jit_files *j, uint64_t owner, struct jit_sourc
 		return JIT_MAP_NONE;
 	pthread_mutex_lock(&j->lock);
 	look_for_map(j, p, true);
+	check_overwritten(j, p);
 	j->counts[p->map]++;
 	pthread_mutex_unlock(&j->lock);
 	ret_sources->map_fd = p->map_fd;

@@ -22,8 +22,8 @@ enum jit_map {
 	JIT_MAP_OPEN,
 	JIT_MAP_FOREIGN, /* it belongs to another user */
 	JIT_MAP_LINK,    /* it is a symbolic link, or no regular file */
-	JIT_MAP_STALE, /* last written before the process or its program began: an earlier one's */
-	JIT_MAP_GONE,  /* the process had ended before it could be looked at */
+	JIT_MAP_STALE,   /* last written before its program began, or after: another one's */
+	JIT_MAP_GONE,    /* the process had ended before it could be looked at */
 	JIT_MAP_UNREADABLE,
 	JIT_MAP_TOO_MANY, /* more than may be kept open */
 	NR_JIT_MAPS,
