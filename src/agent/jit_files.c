@@ -219,8 +219,9 @@ static void look_for_map(struct jit_files *j, struct jit_process *p, bool is_las
 	map = open_map(j, p, &fd);
 	if (map != JIT_MAP_OPEN && p->map == JIT_MAP_OPEN)
 		return; /* the one that is held is as good as ever */
-	/* Gone now says nothing of the time when it was there. */
-	if (map != JIT_MAP_GONE || p->map == JIT_MAP_NONE)
+	/* Gone now, process or map, says nothing of the time when it was there; of a process that has
+	 * ended, but that its parent has not heard of, the map is not to be found. */
+	if ((map != JIT_MAP_GONE && map != JIT_MAP_NONE) || p->map == JIT_MAP_NONE)
 		p->map = map;
 	if (map != JIT_MAP_OPEN)
 		return;

@@ -246,6 +246,13 @@ static void test_refused(void)
 	world_init(&w, 4);
 	map(&w, "A");
 	started_at(&w, 1);
+	must(utimes(fake_path(&w.f, "4242/root/tmp/perf-7.map", path), old) == 0);
+	note(&w, CODE + 1, 20);
+	fake_unlink(&w.f, "4242/root/tmp/perf-7.map");
+	ok(outcome(&w) == JIT_MAP_STALE, "it was, also when it cannot be found any more");
+	world_init(&w, 4);
+	map(&w, "A");
+	started_at(&w, 1);
 	ok(outcome(&w) == JIT_MAP_OPEN, "one that was written since is not");
 	world_init(&w, 0);
 	map(&w, "A");
