@@ -223,6 +223,9 @@ static void wait_for_session(struct capture *c)
 	console_clear(&c->console);
 }
 
+/* The kernel tells that a process is about to end before its parent can hear of it. */
+#define HEARSAY_MS 200
+
 /* After the capture the command runs on, and is the caller's business until it ends. */
 static void wait_for_command(struct capture *c)
 {
@@ -231,8 +234,11 @@ static void wait_for_command(struct capture *c)
 	if (!c->command.pid || command_reap(&c->command))
 		return;
 	c->is_waiting = true;
-	console_note(&c->console, "waiting for '%s' (PID %d) to end", c->o->command[0],
-		     (int)c->command.pid);
+	(void)poll(&fd, 1, HEARSAY_MS);
+	handle_signals(c);
+	if (!c->command.has_ended && !c->abort_signal)
+		console_note(&c->console, "waiting for '%s' (PID %d) to end", c->o->command[0],
+			     (int)c->command.pid);
 	while (!c->command.has_ended && !c->abort_signal) {
 		(void)poll(&fd, 1, -1);
 		handle_signals(c);

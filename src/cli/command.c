@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +21,16 @@ static ssize_t read_retrying(int fd, void *bytes, size_t n)
 	return got;
 }
 
+/* What the program file's capabilities allow is for the agent: a command is found and started with
+ * the user's own rights. 0, or negative. */
+static int drop_capabilities(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	return geteuid() == 0 ? 0 : (int)syscall(SYS_capset, &head, none);
+}
+
 __attribute__((noreturn)) static void child(char *const argv[], const struct signals *signals,
 					    int go_fd, int failure_fd)
 {
@@ -28,7 +40,8 @@ __attribute__((noreturn)) static void child(char *const argv[], const struct sig
 	signals_restore(signals);
 	if (read_retrying(go_fd, &go, 1) != 1)
 		_exit(EXIT_NOT_RUN); /* the session did not start, or the agent died */
-	execvp(argv[0], argv);
+	if (drop_capabilities() == 0)
+		execvp(argv[0], argv);
 	e = errno;
 	(void)!write(failure_fd, &e, sizeof(e)); /* whole: shorter than PIPE_BUF */
 	/* The end of its last target makes a session write; stay until it is cancelled. */

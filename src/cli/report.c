@@ -146,6 +146,8 @@ static void print_no_samples(const struct pa_summary *s, const struct report_opt
 		     s->sample_rate_hz, duration_format(s->duration_ns, duration));
 	else if (s->ticks_lost == s->ticks_due)
 		line(opts, out, "samples", "none: all ticks were lost");
+	else if (s->ticks_outside)
+		line(opts, out, "samples", "none: all that ran was outside of this PID namespace");
 	else if (opts->is_system_wide)
 		line(opts, out, "samples", "none: the machine was idle whenever it was looked at");
 	else

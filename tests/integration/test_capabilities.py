@@ -6,7 +6,7 @@ import pwd
 import shutil
 import subprocess
 
-from harness import AGENT, PROGS, adds_up, agent_until, done, end, need_root, note, ok, skip, workdir
+from harness import AGENT, PROGS, adds_up, agent, agent_until, done, end, need_root, note, ok, skip, workdir
 
 CAPS = "cap_bpf,cap_perfmon,cap_sys_ptrace,cap_checkpoint_restore,cap_dac_read_search,cap_syslog"
 NR_CAPS = (39, 38, 19, 40, 2, 34)
@@ -74,4 +74,14 @@ ok(r.returncode == 0 and "[FAILED]" not in r.stdout, "with file capabilities, do
 ok(all(f"[ok]      {name.upper()}: " in r.stdout for name in CAPS.split(",")), "... and every capability there")
 profiles(tmp, copy, user, started(spin, *as_nobody(user)), "its own user")
 profiles(tmp, copy, user, started(spin), "root")
+
+# The capabilities are the agent's, not those of what it is asked to run.
+closed = os.path.join(tmp, "closed")
+os.mkdir(closed, 0o700)
+shutil.copy(spin, closed)
+run = agent(tmp, command=[os.path.join(closed, "spin"), "1"], agent=copy, before=as_nobody(user))
+note(run.stderr)
+ok(run.status == 1 and "Permission denied" in run.stderr, "a command where its user may not come is not run")
+run = agent(tmp, command=["grep", "CapEff", "/proc/self/status"], agent=copy, before=as_nobody(user))
+ok(run.status == 0 and int(run.stdout.split()[-1], 16) == 0, "... and another one has none")
 done()
