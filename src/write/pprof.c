@@ -27,6 +27,7 @@ struct pprof {
 	struct pa_error *err;
 	struct gzip *gzip; /* owned */
 	struct buf bytes;  /* owned: one packed message, or one string made well-formed */
+	uint32_t program_mapping;
 
 	/* What repeated fields point at; used anew for each message. */
 	uint64_t location_ids[PROFILE_MAX_FRAMES];
@@ -205,8 +206,24 @@ static int write_sample(struct pprof *w, uint32_t i)
 	return emit(w, FIELD_SAMPLE, &m.base);
 }
 
-static int write_mapping(struct pprof *w, uint32_t i)
+/* Readers take the first mapping for the program itself. Nothing in the model says which one that is;
+ * but the kernel maps a program below its libraries. */
+static uint32_t program_mapping(const struct profile *p)
 {
+	uint32_t lowest = 0;
+
+	for (uint32_t i = 1; i < p->nr_mappings; i++)
+		if (p->mappings[i].kind == PROFILE_MAPPING_FILE &&
+		    (p->mappings[lowest].kind != PROFILE_MAPPING_FILE ||
+		     p->mappings[i].start < p->mappings[lowest].start))
+			lowest = i;
+	return lowest;
+}
+
+/* nr: in the order of the file, where that of the program comes first. */
+static int write_mapping(struct pprof *w, uint32_t nr)
+{
+	uint32_t i = nr == 0 ? w->program_mapping : nr <= w->program_mapping ? nr - 1 : nr;
 	const struct profile_mapping *from = &w->p->mappings[i];
 	Pprof__Mapping m = PPROF__MAPPING__INIT;
 
@@ -295,6 +312,7 @@ static int pprof_write(const struct profile *p, struct outfile *out, const atomi
 
 	if (r < 0)
 		return r;
+	w->program_mapping = program_mapping(p);
 	r = write_header(w);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && r >= 0; i++)
 		r = write_each(w, tables[i].nr, tables[i].one);

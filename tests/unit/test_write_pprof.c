@@ -127,6 +127,28 @@ static void test_the_largest_of_everything(void)
 	profile_free(p);
 }
 
+static void test_program_comes_first(void)
+{
+	struct profile *p = model_new();
+	uint32_t loader = model_mapping(p, "/lib/ld.so", 1, 0x7f0000000000, 0x1000);
+	uint32_t app = model_mapping(p, "/bin/app", 2, 0x550000000000, 0x1000);
+	uint32_t lib = model_mapping(p, "/lib/libc.so", 3, 0x7f0000100000, 0x1000);
+	Pprof__Profile *m;
+	uint8_t *bytes;
+
+	(void)model_bare_location(p, app, 0x550000000001);
+	written(p, &bytes);
+	m = read_back();
+	ok(m && m->n_mapping == 3 && m->mapping[0]->id == app + 1,
+	   "the program's mapping comes first");
+	ok(m && m->mapping[1]->id == loader + 1 && m->mapping[2]->id == lib + 1,
+	   "then the others, each once");
+	ok(m && m->location[0]->mapping_id == app + 1, "places have theirs");
+	pprof__profile__free_unpacked(m, NULL);
+	free(bytes);
+	profile_free(p);
+}
+
 static void test_strings_are_utf8(void)
 {
 	struct profile *p = model_new();
@@ -170,6 +192,7 @@ int main(void)
 	test_reads_back();
 	test_empty();
 	test_the_largest_of_everything();
+	test_program_comes_first();
 	test_strings_are_utf8();
 	test_failures_are_told();
 	unlink(path);
