@@ -303,7 +303,8 @@ struct pa_summary {
 	uint64_t agent_sampling_cpu_ns;
 	uint64_t agent_sampling_rss_bytes;
 
-	uint64_t walks_again; /* that user space made again, however they ended */
+	uint64_t walks_again;       /* that user space made again, however they ended */
+	uint64_t samples_in_kernel; /* of samples: the CPU was in kernel mode */
 
 	/* Likewise of cuts[] and unnamed[]: how many there are, and the sum of their nr_samples. */
 	uint64_t cuts_seen;

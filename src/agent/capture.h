@@ -60,6 +60,7 @@ struct capture_stats {
 	uint64_t sideband_lost;
 	uint64_t first_ns;           /* time of the earliest one that is kept; 0: none */
 	uint64_t nr_processes;       /* with samples */
+	uint64_t nr_in_kernel;       /* of those kept, in kernel mode */
 	uint64_t nr_walked_again;    /* of those kept, by user space on a copy of the stack */
 	uint64_t nr_finished;        /* of these, to the outermost frame */
 	uint64_t stops[PA_NR_STOPS]; /* of those kept, by enum pa_stop */

@@ -329,6 +329,7 @@ static const struct process *find_process(struct capture *c, const struct pa_sam
 static void note_end(struct capture *c, const struct pa_sample *s, const struct resolve *rs)
 {
 	c->stats.stops[rs->stop]++;
+	c->stats.nr_in_kernel += (s->flags & PA_SAMPLE_IN_KERNEL) != 0;
 	c->stats.nr_finished += rs->is_walked_again && rs->stop == PA_STOP_END;
 	if (!c->stats.first_ns || s->head.time_ns < c->stats.first_ns)
 		c->stats.first_ns = s->head.time_ns;

@@ -364,6 +364,7 @@ int summary_of_capture(const struct capture *c, struct summary **ret_summary)
 		return -ENOMEM;
 	to->pub.nr_stacks = c->profile->nr_stacks;
 	to->pub.nr_processes = c->stats.nr_processes;
+	to->pub.samples_in_kernel = c->stats.nr_in_kernel;
 	add_stops(&c->stats, to);
 	add_names(c, to);
 	add_debug_files(c, to);

@@ -109,6 +109,17 @@ static bool has_cpu_clock(const struct pa_summary *s)
 	return !strcmp(s->event, "cpu-clock");
 }
 
+/* Of ticks that were not delivered nobody knows whom they would have met. */
+static double busy_percent(const struct pa_summary *s)
+{
+	uint64_t seen = s->ticks_due;
+
+	for (size_t i = 0; i < s->nr_losses; i++)
+		if (strcmp(s->losses[i].name, "not_delivered") == 0)
+			seen -= s->losses[i].count;
+	return text_percent(seen - s->ticks_idle, seen);
+}
+
 /* Of no ticks there are no shares. */
 static void print_load(const struct pa_summary *s, const struct report_options *opts, FILE *out)
 {
@@ -122,9 +133,8 @@ static void print_load(const struct pa_summary *s, const struct report_options *
 		line(opts, out, "CPUs", "%u, %s, one sample each 1/%u s by %s", s->nr_cpus,
 		     duration, s->sample_rate_hz, s->event);
 	else
-		line(opts, out, "CPUs", "%.1f%% busy (%u CPU%s, %s at %u Hz)",
-		     text_percent(s->ticks_due - s->ticks_idle, s->ticks_due), s->nr_cpus,
-		     text_plural(s->nr_cpus), duration, s->sample_rate_hz);
+		line(opts, out, "CPUs", "%.1f%% busy (%u CPU%s, %s at %u Hz)", busy_percent(s),
+		     s->nr_cpus, text_plural(s->nr_cpus), duration, s->sample_rate_hz);
 	if (opts->is_system_wide)
 		return;
 	if (has_cpu_clock(s))
@@ -411,6 +421,21 @@ static void print_tables(const struct pa_summary *s, const struct report_options
 		     s->notices_lost, text_plural(s->notices_lost));
 }
 
+#define MUCH_KERNEL 10 /* percent; below, what the kernel does is not what is looked for */
+
+/* Without its stacks, time in the kernel is that of the function that called it. */
+static void print_kernel(const struct pa_summary *s, const struct report_options *opts, FILE *out)
+{
+	double percent = text_percent(s->samples_in_kernel, s->samples);
+
+	if (s->kernel_symbols && s->samples && has_kernel_frames(s, opts))
+		line(opts, out, "kernel", "names: %s", s->kernel_symbols);
+	if (!opts->has_kernel_stacks && percent >= MUCH_KERNEL)
+		line(opts, out, "kernel",
+		     "%.1f%% of the samples were in the kernel; --kernel-stacks shows where",
+		     percent);
+}
+
 static void print_cost(const struct pa_summary *s, const struct report_options *opts, FILE *out)
 {
 	char size[TEXT_SIZE_SIZE];
@@ -434,8 +459,7 @@ void report_print(const struct pa_summary *s, const struct report_options *opts,
 	} else {
 		print_no_samples(s, opts, out);
 	}
-	if (s->kernel_symbols && s->samples && has_kernel_frames(s, opts))
-		line(opts, out, "kernel", "names: %s", s->kernel_symbols);
+	print_kernel(s, opts, out);
 	print_losses(s, opts, out);
 	print_tables(s, opts, out);
 	print_cost(s, opts, out);

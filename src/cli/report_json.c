@@ -183,6 +183,7 @@ static const struct field head_fields[] = {
 	F(FIELD_U64, pa_summary, stacks_complete),
 	F(FIELD_U64, pa_summary, walks_finished),
 	F(FIELD_U64, pa_summary, walks_again),
+	F(FIELD_U64, pa_summary, samples_in_kernel),
 	F(FIELD_U64, pa_summary, nr_tables),
 	F(FIELD_U64, pa_summary, tables_peak_bytes),
 	F(FIELD_U64, pa_summary, tables_evicted),

@@ -104,6 +104,7 @@ static void test_numbers(void)
 
 	has(&s, "app-on-cpu.pb.gz (pprof, 2.0 KiB)", "files are named with their size");
 	has(&s, "25.0% busy (4 CPUs", "CPUs are busy when they are not idle");
+	has_not(&s, "in the kernel", "little time in the kernel needs no word");
 	has(&s, "10.0% of the CPU time, 0.40 CPUs", "the target has its share");
 	has(&s, "60.0%    90.0%  hot [app]", "functions have self, total, name and file");
 	has(&s,
@@ -123,6 +124,24 @@ static void test_numbers(void)
 	has(&s, "0.04s of CPU time while sampling, 0.10s with start and symbols; 32.0 MiB",
 	    "the agent says its cost");
 	has_not(&s, "kallsyms", "without kernel frames, no source of kernel names");
+}
+
+static void test_kernel_time(void)
+{
+	struct pa_summary s = sample();
+	struct pa_count lost = { "not_delivered", "not delivered by the kernel", 200 };
+
+	s.samples_in_kernel = 40;
+	has(&s, "kernel   40.0% of the samples were in the kernel; --kernel-stacks shows where\n",
+	    "much time in the kernel can be looked into");
+	check_with(&s,
+		   &(struct report_options){ .max_cols = TEXT_NO_LIMIT, .has_kernel_stacks = true },
+		   "--kernel-stacks", false, "where it is, it is seen");
+	s.losses = &lost;
+	s.nr_losses = 1;
+	s.ticks_lost = 200;
+	s.ticks_idle = 550;
+	has(&s, "31.2% busy (4 CPUs", "ticks that were not delivered say nothing of how busy");
 }
 
 static void test_more_functions(void)
@@ -406,6 +425,7 @@ int main(void)
 {
 	test_numbers();
 	test_naming();
+	test_kernel_time();
 	test_more_functions();
 	test_more_cuts();
 	test_more_unnamed();
