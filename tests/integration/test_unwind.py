@@ -12,25 +12,38 @@ MIN_SAMPLES = 2000
 FIRST = 50
 
 
-def run_long_enough(tmp, make):
+MIN_INTERRUPTED = 20
+
+
+def interrupted(profile):
+    return [s for s in profile.samples if any(map(judge.is_trampoline, s.frames))]
+
+
+def is_enough(name, profile):
+    """How often Go interrupts its threads on a machine that has other work is its own affair."""
+    if name == "go_signals" and sum(s.count for s in interrupted(profile)) < MIN_INTERRUPTED:
+        return False
+    return profile.total() >= MIN_SAMPLES
+
+
+def run_long_enough(tmp, name, make):
     for seconds in (3, 8, 20):
         command = make(tmp, seconds)
         if isinstance(command, str):
             return command
         run = agent(tmp, "-F", 999, command=command, timeout=300)
-        if run.profile and run.profile.total() >= MIN_SAMPLES:
+        if run.profile and is_enough(name, run.profile):
             break
     return run
 
 
 def check_signals(name, run):
     """Who was interrupted is in the stack: the running function, not only its caller."""
-    interrupted = [s for s in run.profile.samples if any(map(judge.is_trampoline, s.frames))]
-    nr = sum(s.count for s in interrupted)
-    names = {b.name for s in interrupted for a, b in zip(s.frames, s.frames[1:])
+    samples = interrupted(run.profile)
+    nr = sum(s.count for s in samples)
+    names = {b.name for s in samples for a, b in zip(s.frames, s.frames[1:])
              if judge.is_trampoline(a)}
-    # How often Go interrupts its threads is its affair: 1,139 of 5,962 samples, 10 on a machine at work.
-    ok(nr >= 5, f"{name}: {nr} samples in a signal handler")
+    ok(nr >= MIN_INTERRUPTED, f"{name}: {nr} samples in a signal handler")
     ok("main.fib" in names, f"{name}: the functions that were interrupted: {sorted(names)[:5]}")
 
 
@@ -88,7 +101,7 @@ if platform.machine() != "x86_64":
     done()
 tmp = workdir()
 for name, make in shipped.ALL.items():
-    run = run_long_enough(tmp, make)
+    run = run_long_enough(tmp, name, make)
     if isinstance(run, str):
         skip(run)
         continue

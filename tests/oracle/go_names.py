@@ -41,7 +41,7 @@ def check(tap, tmp, what, *options, source=SOURCE):
         tap.skip(f"{what}: go build fails: {run.stderr.strip().splitlines()[-1:]}")
         return
     if "gopclntab" not in output_of("readelf", "-SW", whole):
-        tap.skip(f"{what}: this Go leaves its table to ld, which makes one section of it and others")
+        tap.skip(f"{what}: needs a Go whose table has a section of its own; ld has merged this one's")
         return
     subprocess.run(["objcopy", "--strip-all", whole, bare], check=True)
     functions = functions_of(whole)
