@@ -2,7 +2,7 @@
 /*
  * Who is a target: kept up to date in the kernel, at the moment a process forks, execs or exits, so
  * that a child that lives for five milliseconds is covered from its first instruction. Raw
- * tracepoints and not tp_btf: for those libbpf reads all of the kernel's types, 20 ms of every start.
+ * tracepoints and not tp_btf: for those libbpf reads all of the kernel's types at every start.
  */
 #include "maps.bpf.h"
 

@@ -46,8 +46,8 @@ struct capture_config {
 	unsigned int naming_workers;      /* threads that name; 0: as there are CPUs; 1: none */
 	size_t table_bytes;               /* at most, of unwind tables */
 	const struct debug_config *debug; /* NULL: no debug files; during capture_new() only */
-	const atomic_bool *
-		hurry; /* true: no debug file is waited for, nor for what takes long; NULL: never; borrowed */
+	/* True: no debug file is waited for, nor for what takes long. NULL: never; borrowed. */
+	const atomic_bool *hurry;
 };
 
 /* What became of the samples that came out of the ring. */

@@ -2,7 +2,7 @@
 /*
  * The types of the running kernel for libbpf, less those that no program of ours asks for: a file to
  * be named in bpf_object_open_opts.btf_custom_path. Reading and searching all of them takes libbpf
- * 20 ms of every start.
+ * longer than to load the programs.
  */
 #ifndef COLLECT_KERNEL_TYPES_H
 #define COLLECT_KERNEL_TYPES_H
