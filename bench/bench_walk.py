@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""bench_walk.py PERF_AGENT PROGS_DIR: what a sample costs in the kernel, by the kernel's own count
-(kernel.bpf_stats_enabled), as CSV: program, rate, samples, frames per sample, µs per sample, ns per frame.
+"""bench_walk.py PERF_AGENT PROGS_DIR [OTHER_PERF_AGENT...]: what a sample costs in the kernel, by the kernel's
+own count (kernel.bpf_stats_enabled), as CSV: build, program, rate, samples of one run, frames per sample, µs
+per sample (the least and the middle of several runs), ns per frame (of the middle).
 
 The time of all runs of the sampling program, those that met an idle CPU or another task included, is
 divided by the samples. The first program is the one of the budget: 65 calls over three libraries without
-frame pointers. Needs root.
+frame pointers. Several builds take turns, so that what else the machine does meets all of them. Needs root.
 """
 import glob
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -19,8 +21,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import shipped  # noqa: E402
 from pprof import Profile  # noqa: E402
 
-AGENT, PROGS = map(os.path.abspath, sys.argv[1:3])
-SECONDS = 4
+AGENTS, PROGS = [os.path.abspath(a) for a in (sys.argv[1], *sys.argv[3:])], os.path.abspath(sys.argv[2])
+SECONDS = 2
+ROUNDS = 5
 BUDGET_US = 5  # at 999 Hz, the first program
 STATS = "/proc/sys/kernel/bpf_stats_enabled"
 PERF_EVENT = "7"  # BPF_PROG_TYPE_PERF_EVENT
@@ -43,9 +46,10 @@ def program_stats(pid):
     return None
 
 
-def measure(command, rate_hz, tmp):
+def measure(agent, command, rate_hz, tmp):
+    """(samples, frames per sample, µs per sample) of one run."""
     out, summary = os.path.join(tmp, "p.pb.gz"), os.path.join(tmp, "s.json")
-    agent = subprocess.Popen([AGENT, "--profile", "-q", "-F", str(rate_hz), "-o", out, f"--json={summary}", "--",
+    agent = subprocess.Popen([agent, "--profile", "-q", "-F", str(rate_hz), "-o", out, f"--json={summary}", "--",
                               *map(str, command)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     last = None
     while agent.poll() is None:
@@ -58,22 +62,37 @@ def measure(command, rate_hz, tmp):
     return s["samples"], frames / s["samples"], last[0] / last[1] * runs / s["samples"] / 1000
 
 
+def compare(name, command, rate_hz, tmp):
+    runs = {agent: [] for agent in AGENTS}
+    for _ in range(ROUNDS):
+        for agent in AGENTS:
+            runs[agent].append(measure(agent, command, rate_hz, tmp))
+    for nr, agent in enumerate(AGENTS):
+        samples, frames, us = map(statistics.median, zip(*runs[agent]))
+        least = min(run[2] for run in runs[agent])
+        print(f"{nr},{name},{rate_hz},{samples:.0f},{frames:.1f},{least:.2f},{us:.2f},{us * 1000 / frames:.0f}",
+              flush=True)
+
+
+def compare_all(tmp):
+    for name, make in {"ring65": ring, **{n: shipped.ALL[n] for n in ("python", "node", "clang")}}.items():
+        command = make(tmp, SECONDS)
+        if isinstance(command, str):
+            print(f"# {name}: {command}")
+            continue
+        for rate_hz in (99, 999):
+            compare(name, command, rate_hz, tmp)
+
+
 def main():
     with open(STATS, encoding="utf-8") as f:
         before = f.read()
     with open(STATS, "w", encoding="utf-8") as f:
         f.write("1")
-    print("program,rate_hz,samples,frames,us_per_sample,ns_per_frame")
+    print("build,program,rate_hz,samples,frames,us_least,us_middle,ns_per_frame")
     try:
         with tempfile.TemporaryDirectory() as tmp:
-            for name, make in {"ring65": ring, **{n: shipped.ALL[n] for n in ("python", "node", "clang")}}.items():
-                command = make(tmp, SECONDS)
-                if isinstance(command, str):
-                    print(f"# {name}: {command}")
-                    continue
-                for rate_hz in (99, 999):
-                    n, frames, us = measure(command, rate_hz, tmp)
-                    print(f"{name},{rate_hz},{n},{frames:.1f},{us:.2f},{us * 1000 / frames:.0f}", flush=True)
+            compare_all(tmp)
         print(f"# budget: {BUDGET_US} us per sample for ring65 at 999 Hz")
     finally:
         with open(STATS, "w", encoding="utf-8") as f:

@@ -111,20 +111,20 @@ __attribute__((noinline)) int pa_find_interrupted(u32 unused)
 	for (u64 i = 0; i < PA_STACK_PAGE_BYTES; i += UC_ALIGN) {
 		u64 start_at = first + i, bytes_at = start_at + 16, differ, negated, behind, is_it;
 
-		PIN(start_at); /* old verifiers forget the bounds of what went over the stack */
-		PIN(bytes_at);
+		PA_PIN(start_at); /* old verifiers forget the bounds of what went over the stack */
+		PA_PIN(bytes_at);
 		start_at &= PA_STACK_PAGE_BYTES - 8;
 		bytes_at &= PA_STACK_PAGE_BYTES - 8;
 		differ = (*(u64 *)(p->page.bytes + start_at) ^ p->alt_start) |
 			 (*(u64 *)(p->page.bytes + bytes_at) ^ p->alt_bytes);
 		negated = -differ;
 		behind = start_at - size;
-		PIN(negated); /* or the compiler sees comparisons, and makes branches of them */
-		PIN(behind);
+		PA_PIN(negated); /* or the compiler sees comparisons, and makes branches of them */
+		PA_PIN(behind);
 		is_it = (u64)((__s64)(~(differ | negated) & behind) >> 63);
-		PIN(is_it);
+		PA_PIN(is_it);
 		hit = (hit & ~is_it) | (start_at & is_it);
-		PIN(hit);
+		PA_PIN(hit);
 	}
 	at = (const char *)p->page.addr + hit;
 	if (bpf_probe_read_user(&alt, sizeof(alt), at) || alt.start != p->alt_start ||

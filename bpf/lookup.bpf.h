@@ -9,9 +9,6 @@
 
 #include "mappings.bpf.h"
 
-/* Keeps the compiler from proving things about an index that the verifier cannot follow. */
-#define PIN(x) asm volatile("" : "+r"(x))
-
 /* The process's mapping that pc may lie in, into w->mapping. */
 static __always_inline int find_mapping(struct pa_walk *w, u64 pc)
 {
@@ -44,12 +41,12 @@ static __always_inline u32 find_rule_id(const struct pa_block *b, u32 key)
 	for (int i = 0; i < PA_BISECT_STEPS; i++) {
 		u64 half = n >> 1, at = (lo + half) & (PA_SHARD_ROWS - 1);
 
-		PIN(at);
+		PA_PIN(at);
 		lo += half & ~LESS_MASK((u64)key, (u64)rows[at].pc);
 		n -= half;
 	}
 	lo &= PA_SHARD_ROWS - 1;
-	PIN(lo);
+	PA_PIN(lo);
 	return rows[lo].rule;
 }
 
@@ -77,10 +74,9 @@ static __always_inline u32 find_in_table(struct pa_walk *w, u64 pc, pa_rule *rul
 	return 0;
 }
 
-static __always_inline struct pa_cache_slot *cache_slot(u64 pc)
+static __always_inline struct pa_cache_slot *cache_slot(const struct pa_walk *w, u64 pc)
 {
-	u32 at = bpf_get_smp_processor_id() * PA_CACHE_SLOTS +
-		 (u32)((pc ^ (pc >> 12)) & (PA_CACHE_SLOTS - 1));
+	u32 at = w->cache_at0 + (u32)((pc ^ (pc >> 12)) & (PA_CACHE_SLOTS - 1));
 
 	return bpf_map_lookup_elem(&rule_cache, &at);
 }
@@ -94,7 +90,7 @@ static inline __attribute__((always_inline)) __u32 pa_walk_rule(struct pa_walk *
 	*rule = PA_RULE_WORD_NONE;
 	if (!cfg.use_tables)
 		return 0;
-	slot = cache_slot(pc);
+	slot = cache_slot(w, pc);
 	if (slot && slot->pc == pc && slot->generation == w->process.generation &&
 	    slot->epoch == w->process.epoch) {
 		*rule = slot->rule;

@@ -39,6 +39,7 @@ static __always_inline bool pa_walk_begin(struct pa_scratch *s)
 	w->has_lr = 1;
 	w->window_at = 0;
 	w->mapping.end = 0;
+	w->cache_at0 = s->sample.cpu * PA_CACHE_SLOTS;
 	if (!cfg.use_tables)
 		return true;
 	p = bpf_map_lookup_elem(&processes, &pid);

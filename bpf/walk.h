@@ -49,13 +49,15 @@ PA_INLINE void pa_walk_fill_window(struct pa_walk *w, __u64 frame_end)
 	w->window_at = pa_walk_read(w, w->window, PA_WINDOW_BYTES, from) ? 0 : from;
 }
 
-/* A word of the target's memory, most often one of the stack. */
+/* A word of the target's memory, most often one of the stack: there they lie aligned to each other. (Of
+ * others the compiler would have to put every word together from its bytes.) */
 PA_INLINE int pa_walk_word(struct pa_walk *w, __u64 *to, __u64 addr)
 {
 	__u64 at = addr - w->window_at;
 
-	if (at <= PA_WINDOW_BYTES - sizeof(*to) && w->window_at) {
-		__builtin_memcpy(to, w->window + (at & (PA_WINDOW_BYTES - 1)), sizeof(*to));
+	if (at < PA_WINDOW_BYTES && !(at & (sizeof(*to) - 1)) && w->window_at) {
+		PA_PIN(at);
+		*to = w->window[at / sizeof(*to) & (PA_WINDOW_BYTES / sizeof(*to) - 1)];
 		return 0;
 	}
 	return pa_walk_read(w, to, sizeof(*to), addr);

@@ -9,6 +9,9 @@
 #define PA_NR_REGS 32         /* general registers by their DWARF numbers; a power of two */
 #define PA_WINDOW_BYTES 1024u /* of the stack, read at once; bigger gains nothing (measured) */
 
+/* Keeps the compiler from proving things about an index that the verifier cannot follow. */
+#define PA_PIN(x) asm volatile("" : "+r"(x))
+
 /* A piece of code of one process. Sorted by start; generation is the process's, and a mapping that
  * carries another one has been given to somebody else since. */
 struct pa_mapping {
@@ -60,8 +63,10 @@ struct pa_walk {
 	struct pa_mapping mapping; /* the last one used */
 
 	__u64 window_at; /* address of window[0]; 0: nothing has been read */
-	char window[PA_WINDOW_BYTES];
-#ifndef __bpf__
+	__u64 window[PA_WINDOW_BYTES / 8];
+#ifdef __bpf__
+	__u32 cache_at0; /* where this CPU's slice of the rule cache begins */
+#else
 	void *env; /* of whoever defines pa_walk_read() and pa_walk_rule() */
 #endif
 };
