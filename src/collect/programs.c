@@ -35,17 +35,15 @@
 
 struct programs {
 	struct perfagent_bpf *skel; /* owned */
-	struct ring_buffer *ring;   /* owned */
+	struct sample_ring ring;    /* owned */
 	struct tables *tables;      /* owned; NULL: not used */
-	ring_record_fn fn;          /* borrowed during programs_drain() */
-	void *ctx;
 };
 
 struct programs *programs_free(struct programs *p)
 {
 	if (!p)
 		return NULL;
-	ring_buffer__free(p->ring);
+	sample_ring_close(&p->ring);
 	tables_free(p->tables);
 	perfagent_bpf__destroy(p->skel);
 	free(p);
@@ -151,13 +149,6 @@ static int load(struct programs *p, struct pa_error *err)
 	return 0;
 }
 
-static int on_record(void *ctx, void *data, size_t size)
-{
-	struct programs *p = ctx;
-
-	return p->fn(p->ctx, data, size);
-}
-
 static int open_tables(struct programs *p, const struct programs_config *cfg)
 {
 	struct tables_config tc = {
@@ -226,9 +217,10 @@ int programs_load(const struct programs_config *cfg, const struct log *log,
 	libbpf_set_print(before);
 	if (r < 0)
 		return error_set(err, -r, "cannot prepare the BPF programs: %s", strerror(-r));
-	p->ring = ring_buffer__new(bpf_map__fd(p->skel->maps.ring), on_record, p, NULL);
-	if (!p->ring)
-		return error_set(err, errno, "cannot map the sample ring: %s", strerror(errno));
+	r = sample_ring_open(&p->ring, programs_ring_fd(p),
+			     bpf_map__max_entries(p->skel->maps.ring));
+	if (r < 0)
+		return error_set(err, -r, "cannot map the sample ring: %s", strerror(-r));
 	if (cfg->use_tables) {
 		r = open_tables(p, cfg);
 		if (r < 0)
@@ -313,15 +305,10 @@ void programs_add_stack_budget(struct programs *p, int64_t bytes)
 
 int programs_ring_fd(const struct programs *p)
 {
-	return ring_buffer__epoll_fd(p->ring);
+	return bpf_map__fd(p->skel->maps.ring);
 }
 
 int programs_drain(struct programs *p, ring_record_fn fn, void *ctx)
 {
-	int r;
-
-	p->fn = fn;
-	p->ctx = ctx;
-	r = ring_buffer__consume(p->ring);
-	return r < 0 ? r : 0;
+	return sample_ring_drain(&p->ring, fn, ctx);
 }

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "bpf/abi.h"
+#include "collect/sample_ring.h"
 
 struct programs;
 struct tables;
@@ -54,7 +55,6 @@ void programs_add_stack_budget(struct programs *p, int64_t bytes);
 
 /* The ring: becomes readable when a record asks for attention. */
 int programs_ring_fd(const struct programs *p);
-typedef int (*ring_record_fn)(void *ctx, const void *bytes, size_t size);
 
 /* Calls fn for every record there is. Ends early with fn's result when that is negative. */
 int programs_drain(struct programs *p, ring_record_fn fn, void *ctx);
