@@ -238,6 +238,7 @@ PA_INLINE int pa_walk_frame(struct pa_walk *w)
 {
 	pa_rule rule;
 	__u32 stop, kind;
+	int is_gap;
 
 	if (w->nr >= PA_MAX_USER_FRAMES)
 		return pa_walk_end(w, PA_STOP_TOO_DEEP);
@@ -245,9 +246,9 @@ PA_INLINE int pa_walk_frame(struct pa_walk *w)
 	if (stop)
 		return pa_walk_end(w, stop);
 	kind = PA_RULE_CFA_KIND(rule);
+	is_gap = rule == PA_RULE_WORD_GAP;
 	if (kind == PA_CFA_NONE)
-		return w->is_exact ? pa_walk_by_code(w, rule == PA_RULE_WORD_GAP)
-				   : pa_walk_by_fp(w, w->sp, 0);
+		return w->is_exact ? pa_walk_by_code(w, is_gap) : pa_walk_by_fp(w, w->sp, is_gap);
 	if (kind == PA_CFA_SWITCH)
 		return pa_walk_by_fp(w, 0, 0);
 	if (kind == PA_CFA_END)

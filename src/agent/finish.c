@@ -34,6 +34,19 @@ static bool read_code(const struct pa_stack_regs *r, uint64_t addr, void *to, si
 	return true;
 }
 
+/* Code of files stays what it is there. */
+static bool read_file(const struct finish *f, uint64_t addr, void *to, size_t size)
+{
+	const struct mapping *m = process_mapping(f->process, addr, f->time_ns);
+	int fd;
+
+	if (!m || m->kind != MAPPING_FILE || size > m->end - addr)
+		return false;
+	fd = filestore_get(f->u->files.store, m->file)->fd;
+	return fd >= 0 &&
+	       pread(fd, to, size, (off_t)(m->offset + (addr - m->start))) == (ssize_t)size;
+}
+
 int finish_read(struct finish *f, uint64_t addr, void *to, size_t size)
 {
 	char *at = to;
@@ -45,6 +58,8 @@ int finish_read(struct finish *f, uint64_t addr, void *to, size_t size)
 		uint64_t offset = p ? addr - p->addr : 0;
 		size_t n = p ? p->size - offset : 0;
 
+		if (!p && read_file(f, addr, at, size))
+			return 0;
 		if (!p) {
 			f->is_cut = is_in_rest(f->stack, addr);
 			return -EFAULT;
@@ -78,6 +93,8 @@ uint32_t finish_find(struct finish *f, uint64_t pc, struct finish_code *ret_code
 	if (file && file->state == UNWIND_READY && unwind_file_bias(file, m, &bias) == 0) {
 		ret_code->addr = pc - bias;
 		ret_code->word = shared_table_rule(&files->tables, file->table, pc - bias);
+		if (ret_code->word == PA_RULE_WORD_NONE)
+			ret_code->word = PA_RULE_WORD_GAP;
 	}
 	return 0;
 }
@@ -102,6 +119,13 @@ enum pa_record_place finish_record_at(struct finish *f, uint64_t pc)
 	struct pa_walk w = { .pc = pc, .env = f };
 
 	return (enum pa_record_place)pa_record_at(&w);
+}
+
+bool finish_can_return_to(struct finish *f, uint64_t pc)
+{
+	struct pa_walk w = { .env = f };
+
+	return pa_can_return_to(&w, pc);
 }
 
 static void begin(struct pa_walk *w, struct finish *f)

@@ -47,9 +47,15 @@ static enum pa_record_place record_at(void *ctx, uint64_t pc)
 	return finish_record_at(ctx, pc);
 }
 
+static bool can_return_to(void *ctx, uint64_t pc)
+{
+	return finish_can_return_to(ctx, pc);
+}
+
 void finish_full(struct finish *f, struct finished_walk *ret_walk)
 {
-	static const struct full_walk_source source = { read_stack, find_rule, record_at };
+	static const struct full_walk_source source = { read_stack, find_rule, record_at,
+							can_return_to };
 	const struct pa_stack_regs *r = &f->stack->regs;
 	struct full_walk w;
 

@@ -15,7 +15,8 @@ struct finish {
 	bool is_cut; /* it asked for more of the stack than was copied */
 };
 
-/* From the copied pages; a read may reach over the end of one into the next. 0, or -EFAULT. */
+/* From the copied pages, over whose end into the next one a read may reach; or from the file that is
+ * mapped there. 0, or -EFAULT. */
 int finish_read(struct finish *f, uint64_t addr, void *to, size_t size);
 
 /* Where the code at a pc comes from, and the word of its table. */
@@ -29,12 +30,12 @@ struct finish_code {
 uint32_t finish_find(struct finish *f, uint64_t pc, struct finish_code *ret_code);
 
 /*
- * By the code at pc. It is at hand for the sampled pc alone, with whose registers it came; of code that
- * a signal interrupted it is not, and what the process has there by now, if it still lives, may be
- * another function's: code without tables is made and replaced at run time. The frame pointer
- * counts there.
+ * By the code at pc. Of a file it is at hand; of code that was made at run time for the sampled pc
+ * alone, with whose registers it came. Where a signal interrupted such code, what the process has there
+ * by now, if it still lives, may be another function's. The frame pointer counts there.
  */
 enum pa_record_place finish_record_at(struct finish *f, uint64_t pc);
+bool finish_can_return_to(struct finish *f, uint64_t pc); /* as far as the code before it shows */
 
 /* Walks again with all registers, by all that the files say. Of ret_walk only what is found. */
 void finish_full(struct finish *f, struct finished_walk *ret_walk);

@@ -70,8 +70,9 @@ void full_walk_init(struct full_walk *w, const struct unwind_arch *arch, uint64_
 	set_reg(&w->regs, arch->pc, pc);
 }
 
-/* Code without a rule may have left anything in the other registers. */
-static bool by_fp(struct full_walk *w, uint64_t lowest)
+/* Code without a rule may have left anything in the other registers; a guess has nothing else that
+ * speaks for the frame pointer. */
+static bool by_fp(struct full_walk *w, uint64_t lowest, bool is_guess)
 {
 	const struct unwind_arch *arch = w->arch;
 	struct frame_regs regs = { 0 };
@@ -81,9 +82,12 @@ static bool by_fp(struct full_walk *w, uint64_t lowest)
 		return end(w, PA_STOP_FP_END);
 	if (!read_word(w, at, &fp) || !read_word(w, at + 8, &pc))
 		return end(w, PA_STOP_STACK_FAULT);
+	pc &= arch->code_mask;
+	if (is_guess && !w->source->can_return_to(w->ctx, pc))
+		return end(w, PA_STOP_FP_END);
 	set_reg(&regs, arch->sp, at + 16);
 	set_reg(&regs, arch->fp, fp);
-	return enter(w, pc & arch->code_mask, &regs, false);
+	return enter(w, pc, &regs, false);
 }
 
 /* Just called, or about to return: the return address is where a call puts it, and all registers are
@@ -116,7 +120,7 @@ static bool by_pushed(struct full_walk *w)
 
 	if (arch->lr != UNWIND_NO_REG) {
 		set_reg(&w->regs, arch->fp, sp);
-		return by_fp(w, sp);
+		return by_fp(w, sp, false);
 	}
 	if (!read_word(w, sp, &fp))
 		return end(w, PA_STOP_STACK_FAULT);
@@ -126,7 +130,7 @@ static bool by_pushed(struct full_walk *w)
 }
 
 /* As pa_walk_by_code() of bpf/walk.h. */
-static bool by_code(struct full_walk *w)
+static bool by_code(struct full_walk *w, bool is_gap)
 {
 	uint64_t sp = w->regs.v[w->arch->sp];
 	enum pa_record_place place = w->source->record_at(w->ctx, w->pc);
@@ -135,7 +139,7 @@ static bool by_code(struct full_walk *w)
 		return by_call(w);
 	if (place == PA_RECORD_AT_SP)
 		return by_pushed(w);
-	return by_fp(w, sp);
+	return by_fp(w, sp, is_gap);
 }
 
 /* The kernel has put all of them above sp. */
@@ -317,6 +321,7 @@ bool full_walk_frame(struct full_walk *w)
 	struct cfi_full_row row = { .nr_regs = 0 };
 	pa_rule word;
 	uint32_t stop;
+	bool is_gap;
 
 	if (w->nr >= PA_MAX_USER_FRAMES)
 		return end(w, PA_STOP_TOO_DEEP);
@@ -325,9 +330,10 @@ bool full_walk_frame(struct full_walk *w)
 		return end(w, stop);
 	switch (PA_RULE_CFA_KIND(word)) {
 	case PA_CFA_NONE:
-		return w->is_exact ? by_code(w) : by_fp(w, w->regs.v[w->arch->sp]);
+		is_gap = word == PA_RULE_WORD_GAP;
+		return w->is_exact ? by_code(w, is_gap) : by_fp(w, w->regs.v[w->arch->sp], is_gap);
 	case PA_CFA_SWITCH:
-		return by_fp(w, 0);
+		return by_fp(w, 0, false);
 	case PA_CFA_END:
 		return end(w, PA_STOP_END);
 	case PA_CFA_SIGNAL:

@@ -26,6 +26,8 @@ struct full_walk_source {
 	uint32_t (*rule)(void *ctx, uint64_t pc, pa_rule *ret_word, struct cfi_full_row *ret_row);
 	/* By the code at an exact pc that has no rule. */
 	enum pa_record_place (*record_at)(void *ctx, uint64_t pc);
+	/* Whether somebody may have called from there; so it is where that cannot be told. */
+	bool (*can_return_to)(void *ctx, uint64_t pc);
 };
 
 struct full_walk {

@@ -60,10 +60,17 @@ static enum pa_record_place record_at(void *ctx, uint64_t pc)
 	return (enum pa_record_place)(pc % 3);
 }
 
+static bool can_return_to(void *ctx, uint64_t pc)
+{
+	(void)ctx;
+	return pc % 2;
+}
+
 /* Registers are made of the stack, so that they lead into it or into the code now and then. */
 static void walk_from(struct input *in, uint64_t pc)
 {
-	static const struct full_walk_source source = { read_stack, find_rule, record_at };
+	static const struct full_walk_source source = { read_stack, find_rule, record_at,
+							can_return_to };
 	const struct unwind_arch *arch = cfi_arch(in->cfi);
 	uint64_t regs[32];
 	struct full_walk w;

@@ -91,6 +91,8 @@ CASES = [
          ["plug_one_burn", "plug_one_hold", "plug_enter", "use_one", *MAIN],
          ["plug_two_burn", "plug_two_hold", "plug_enter", "use_two", *MAIN],
          any_library_leaf=True),
+    Case("a caller that has data where others have a frame pointer", ["data_pointer"],
+         ["data_burn", "data_caller"], stop="frame_pointer_end"),
     Case("deeper than a walk", ["too_deep"], ["deep_bottom"] + ["deep_call"] * (MAX_FRAMES - 1),
          stop="too_deep"),
 ]

@@ -237,9 +237,18 @@ static enum pa_record_place record_at(void *ctx, uint64_t pc)
 	return (enum pa_record_place)pa_record_at(&w);
 }
 
+static bool can_return_to(void *ctx, uint64_t pc)
+{
+	struct pa_walk w = { .pc = pc };
+
+	(void)ctx;
+	return pa_can_return_to(&w, pc);
+}
+
 static void walk_full(struct walked *out)
 {
-	static const struct full_walk_source source = { read_memory, find_row, record_at };
+	static const struct full_walk_source source = { read_memory, find_row, record_at,
+							can_return_to };
 	struct full_walk w;
 
 	full_walk_init(&w, unwind_arch_of(MACHINE), rec->pc, rec->regs,

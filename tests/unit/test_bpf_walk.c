@@ -366,6 +366,11 @@ static void test_returns(void)
 	ok(!returns_to("\0\0\0\0\0\0\0\0\x55", 9, 8), "nor behind filling");
 	ok(goes_by_fp(GAP_PC), "what cannot be read is believed");
 	put_code("\xff\xe0", 2);
+	w = stands_at(GAP_PC + 1);
+	w.is_exact = 0;
+	stack[128 / 8 + 1] = CODE_PC + 2;
+	ok(!pa_walk_frame(&w) && w.stop == PA_STOP_FP_END,
+	   "nor is it of whoever called from a gap");
 	w = stands_at(NO_RULE_PC);
 	stack[128 / 8 + 1] = CODE_PC + 2;
 	ok(pa_walk_frame(&w) && w.pc == CODE_PC + 2,

@@ -43,7 +43,14 @@ static enum pa_record_place record_at(void *ctx, uint64_t pc)
 	return place;
 }
 
-static const struct full_walk_source source = { read_stack, find_rule, record_at };
+static bool is_behind_call = true; /* whatever a frame pointer returns to */
+
+static bool can_return_to(void *ctx, uint64_t pc)
+{
+	return is_behind_call;
+}
+
+static const struct full_walk_source source = { read_stack, find_rule, record_at, can_return_to };
 
 /* At a frame with all registers known, sp where the test wants it. */
 static struct full_walk start(uint64_t pc, uint64_t sp)
@@ -261,6 +268,36 @@ static void test_frame_pointers(void)
 	ok(!full_walk_frame(&w) && w.stop == PA_STOP_FP_END, "not by one below sp");
 }
 
+/* Whether the frame pointer of a frame in a gap, or without any table, is believed. */
+static bool goes_by_fp(pa_rule of_pc, bool is_exact)
+{
+	struct full_walk w = start(NO_RULE_PC, STACK);
+	bool goes;
+
+	set(&w, RBP, STACK + 64);
+	stack[9] = in(0);
+	w.is_exact = is_exact;
+	word = of_pc;
+	goes = full_walk_frame(&w) && is_at(&w, in(0), STACK + 80);
+	word = 0;
+	return goes || w.stop != PA_STOP_FP_END;
+}
+
+static void test_doubt(void)
+{
+	begin_x86();
+	function(0, BYTES(""));
+	code = cfi_compile(&m);
+	place = PA_RECORD_AT_FP;
+	ok(goes_by_fp(PA_RULE_WORD_GAP, true) && goes_by_fp(PA_RULE_WORD_GAP, false),
+	   "a frame pointer that returns behind a call is believed");
+	is_behind_call = false;
+	ok(!goes_by_fp(PA_RULE_WORD_GAP, true), "another one is not, where a table has a gap");
+	ok(!goes_by_fp(PA_RULE_WORD_GAP, false), "nor in the caller");
+	ok(goes_by_fp(0, true) && goes_by_fp(0, false), "code without any table has nothing else");
+	is_behind_call = true;
+}
+
 /* Where a function without a rule begins or returns. */
 static void test_code(void)
 {
@@ -435,6 +472,7 @@ int main(void)
 	test_signal();
 	test_frame_pointers();
 	test_code();
+	test_doubt();
 	test_link_register();
 	test_uncounted();
 	test_word_alone();
