@@ -73,6 +73,17 @@ struct pa_target_map {
 	__type(value, __u32); /* enum pa_target_state */
 };
 
+/* Who was a target until it began to exit: taking its memory down is its time as well, and the kernel
+ * has said that it is gone before it begins (since 6.16). Nobody says when that is over; so the oldest
+ * give way. */
+#define PA_MAX_EXITING 4096
+struct pa_exiting_map {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, PA_MAX_EXITING);
+	__type(key, __u32); /* pid */
+	__type(value, __u32);
+};
+
 struct pa_stats_map {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -160,5 +171,6 @@ struct pa_scratch_map scratch SEC(".maps") __weak;
 struct pa_stats_map tick_stats SEC(".maps") __weak;
 struct pa_ring_map ring SEC(".maps") __weak;
 struct pa_target_map targets SEC(".maps") __weak;
+struct pa_exiting_map exiting SEC(".maps") __weak;
 
 #endif

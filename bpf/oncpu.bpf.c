@@ -162,7 +162,7 @@ int pa_oncpu(struct bpf_perf_event_data *ctx)
 	pid = task_pid(task);
 	if (!pid)
 		st->outside++;
-	else if (!is_target(pid))
+	else if (!is_target(pid) && !is_exiting_target(task, pid))
 		st->other++;
 	else
 		sample(ctx, st, task, pid);

@@ -56,6 +56,8 @@ int BPF_PROG(pa_fork, struct task_struct *parent, struct task_struct *child)
 		return 0; /* a thread: its process is a target already, or not */
 	ppid = task_pid(parent);
 	pid = task_pid(child);
+	if (!cfg.all)
+		bpf_map_delete_elem(&exiting, &pid); /* who had the number before */
 	if (!pid || !is_target(ppid))
 		return 0;
 	if (!cfg.all && !cfg.follow_children)
@@ -127,7 +129,7 @@ int BPF_PROG(pa_mmap, unsigned long addr, struct vm_unmapped_area_info *info)
 SEC("raw_tp/sched_process_exit")
 int BPF_PROG(pa_exit, struct task_struct *task)
 {
-	u32 pid;
+	u32 pid, yes = 1;
 
 	if (BPF_CORE_READ(task, signal, live.counter) != 0)
 		return 0; /* other threads of the process live on */
@@ -137,6 +139,7 @@ int BPF_PROG(pa_exit, struct task_struct *task)
 	forget_mappings(pid);
 	if (cfg.all || bpf_map_delete_elem(&targets, &pid))
 		return 0; /* no target */
+	bpf_map_update_elem(&exiting, &pid, &yes, BPF_ANY);
 	/* Without its result: kernels before 5.12 know no other atomic addition. */
 	__sync_fetch_and_add(&proc_stats.nr_targets, -1);
 	if (!proc_stats.nr_targets)

@@ -55,6 +55,14 @@ static __always_inline bool is_target(u32 pid)
 	return state && *state == PA_TARGET_ON;
 }
 
+#define PF_EXITING 0x4 /* include/linux/sched.h */
+
+/* Whether it was one until it began to exit. */
+static __always_inline bool is_exiting_target(struct task_struct *task, u32 pid)
+{
+	return (BPF_CORE_READ(task, flags) & PF_EXITING) && bpf_map_lookup_elem(&exiting, &pid);
+}
+
 /* A short record that wakes the agent up at once: what it is about may be gone in a moment. */
 static __always_inline void pa_notify(u32 type, u32 pid)
 {

@@ -11,7 +11,7 @@
 #include "base/error.h"
 
 #define LOOK_EVERY_NS NS_PER_S
-#define SOON_MS 2 /* capture_is_in_a_hurry() */
+#define SOON_MS 2 /* capture_is_in_a_hurry(), or the last target is about to be gone */
 
 struct loop {
 	struct pa_session *s;
@@ -147,9 +147,14 @@ static bool is_over(struct loop *l)
 
 	/* First: whoever asks to stop may do so because the targets are gone. */
 	s->targets_exited = !s->settings.o.all && programs_nr_targets(s->programs) == 0;
-	if (s->targets_exited || atomic_load(&s->stop))
+	if (atomic_load(&s->stop) || (s->targets_exited && session_targets_are_gone(s)))
 		return true;
 	return l->end_fd >= 0 && read(l->end_fd, &fired, sizeof(fired)) == sizeof(fired);
+}
+
+static bool is_in_a_hurry(const struct pa_session *s)
+{
+	return s->targets_exited || capture_is_in_a_hurry(s->capture);
 }
 
 static int run(struct loop *l)
@@ -157,7 +162,7 @@ static int run(struct loop *l)
 	while (!is_over(l)) {
 		struct epoll_event events[8];
 		uint64_t fired;
-		int timeout_ms = capture_is_in_a_hurry(l->s->capture) ? SOON_MS : -1;
+		int timeout_ms = is_in_a_hurry(l->s) ? SOON_MS : -1;
 		int r = epoll_wait(l->epoll_fd, events, 8, timeout_ms);
 
 		if (r < 0 && errno != EINTR)

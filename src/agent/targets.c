@@ -141,3 +141,15 @@ int session_add_targets(struct pa_session *s, struct pa_error *err)
 	free(f.all);
 	return r;
 }
+
+bool session_targets_are_gone(struct pa_session *s)
+{
+	pid_t pid;
+
+	while (programs_exiting(s->programs, &pid) == 0) {
+		if (is_running(pid))
+			return false;
+		programs_forget_exiting(s->programs, pid);
+	}
+	return true;
+}

@@ -262,6 +262,23 @@ uint64_t programs_nr_targets(const struct programs *p)
 	return __atomic_load_n(&p->skel->bss->proc_stats.nr_targets, __ATOMIC_RELAXED);
 }
 
+int programs_exiting(const struct programs *p, pid_t *ret_pid)
+{
+	__u32 key;
+	int r = bpf_map_get_next_key(bpf_map__fd(p->skel->maps.exiting), NULL, &key);
+
+	if (r == 0)
+		*ret_pid = (pid_t)key;
+	return r;
+}
+
+void programs_forget_exiting(struct programs *p, pid_t pid)
+{
+	__u32 key = (__u32)pid;
+
+	(void)bpf_map_delete_elem(bpf_map__fd(p->skel->maps.exiting), &key); /* gone is as good */
+}
+
 struct pa_proc_stats programs_proc_stats(const struct programs *p)
 {
 	return p->skel->bss->proc_stats;

@@ -41,6 +41,11 @@ int programs_add_target(struct programs *p, pid_t pid, enum pa_target_state stat
 int programs_remove_target(struct programs *p, pid_t pid);
 uint64_t programs_nr_targets(const struct programs *p);
 
+/* One that is no target any more because it exits, and may still be about it. -ENOENT: there is none
+ * that was not forgotten. */
+int programs_exiting(const struct programs *p, pid_t *ret_pid);
+void programs_forget_exiting(struct programs *p, pid_t pid);
+
 /* The counters of every possible CPU, by number; the caller frees the array. */
 int programs_tick_stats(const struct programs *p, struct pa_tick_stats **ret_per_cpu,
 			unsigned int *ret_nr_cpus);

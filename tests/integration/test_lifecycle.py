@@ -44,6 +44,24 @@ def test_command(tmp):
        "--duration ends the capture, and the command is waited for")
 
 
+def is_in_exit(sample):
+    return "do_exit" in sample.names()
+
+
+def test_time_to_exit(tmp):
+    """The same program twice: as the target, and as one of all processes."""
+    big = [os.path.join(PROGS, "big_exit"), "600"]
+    run = agent(tmp, "-F", 999, "--kernel-stacks", command=big)
+    of_target = share(run.profile, is_in_exit)
+    later = subprocess.Popen(["sh", "-c", "sleep 1; exec " + " ".join(big)])
+    profile = agent(tmp, "-a", "-F", 999, "--kernel-stacks", "-d", "5s").profile
+    later.wait()
+    profile.samples = [s for s in profile.samples if s.labels["comm"] == "big_exit"]
+    of_all = share(profile, is_in_exit)
+    ok(of_all > 0.02 and of_target > of_all / 2,
+       f"the time to exit is the target's: {of_target:.3f} of it, {of_all:.3f} among all processes")
+
+
 def test_children(tmp):
     run = agent(tmp, "-F", 1999, command=[os.path.join(PROGS, "shortlived"), 2, 5])
     pids = {s.labels["pid"] for s in run.profile.samples if "child_life" in s.names()}
@@ -325,7 +343,7 @@ def test_machine(tmp):
 
 
 need_root()
-for test in (test_command, test_children, test_exit, test_signals, test_exec, test_midst_of_exec,
+for test in (test_command, test_time_to_exit, test_children, test_exit, test_signals, test_exec, test_midst_of_exec,
              test_churn, test_many_threads, test_first_thread_gone, test_deep, test_files, test_other_mounts,
              test_outputs, test_kernel_types, test_machine):
     test(workdir())
