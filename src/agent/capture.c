@@ -304,7 +304,7 @@ static int rescan_one(void *ctx, pid_t pid)
 	return is_followed(c, pid) ? scan_one(ctx, pid) : 0;
 }
 
-static void count_outcome(struct capture *c, int r)
+void capture_count_outcome(struct capture *c, int r)
 {
 	if (r == 0)
 		c->stats.nr_kept++;
@@ -401,7 +401,7 @@ static void settle_unfinished(struct capture *c, const struct queued *q)
 		stack.must_end = true; /* there is no room to wait in */
 		r = capture_resolve(c, s, &stack, &missing);
 	}
-	count_outcome(c, r);
+	capture_count_outcome(c, r);
 }
 
 static void settle_sample(struct capture *c, const struct queued *q)
@@ -413,7 +413,7 @@ static void settle_sample(struct capture *c, const struct queued *q)
 	else if (c->unwinder && (s->flags & PA_SAMPLE_UNFINISHED))
 		settle_unfinished(c, q);
 	else
-		count_outcome(c, capture_resolve(c, s, NULL, NULL));
+		capture_count_outcome(c, capture_resolve(c, s, NULL, NULL));
 }
 
 static bool can_go_on(void *ctx, const struct parked *p)
@@ -437,7 +437,7 @@ static void settle_parked(struct capture *c)
 			parking_give_back(&c->parking, p);
 			continue;
 		}
-		count_outcome(c, r);
+		capture_count_outcome(c, r);
 		free(p);
 	}
 }

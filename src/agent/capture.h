@@ -58,11 +58,12 @@ struct capture_stats {
 	uint64_t nr_model_full; /* met a limit of the model */
 	uint64_t nr_no_memory;
 	uint64_t sideband_lost;
-	uint64_t first_ns;           /* time of the earliest one that is kept; 0: none */
-	uint64_t nr_processes;       /* with samples */
-	uint64_t nr_in_kernel;       /* of those kept, in kernel mode */
-	uint64_t nr_walked_again;    /* of those kept, by user space on a copy of the stack */
-	uint64_t nr_finished;        /* of these, to the outermost frame */
+	uint64_t first_ns;        /* time of the earliest one that is kept; 0: none */
+	uint64_t nr_processes;    /* with samples */
+	uint64_t nr_in_kernel;    /* of those kept, in kernel mode */
+	uint64_t nr_walked_again; /* of those kept, by user space on a copy of the stack */
+	uint64_t nr_finished;     /* of these, to the outermost frame */
+	uint64_t nr_untimed; /* of those kept, in code of a jitdump, named without their time */
 	uint64_t stops[PA_NR_STOPS]; /* of those kept, by enum pa_stop */
 };
 
@@ -150,6 +151,9 @@ int capture_settle(struct capture *c, bool is_last);
 /* Whether the next turn should come soon: a stack is on its way, or the walker was told of mappings
  * that may have been replaced in that very moment. */
 bool capture_is_in_a_hurry(const struct capture *c);
+
+/* What became of one sample, by what capture_resolve() gave. */
+void capture_count_outcome(struct capture *c, int r);
 
 /* Names every location, once, at the end. -ECANCELED when *cancel turns true. */
 int capture_name(struct capture *c, const atomic_bool *cancel);

@@ -17,6 +17,9 @@
 #define MAX_ADDRESSES (1u << 24) /* of one process */
 #define MAX_RANGES 4096u         /* likewise; a browser has 300 */
 #define NO_FILE UINT32_MAX
+/* Samples of all processes with a dump that are put off, 24 bytes each: a quarter of an hour at 999
+ * Hz on 4 CPUs. */
+#define MAX_MOMENTS (1u << 22)
 /* A file may appear after the code: asked again, each time after twice as long. */
 #define LOOK_AGAIN_FIRST_NS (100 * NS_PER_MS)
 #define LOOK_AGAIN_LAST_NS (10 * NS_PER_S)
@@ -48,6 +51,8 @@ struct jit_process {
 	uint32_t nr_addresses, cap_addresses;
 	struct jit_range *ranges; /* owned; of a process that has a map or a dump */
 	uint32_t nr_ranges, cap_ranges;
+	struct jit_moment *moments; /* owned; of a process that has a dump */
+	uint32_t nr_moments, cap_moments;
 };
 
 struct jit_files {
@@ -58,6 +63,7 @@ struct jit_files {
 	uint32_t nr_processes, cap_processes;
 	struct idtable by_id;
 	uint64_t counts[NR_JIT_MAPS];
+	uint32_t nr_moments; /* of all processes */
 	pthread_mutex_t
 		lock; /* held in what any thread may call: jit_files_get(), jit_files_drop() */
 };
@@ -86,6 +92,7 @@ struct jit_files *jit_files_free(struct jit_files *j)
 			close(j->processes[i].map_fd);
 		free(j->processes[i].addresses);
 		free(j->processes[i].ranges);
+		free(j->processes[i].moments);
 	}
 	free(j->processes);
 	idtable_done(&j->by_id);
@@ -234,26 +241,13 @@ static void look_for_map(struct jit_files *j, struct jit_process *p, bool is_las
 
 /* ---- the jitdump ---- */
 
-/* ".../jit-<number>.dump" */
-static bool is_dump_path(const char *path)
-{
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	size_t digits;
-
-	if (strncmp(name, "jit-", 4) != 0)
-		return false;
-	digits = strspn(name + 4, "0123456789");
-	return digits && strcmp(name + 4 + digits, ".dump") == 0;
-}
-
 /* A process maps its dump executable so that it be found here. */
-static void look_for_dump(struct jit_files *j, struct jit_process *jp, const struct process *p,
-			  uint64_t time_ns)
+static void look_for_dump(struct jit_process *jp, const struct process *p, uint64_t time_ns)
 {
 	const struct mapping *m = process_mapping_from(p, 0, time_ns);
 
 	for (; m && jp->dump_file == NO_FILE; m = process_mapping_from(p, m->end, time_ns))
-		if (m->kind == MAPPING_FILE && is_dump_path(filestore_get(j->files, m->file)->path))
+		if (m->is_jitdump)
 			jp->dump_file = m->file;
 }
 
@@ -382,14 +376,74 @@ void jit_files_note(struct jit_files *j, const struct process *p, pid_t pid, uin
 		if (jp->wait_ns < LOOK_AGAIN_LAST_NS)
 			jp->wait_ns *= 2;
 		look_for_map(j, jp, false);
-		look_for_dump(j, jp, p, time_ns);
+		look_for_dump(jp, p, time_ns);
 		if (jp->map_fd >= 0 || jp->dump_file != NO_FILE)
 			note_ranges(jp, p, time_ns);
 	}
 	if (ARRAY_RESERVE(jp->addresses, jp->cap_addresses, jp->nr_addresses + 1, MAX_ADDRESSES) <
 	    0)
 		return;
-	jp->addresses[jp->nr_addresses++] = (struct jit_address){ addr, time_ns };
+	jp->addresses[jp->nr_addresses++] =
+		(struct jit_address){ .addr = addr, .time_ns = time_ns };
+}
+
+/* ---- samples whose names depend on when they were taken ---- */
+
+bool jit_files_keep(struct jit_files *j, const struct process *p, const struct jit_moment *m)
+{
+	struct jit_process *jp = find(j, process_program(p, m->time_ns));
+
+	if (!jp)
+		return false;
+	if (jp->dump_file == NO_FILE)
+		look_for_dump(jp, p, m->time_ns);
+	if (j->nr_moments == MAX_MOMENTS ||
+	    ARRAY_RESERVE(jp->moments, jp->cap_moments, jp->nr_moments + 1, MAX_MOMENTS) < 0)
+		return false;
+	jp->moments[jp->nr_moments++] = *m;
+	j->nr_moments++;
+	return true;
+}
+
+bool jit_files_next_kept(const struct jit_files *j, uint32_t *at, struct jit_kept *ret_kept)
+{
+	for (; *at < j->nr_processes; ++*at) {
+		const struct jit_process *p = &j->processes[*at];
+
+		if (!p->nr_moments)
+			continue;
+		*ret_kept = (struct jit_kept){ .moments = p->moments,
+					       .nr_moments = p->nr_moments,
+					       .addresses = p->addresses,
+					       .nr_addresses = p->nr_addresses,
+					       .dump_fd = -1,
+					       .process = (*at)++ };
+		if (p->dump_file != NO_FILE)
+			ret_kept->dump_fd = filestore_get(j->files, p->dump_file)->fd;
+		return true;
+	}
+	return false;
+}
+
+int jit_files_note_version(struct jit_files *j, uint32_t process, uint64_t addr, uint64_t version)
+{
+	struct jit_process *jp = &j->processes[process];
+	int r = ARRAY_RESERVE(jp->addresses, jp->cap_addresses, jp->nr_addresses + 1,
+			      MAX_ADDRESSES);
+
+	if (r == 0)
+		jp->addresses[jp->nr_addresses++] =
+			(struct jit_address){ .addr = addr, .version = version };
+	return r;
+}
+
+void jit_files_drop_kept(struct jit_files *j, uint32_t process)
+{
+	struct jit_process *jp = &j->processes[process];
+
+	free(TAKE(jp->moments));
+	j->nr_moments -= jp->nr_moments;
+	jp->nr_moments = jp->cap_moments = 0;
 }
 
 /* The program that came after it has written to the same file: what it told is gone. */

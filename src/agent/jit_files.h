@@ -40,6 +40,36 @@ DEFINE_CLEANUP(struct jit_files *, jit_files_free)
 void jit_files_note(struct jit_files *j, const struct process *p, pid_t pid, uint64_t addr,
 		    uint64_t time_ns);
 
+/* A sample in code of a process with a jitdump: what was where when it was taken is told in the end,
+ * for the runtime may replace code and write of it later than we look. Until then it is kept out of
+ * the model. */
+struct jit_moment {
+	uint64_t time_ns;
+	uint64_t weight;
+	uint32_t stack, labels; /* of the model */
+};
+
+/* p has a dump then. False: there is no room. */
+bool jit_files_keep(struct jit_files *j, const struct process *p, const struct jit_moment *m);
+
+/* Of one program's process; borrowed until jit_files_drop_kept(). */
+struct jit_kept {
+	uint32_t process;
+	struct jit_moment *moments;
+	uint32_t nr_moments;
+	struct jit_address *addresses; /* until jit_files_note_version() */
+	uint32_t nr_addresses;
+	int dump_fd; /* -1: it was not to be had */
+};
+
+/* From one process to the next; *at is 0 first. False: there are no more. */
+bool jit_files_next_kept(const struct jit_files *j, uint32_t *at, struct jit_kept *ret_kept);
+
+/* There is a location for another version of the code at addr. -ENOMEM, -E2BIG. */
+int jit_files_note_version(struct jit_files *j, uint32_t process, uint64_t addr, uint64_t version);
+
+void jit_files_drop_kept(struct jit_files *j, uint32_t process);
+
 /* Where a process has mapped a stretch of a file of which it tells names, and what it tells. */
 struct jit_place {
 	uint64_t start;

@@ -127,8 +127,10 @@ int capture_name(struct capture *c, const atomic_bool *cancel)
 {
 	_cleanup_(naming_plan_done) struct naming_plan plan;
 	struct naming_env env = { .c = c, .cancel = cancel };
-	int r = naming_plan_init(&plan, c);
+	int r;
 
+	naming_place_moments(&env);
+	r = naming_plan_init(&plan, c);
 	if (r < 0)
 		return r;
 	c->notes = calloc((size_t)c->profile->nr_mappings + 1, sizeof(*c->notes));

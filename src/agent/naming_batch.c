@@ -96,15 +96,22 @@ int naming_batch_keep(struct naming_batch *b, const struct symbol_result *res,
 	return 0;
 }
 
+static int resolve(struct symbolizer *s, uint64_t addr, uint64_t version, struct symbol_result *res)
+{
+	if (version && s->ops->resolve_version)
+		return s->ops->resolve_version(s, addr, version, res);
+	return s->ops->resolve(s, addr, res);
+}
+
 static int ask(struct naming_batch *b, const struct source *s, const struct profile_mapping *m,
-	       uint64_t address, struct naming_answer *to)
+	       const struct naming_item *item, struct naming_answer *to)
 {
 	struct symbol_result res;
 	int r;
 
 	if (!s->symbolizer)
 		return -ENOMEM;
-	r = s->symbolizer->ops->resolve(s->symbolizer, source_address(s, m, address), &res);
+	r = resolve(s->symbolizer, source_address(s, m, item->address), item->version, &res);
 	if (r == 0)
 		r = naming_batch_keep(b, &res, to);
 	if (r < 0)
@@ -116,15 +123,15 @@ static int ask(struct naming_batch *b, const struct source *s, const struct prof
 
 /* What the source cannot name for want of memory is raw; what even so finds no room has no answer. */
 static int ask_somehow(struct naming_batch *b, struct source *s, const struct profile_mapping *m,
-		       uint64_t address, struct naming_answer *to)
+		       const struct naming_item *item, struct naming_answer *to)
 {
-	int r = ask(b, s, m, address, to);
+	int r = ask(b, s, m, item, to);
 
 	if (!source_is_about_size(r))
 		return r;
 	if (s->symbolizer)
 		source_replace(s, r);
-	r = ask(b, s, m, address, to);
+	r = ask(b, s, m, item, to);
 	return source_is_about_size(r) ? 0 : r;
 }
 
@@ -134,9 +141,9 @@ static int ask_part(const struct naming_env *env, struct naming_batch *b, struct
 	int r = 0;
 
 	for (uint32_t i = 0; i < part->nr_items && r == 0; i++)
-		r = naming_is_over(env) ? -ECANCELED
-					: ask_somehow(b, s, mapping_of(part),
-						      part->items[i].address, &answers[i]);
+		r = naming_is_over(env)
+			    ? -ECANCELED
+			    : ask_somehow(b, s, mapping_of(part), &part->items[i], &answers[i]);
 	part->note.why = s->symbolizer ? s->symbolizer->missing_why : SOURCE_NO_MEMORY;
 	part->note.cure = s->symbolizer ? s->symbolizer->missing_cure : NULL;
 	return r;
@@ -175,15 +182,9 @@ static void give_up(struct naming_batch *b)
 	b->is_fallback = true;
 }
 
-/* When reading a source is to be given up: nobody waits for it; or it takes long, and somebody does. */
-struct wish {
-	const struct naming_env *env;
-	uint64_t began_ns;
-};
-
-static bool is_wish(const void *ctx)
+bool naming_is_wished(const void *wish)
 {
-	const struct wish *w = ctx;
+	const struct naming_wish *w = wish;
 	const atomic_bool *hurry = w->env->c->cfg.hurry;
 
 	if (naming_is_over(w->env))
@@ -195,8 +196,8 @@ static bool is_wish(const void *ctx)
 static int open_and_ask(struct naming_env *env, struct naming_batch *b)
 {
 	const struct profile_mapping *m = mapping_of(&b->parts[0]);
-	struct wish wish = { env, clock_mono_ns() };
-	struct cancel cancel = { is_wish, &wish };
+	struct naming_wish wish = { env, clock_mono_ns() };
+	struct cancel cancel = { naming_is_wished, &wish };
 	struct source s = SOURCE_NONE;
 	int r;
 

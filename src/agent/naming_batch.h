@@ -22,6 +22,7 @@ struct naming_env {
 /* An address to be named. */
 struct naming_item {
 	uint64_t address;
+	uint64_t version;  /* see struct profile_location */
 	uint32_t location; /* of the model */
 	uint32_t rank;     /* of its mapping, in the order of sources */
 };
@@ -72,6 +73,17 @@ struct naming_batch {
 /* Opens the source and asks it; result is 0, -ECANCELED or an error that ends naming. What finds no
  * memory costs names only. */
 void naming_batch_run(struct naming_env *env, struct naming_batch *b);
+
+/* When reading a source is to be given up: nobody waits for it; or it takes long, and somebody does. */
+struct naming_wish {
+	const struct naming_env *env;
+	uint64_t began_ns;
+};
+bool naming_is_wished(const void *wish); /* for struct cancel */
+
+/* naming_moments.c: samples whose code had other names at other times go into the model. Before any
+ * batch is planned. What takes too long or finds no room is named as it was first, and counted. */
+void naming_place_moments(const struct naming_env *env);
 
 /* Whether nobody waits for names any more. */
 bool naming_is_over(const struct naming_env *env);

@@ -43,7 +43,9 @@ static int by_rank_and_address(const void *a, const void *b)
 
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
-	return x->address < y->address ? -1 : x->address > y->address;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return x->version < y->version ? -1 : x->version > y->version;
 }
 
 /* What is in no mapping comes last. */
@@ -57,6 +59,7 @@ static int list_items(struct naming_plan *plan, const struct profile *p, const u
 
 		plan->items[i] = (struct naming_item){
 			.address = l->address,
+			.version = l->version,
 			.location = i,
 			.rank = l->mapping == PROFILE_NONE ? p->nr_mappings : rank[l->mapping],
 		};

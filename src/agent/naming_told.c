@@ -23,7 +23,8 @@ static uint32_t list_unnamed(const struct naming_part *part, const struct naming
 	/* Names of files hold all the time, so of what was there in turn the last counts. */
 	for (uint32_t i = 0; i < part->nr_items; i++)
 		if (!answers[i].is_named)
-			to[nr++] = (struct jit_address){ told_address(part, i), UINT64_MAX };
+			to[nr++] = (struct jit_address){ .addr = told_address(part, i),
+							 .time_ns = UINT64_MAX };
 	return nr;
 }
 

@@ -29,6 +29,7 @@ struct resolve {
 	uint8_t stop;
 	bool is_in_syscall;
 	bool is_walked_again; /* by user space, and that is what counts */
+	bool has_made_code;   /* without a file, among its frames */
 	uint32_t locations[MAX_FRAMES];
 	uint32_t nr;
 };
@@ -126,7 +127,10 @@ static int add_user_location(struct resolve *rs, const struct mapping *m, uint32
 	uint32_t nr = p->nr_locations;
 	int r = add_location(rs, mapping, p->mappings[mapping].start + (addr - m->start));
 
-	if (r == 0 && p->nr_locations > nr && p->mappings[mapping].kind == PROFILE_MAPPING_JIT)
+	if (p->mappings[mapping].kind != PROFILE_MAPPING_JIT)
+		return r;
+	rs->has_made_code = true;
+	if (r == 0 && p->nr_locations > nr)
 		jit_files_note(rs->c->jit, rs->process, rs->pid, addr, rs->time_ns);
 	return r;
 }
@@ -335,6 +339,21 @@ static void note_end(struct capture *c, const struct pa_sample *s, const struct 
 		c->stats.first_ns = s->head.time_ns;
 }
 
+/* Into the model, unless what its code was called is decided in the end. */
+static int add_sample(struct resolve *rs, const struct pa_sample *s, uint32_t stack,
+		      uint32_t labels)
+{
+	struct jit_moment m = { rs->time_ns, s->weight, stack, labels };
+	int64_t values[] = { 1, (int64_t)s->weight };
+
+	if (rs->has_made_code && process_has_jitdump(rs->process, rs->time_ns)) {
+		if (jit_files_keep(rs->c->jit, rs->process, &m))
+			return 0;
+		rs->c->stats.nr_untimed++;
+	}
+	return profile_add(rs->c->profile, stack, labels, values);
+}
+
 int capture_resolve(struct capture *c, const struct pa_sample *s, const struct stack_copy *stack,
 		    uint32_t *ret_missing)
 {
@@ -342,7 +361,6 @@ int capture_resolve(struct capture *c, const struct pa_sample *s, const struct s
 			      .pid = (pid_t)s->head.pid,
 			      .time_ns = s->head.time_ns,
 			      .is_in_syscall = s->flags & PA_SAMPLE_IN_SYSCALL };
-	int64_t values[] = { 1, (int64_t)s->weight };
 	struct finished_walk finished;
 	uint32_t stack_id, labels;
 	int r;
@@ -364,7 +382,7 @@ int capture_resolve(struct capture *c, const struct pa_sample *s, const struct s
 	if (r == 0)
 		r = note_process(c, rs.process ? process_id(rs.process) : ~(uint64_t)s->head.pid);
 	if (r == 0)
-		r = profile_add(c->profile, stack_id, labels, values);
+		r = add_sample(&rs, s, stack_id, labels);
 	if (r == 0)
 		note_end(c, s, &rs);
 	return r;

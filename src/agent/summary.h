@@ -28,7 +28,7 @@ int summary_of_capture(const struct capture *c, struct summary **ret_summary);
 void summary_add_ticks(struct summary *to, const struct pa_tick_stats *per_cpu, unsigned int nr,
 		       uint64_t due, const struct capture_stats *c);
 
-#define SUMMARY_NR_JIT 17
+#define SUMMARY_NR_JIT 18
 
 /* summary_jit.c: counts of what was read about code made at run time, SUMMARY_NR_JIT of them. */
 struct pa_count;

@@ -32,6 +32,8 @@ void summary_count_jit(const struct capture *c, struct pa_count *to)
 		{ "dump_bad_records", "of them skipped: not understood", n->nr_dump_bad_records },
 		{ "dump_bad_lines", "addresses whose lines in a jitdump made no sense",
 		  n->nr_dump_bad_lines },
+		{ "dump_untimed", "samples in code of jitdumps named without their time",
+		  c->stats.nr_untimed },
 	};
 
 	memcpy(to, counts, sizeof(counts));

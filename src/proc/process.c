@@ -114,6 +114,7 @@ static int begin_version(struct history *h, struct process *p, uint64_t time_ns)
 				 .image = v->image,
 				 .exec_ns = v->exec_ns,
 				 .nr_execs = v->nr_execs,
+				 .has_jitdump = v->has_jitdump,
 				 .root = maptree_ref(v->root) };
 	p->nr_versions++;
 	history_add(h, p);
@@ -173,6 +174,7 @@ int process_put(struct history *h, struct process *p, const struct mapping *m, u
 		return r;
 	if (replaces_code(process_current(p), m))
 		newest_version(p)->image = ++h->last_image;
+	newest_version(p)->has_jitdump |= m->is_jitdump;
 	return maptree_put(&h->nodes, &newest_version(p)->root, m);
 }
 
@@ -198,6 +200,7 @@ int process_replace(struct history *h, struct process *p, uint64_t time_ns)
 	v->image = ++h->last_image;
 	v->exec_ns = time_ns;
 	v->nr_execs++;
+	v->has_jitdump = false;
 	p->program_ns = time_ns;
 	return 0;
 }
@@ -250,6 +253,11 @@ uint64_t process_exec_ns(const struct process *p, uint64_t time_ns)
 uint64_t process_image(const struct process *p, uint64_t time_ns)
 {
 	return version_or_first(p, time_ns)->image;
+}
+
+bool process_has_jitdump(const struct process *p, uint64_t time_ns)
+{
+	return version_or_first(p, time_ns)->has_jitdump;
 }
 
 pid_t process_parent(const struct process *p)

@@ -27,6 +27,7 @@ struct version {
 	uint64_t image;
 	uint64_t exec_ns;          /* when its program was begun by exec; 0: not known */
 	uint32_t nr_execs;         /* of the process until then */
+	bool has_jitdump;          /* its program has mapped one */
 	struct maptree_node *root; /* owned reference */
 };
 

@@ -166,6 +166,18 @@ static enum mapping_kind kind_of(const char *path)
 	return path[0] == '[' ? MAPPING_OTHER : MAPPING_FILE;
 }
 
+/* ".../jit-<number>.dump" */
+static bool is_jitdump_path(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t digits;
+
+	if (!has_prefix(name, "jit-"))
+		return false;
+	digits = strspn(name + 4, "0123456789");
+	return digits && strcmp(name + 4 + digits, ".dump") == 0;
+}
+
 #if defined(__x86_64__)
 /* An event tells that code has become executable: what it will stay is there by then. */
 static void look_at_code(const struct tracker *t, pid_t pid, struct mapping *m)
@@ -206,6 +218,7 @@ static int describe(struct tracker *t, const struct mmap_event *e, pid_t ppid,
 		r = filestore_add(t->files, &e->key, e->path, NULL, &hint, &m.file);
 		if (r < 0)
 			return r;
+		m.is_jitdump = is_jitdump_path(filestore_get(t->files, m.file)->path);
 	}
 	look_at_code(t, e->pid, &m);
 	*ret_mapping = m;

@@ -38,8 +38,9 @@ struct mapping {
 	uint64_t offset;     /* in the file; 0 for all other kinds */
 	uint64_t since_ns;   /* mapped at that time or before */
 	enum mapping_kind kind;
-	uint32_t file; /* number in the filestore for MAPPING_FILE, in trampolines[] for
+	uint32_t file;   /* number in the filestore for MAPPING_FILE, in trampolines[] for
 			* MAPPING_TRAMPOLINE */
+	bool is_jitdump; /* by its name, jit-<number>.dump: a process maps it so that it be found */
 };
 
 /* Only executable mappings, in every call. */
@@ -101,6 +102,8 @@ uint64_t process_image(const struct process *p, uint64_t time_ns);
  * have come into place since, but replaced nothing else. False also when that is not known any more. */
 bool process_has_code_of(const struct process *p, uint64_t addr, uint64_t time_ns, uint64_t image);
 bool process_is_over(const struct process *p);
+/* Whether the program has mapped a jitdump of its own: an inherited one is its parent's. */
+bool process_has_jitdump(const struct process *p, uint64_t time_ns);
 pid_t process_parent(const struct process *p); /* 0: not known */
 
 /* What the process had mapped at that address at that time, or NULL. */

@@ -235,7 +235,7 @@ static int merge_location(struct merge *m, uint32_t i)
 
 	if (mapping != PROFILE_NONE)
 		address += m->to->mappings[mapping].start - m->from->mappings[l.mapping].start;
-	r = profile_location(m->to, mapping, address, &m->locations[i]);
+	r = profile_location_version(m->to, mapping, address, l.version, &m->locations[i]);
 	if (r < 0)
 		return r;
 	return merge_lines(m, &l, m->locations[i]);

@@ -131,13 +131,14 @@ static bool location_eq(const void *owner, uint32_t id, const void *key)
 	const struct profile_location *a = &((const struct profile *)owner)->locations[id];
 	const struct profile_location *b = key;
 
-	return a->mapping == b->mapping && a->address == b->address;
+	return a->mapping == b->mapping && a->address == b->address && a->version == b->version;
 }
 
-int profile_location(struct profile *p, uint32_t mapping, uint64_t address, uint32_t *ret_id)
+int profile_location_version(struct profile *p, uint32_t mapping, uint64_t address,
+			     uint64_t version, uint32_t *ret_id)
 {
-	struct profile_location l = { .mapping = mapping, .address = address };
-	uint64_t h = hash_mix(hash_mix(p->hash_seed, mapping), address);
+	struct profile_location l = { .mapping = mapping, .address = address, .version = version };
+	uint64_t h = hash_mix(hash_mix(hash_mix(p->hash_seed, mapping), address), version);
 	const struct profile_mapping *m;
 	int r;
 
@@ -155,6 +156,11 @@ int profile_location(struct profile *p, uint32_t mapping, uint64_t address, uint
 	p->locations[p->nr_locations] = l;
 	*ret_id = p->nr_locations++;
 	return 0;
+}
+
+int profile_location(struct profile *p, uint32_t mapping, uint64_t address, uint32_t *ret_id)
+{
+	return profile_location_version(p, mapping, address, 0, ret_id);
 }
 
 static bool function_eq(const void *owner, uint32_t id, const void *key)

@@ -60,10 +60,11 @@ struct profile_line {
 	uint32_t line; /* 0: not known */
 };
 
-/* Identity is (mapping, address). */
+/* Identity is (mapping, address, version). */
 struct profile_location {
 	uint32_t mapping;    /* or PROFILE_NONE */
 	uint64_t address;    /* rebased to the mapping's start; return addresses already minus 1 */
+	uint64_t version;    /* of code that was replaced in its place; 0: as it was seen first */
 	uint32_t first_line; /* index into lines[]: innermost first */
 	uint32_t nr_lines;   /* 0: not named yet */
 	bool is_named;       /* its name came from a symbol, not from an address */
@@ -140,6 +141,8 @@ DEFINE_CLEANUP(struct profile *, profile_free)
 int profile_string(struct profile *p, const char *s, uint32_t *ret_id);
 int profile_mapping(struct profile *p, const struct profile_mapping *m, uint32_t *ret_id);
 int profile_location(struct profile *p, uint32_t mapping, uint64_t address, uint32_t *ret_id);
+int profile_location_version(struct profile *p, uint32_t mapping, uint64_t address,
+			     uint64_t version, uint32_t *ret_id);
 int profile_function(struct profile *p, const struct profile_function *f, uint32_t *ret_id);
 int profile_stack(struct profile *p, const uint32_t *locations, uint32_t nr, uint32_t *ret_id);
 int profile_label_set(struct profile *p, const struct profile_label *labels, uint32_t nr,

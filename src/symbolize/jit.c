@@ -9,10 +9,8 @@
 struct jit_symbolizer {
 	struct symbolizer base; /* first: the two share their address */
 	struct answer answer;
-	uint64_t *addrs;         /* owned; sorted, each once */
-	uint64_t *times_ns;      /* owned; by index of addrs */
-	struct jit_found *found; /* owned; by index of addrs */
-	uint32_t nr;
+	struct jit_list list;
+	struct jit_found *found; /* owned; by index in the list */
 };
 
 /* ---- reading ---- */
@@ -95,48 +93,65 @@ static int compare_addresses(const void *pa, const void *pb)
 
 	if (a->addr != b->addr)
 		return a->addr < b->addr ? -1 : 1;
+	if (a->version != b->version)
+		return a->version < b->version ? -1 : 1;
 	return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
 }
 
 /* An address that was seen in two mappings counts from its first sample. */
-static int take_addresses(struct jit_symbolizer *j, struct jit_address *all, uint32_t nr)
+int jit_list_init(struct jit_list *l, struct jit_address *all, uint32_t nr)
 {
-	j->addrs = calloc((size_t)nr + 1, sizeof(*j->addrs));
-	j->times_ns = calloc((size_t)nr + 1, sizeof(*j->times_ns));
-	j->found = calloc((size_t)nr + 1, sizeof(*j->found));
-	if (!j->addrs || !j->times_ns || !j->found)
+	*l = (struct jit_list){ .addrs = calloc((size_t)nr + 1, sizeof(*l->addrs)),
+				.times_ns = calloc((size_t)nr + 1, sizeof(*l->times_ns)),
+				.versions = calloc((size_t)nr + 1, sizeof(*l->versions)) };
+	if (!l->addrs || !l->times_ns || !l->versions)
 		return -ENOMEM;
 	if (nr)
 		qsort(all, nr, sizeof(*all), compare_addresses);
 	for (uint32_t i = 0; i < nr; i++) {
-		if (j->nr && j->addrs[j->nr - 1] == all[i].addr)
+		if (i && all[i - 1].addr == all[i].addr && all[i - 1].version == all[i].version)
 			continue;
-		j->addrs[j->nr] = all[i].addr;
-		j->times_ns[j->nr++] = all[i].time_ns;
+		l->addrs[l->nr] = all[i].addr;
+		l->versions[l->nr] = all[i].version;
+		l->times_ns[l->nr++] = all[i].time_ns;
 	}
 	return 0;
 }
 
-static uint32_t index_of(const struct jit_symbolizer *j, uint64_t addr)
+void jit_list_done(struct jit_list *l)
 {
-	uint32_t low = 0, high = j->nr;
+	free(l->addrs);
+	free(l->times_ns);
+	free(l->versions);
+}
+
+static bool is_before(const struct jit_list *l, uint32_t i, uint64_t addr, uint64_t version)
+{
+	return l->addrs[i] < addr || (l->addrs[i] == addr && l->versions[i] < version);
+}
+
+uint32_t jit_list_find(const struct jit_list *l, uint64_t addr, uint64_t version)
+{
+	uint32_t low = 0, high = l->nr;
 
 	while (low < high) {
 		uint32_t mid = low + (high - low) / 2;
 
-		if (j->addrs[mid] < addr)
+		if (is_before(l, mid, addr, version))
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	return low < j->nr && j->addrs[low] == addr ? low : UINT32_MAX;
+	return low < l->nr && l->addrs[low] == addr && l->versions[low] == version ? low
+										   : UINT32_MAX;
 }
 
-static int jit_resolve(struct symbolizer *s, uint64_t addr, struct symbol_result *ret_result)
+static int jit_resolve_version(struct symbolizer *s, uint64_t addr, uint64_t version,
+			       struct symbol_result *ret_result)
 {
 	struct jit_symbolizer *j = (struct jit_symbolizer *)s;
 	const struct strtab *strings = &j->answer.strings;
-	uint32_t i = index_of(j, addr);
+	uint32_t i = jit_list_find(&j->list, addr, version);
 	const struct jit_found *f = i == UINT32_MAX ? NULL : &j->found[i];
 
 	if (!f || !f->name)
@@ -154,26 +169,36 @@ static int jit_resolve(struct symbolizer *s, uint64_t addr, struct symbol_result
 	return 0;
 }
 
+static int jit_resolve(struct symbolizer *s, uint64_t addr, struct symbol_result *ret_result)
+{
+	return jit_resolve_version(s, addr, 0, ret_result);
+}
+
 static void jit_free(struct symbolizer *s)
 {
 	struct jit_symbolizer *j = (struct jit_symbolizer *)s;
 
-	free(j->addrs);
-	free(j->times_ns);
+	jit_list_done(&j->list);
 	free(j->found);
 	answer_done(&j->answer);
 	free(j);
 }
 
-static const struct symbolizer_ops jit_ops = { .resolve = jit_resolve, .free = jit_free };
+static const struct symbolizer_ops jit_ops = { .resolve = jit_resolve,
+					       .resolve_version = jit_resolve_version,
+					       .free = jit_free };
+
+static int make_room(struct jit_symbolizer *j)
+{
+	j->found = calloc((size_t)j->list.nr + 1, sizeof(*j->found));
+	return j->found ? 0 : -ENOMEM;
+}
 
 /* The jitdump first: it tells when, and on which line. */
 static int read_all(struct jit_symbolizer *j, const struct jit_sources *src,
 		    struct jit_counts *counts)
 {
-	struct jit_task t = { .addrs = j->addrs,
-			      .times_ns = j->times_ns,
-			      .nr = j->nr,
+	struct jit_task t = { .list = &j->list,
 			      .found = j->found,
 			      .strings = &j->answer.strings,
 			      .counts = counts,
@@ -216,7 +241,9 @@ int symbolizer_new_jit(const struct jit_sources *src, struct jit_counts *counts,
 	s->ops = &jit_ops; /* from here symbolizer_free() is safe */
 	r = answer_init(&j->answer);
 	if (r == 0)
-		r = take_addresses(j, src->addresses, src->nr_addresses);
+		r = jit_list_init(&j->list, src->addresses, src->nr_addresses);
+	if (r == 0)
+		r = make_room(j);
 	if (r == 0)
 		r = read_all(j, src, counts);
 	if (r < 0)

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 struct jit_cover {
-	const uint64_t *addrs; /* borrowed; sorted, each once */
+	const uint64_t *addrs; /* borrowed; sorted */
 	uint32_t nr;
 	uint64_t *last;  /* owned: by node of a tree over addrs, whose leaves are nr … 2 nr - 1 */
 	uint64_t *first; /* owned */

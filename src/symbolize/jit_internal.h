@@ -39,11 +39,22 @@ struct jit_found {
 	uint32_t line, start_line;
 };
 
-/* The addresses to be named, sorted, each once; what is found goes to found[] of the same index. */
-struct jit_task {
-	const uint64_t *addrs;
-	const uint64_t *times_ns;
+/* Addresses, sorted, each once per version. */
+struct jit_list {
+	uint64_t *addrs;    /* owned */
+	uint64_t *times_ns; /* owned; see struct jit_address, as the next */
+	uint64_t *versions; /* owned */
 	uint32_t nr;
+};
+
+/* Sorts all. -ENOMEM; jit_list_done() is due all the same. */
+int jit_list_init(struct jit_list *l, struct jit_address *all, uint32_t nr);
+void jit_list_done(struct jit_list *l);
+uint32_t jit_list_find(const struct jit_list *l, uint64_t addr, uint64_t version); /* UINT32_MAX */
+
+/* The addresses to be named; what is found goes to found[] of the same index. */
+struct jit_task {
+	const struct jit_list *list;
 	struct jit_found *found;
 	struct strtab *strings;
 	struct jit_counts *counts;

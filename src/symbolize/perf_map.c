@@ -117,8 +117,8 @@ static int name_from_line(const struct jit_task *t, uint32_t i, struct jit_reade
 
 	if (!newline && got < JIT_MAX_NAME_BYTES)
 		return 0; /* changed since */
-	if (!parse_line(at, newline ? newline : at + got, &line) || t->addrs[i] < line.start ||
-	    t->addrs[i] >= line.end)
+	if (!parse_line(at, newline ? newline : at + got, &line) ||
+	    t->list->addrs[i] < line.start || t->list->addrs[i] >= line.end)
 		return 0;
 	return jit_found_set(t, i, line.name, line.name_len, &is_v8);
 }
@@ -129,7 +129,7 @@ static int read_map(struct jit_cover *cover, struct jit_reader *r, const struct 
 
 	note_file(cover, t->counts, r);
 	r->read_bytes = JIT_READ_HERE_AND_THERE_BYTES;
-	for (uint32_t i = 0; i < t->nr && res == 0; i++) {
+	for (uint32_t i = 0; i < t->list->nr && res == 0; i++) {
 		uint64_t number = t->found[i].name ? 0 : jit_cover_last(cover, i);
 
 		if (number)
@@ -146,7 +146,7 @@ int perf_map_read(int fd, const struct jit_task *t)
 
 	if (r < 0)
 		return r;
-	r = jit_cover_init(&cover, t->addrs, t->nr);
+	r = jit_cover_init(&cover, t->list->addrs, t->list->nr);
 	if (r == 0)
 		r = read_map(&cover, &reader, t);
 	t->counts->nr_maps++;

@@ -38,6 +38,9 @@ struct symbolizer_ops {
 	 * address for the kernel. Always gives a result; -ENOMEM is the only failure. The result is
 	 * valid until the next call. */
 	int (*resolve)(struct symbolizer *s, uint64_t addr, struct symbol_result *ret_result);
+	/* The same for code that had been replaced in its place; NULL: none is. */
+	int (*resolve_version)(struct symbolizer *s, uint64_t addr, uint64_t version,
+			       struct symbol_result *ret_result);
 	void (*free)(struct symbolizer *s);
 };
 
@@ -136,6 +139,7 @@ int symbolizer_new_kernel(const struct kernel_sources *src, struct symbolizer **
 struct jit_address {
 	uint64_t addr;
 	uint64_t time_ns; /* CLOCK_MONOTONIC: of the first sample there */
+	uint64_t version; /* as jit_versions_at() gave it: then the time does not matter; else 0 */
 };
 
 /* What the JIT of one process wrote about its code. */
@@ -160,6 +164,21 @@ struct jit_counts {
 };
 
 void jit_counts_add(struct jit_counts *to, const struct jit_counts *from);
+
+/* Which of the pieces of code that were at an address in turn was there at a moment. */
+struct jit_versions;
+
+/* 0: what was there at the address's own time; else a number that no other piece of code has. */
+uint64_t jit_versions_at(const struct jit_versions *v, uint64_t addr);
+
+/* Calls fn for each of the times (sorted, CLOCK_MONOTONIC) by its index, in order; in it
+ * jit_versions_at() answers for that time. What it returns below 0 ends it. 0: it was not called,
+ * for no address had its code replaced in what the jitdump tells; 1: it was. Sorts the addresses.
+ * -ENOMEM; -EBADMSG: not a jitdump; -ECANCELED. */
+int jit_versions_each(int dump_fd, struct jit_address *addresses, uint32_t nr_addresses,
+		      const uint64_t *times_ns, uint32_t nr_times,
+		      int (*fn)(void *ctx, uint32_t i, const struct jit_versions *v), void *ctx,
+		      const struct cancel *cancel);
 
 /* Names from a perf map and a jitdump. Of several pieces of code that were at an address in turn, a
  * map's last one counts, and a jitdump's last one before the address's time. Everything is read

@@ -19,9 +19,13 @@ static void jit_resolve(const struct jit_sources *src, struct jit_counts *counts
 
 	if (symbolizer_new_jit(src, counts, &s) < 0)
 		return;
-	for (uint32_t i = 0; i < NR_ADDRESSES; i++)
-		if (s->ops->resolve(s, src->addresses[i].addr, &r) == 0 && !r.frames[0].name[0])
+	for (uint32_t i = 0; i < src->nr_addresses; i++) {
+		const struct jit_address *a = &src->addresses[i];
+
+		if (s->ops->resolve_version(s, a->addr, a->version, &r) == 0 &&
+		    !r.frames[0].name[0])
 			abort(); /* an address without any name */
+	}
 	symbolizer_free(s);
 }
 

@@ -189,6 +189,22 @@ ok(counts(run)["dumps_read"] == 1 and counts(run)["dump_records"] == 4, "one dum
 check_against_perf(run, p.pid, from_dump=True)
 end(p)
 
+# Code in place of other code, told of when it is over.
+run = agent(tmp, "-F", 999, command=[JIT, "replace", 3], cwd=dumps.name)
+hot_ns, cold_ns = [int(n) for n in run.stdout.split()[-2:]]
+own = [s for s in run.profile.samples if s.frames[0].path == "[jit]"]
+n = sum(s.count for s in own)
+seen = {name: sum(s.count for s in own if s.frames[0].name == name) for name in ("hot", "cold")}
+share = cold_ns / (hot_ns + cold_ns)
+sigma = (share * (1 - share) / n) ** 0.5
+note(f"{n} samples at {len({s.frames[0].address for s in own})} addresses, {counts(run)['dump_records'] // 2} "
+     f"replacements: {seen}")
+ok(sum(seen.values()) == n and abs(seen["cold"] / n - share) <= 4 * sigma,
+   f"replaced code: {share:.3f} in cold is reported as {seen['cold'] / n:.3f}, within 4 sigma")
+wrong = sum(s.count for s in own if s.names()[1] != {"hot": "run_hot", "cold": "run_cold"}.get(s.frames[0].name))
+ok(n and wrong == 0, f"each is called by its own caller, in {n} samples but {wrong}")
+ok(counts(run)["dump_untimed"] == 0, "every sample had its time")
+
 
 # In namespaces of its own: another /tmp, another PID.
 def contained(*command):

@@ -103,6 +103,19 @@ static void test_rebases(void)
 	profile_free(c);
 }
 
+static void test_versions(void)
+{
+	struct profile *a = half(0x10000, 1, "f", 0x10), *b = half(0x10000, 1, "f", 0x10);
+	uint32_t l;
+
+	must(profile_location_version(b, 0, 0x10010, 5, &l) == 0);
+	must(profile_merge(a, b) == 0 && profile_merge(a, b) == 0);
+	ok(a->nr_locations == 2 && a->locations[1].version == 5,
+	   "versions of the code in one place stay apart");
+	profile_free(a);
+	profile_free(b);
+}
+
 static void test_owners_are_not_compared(void)
 {
 	struct profile *a = model_new(), *b = model_new();
@@ -220,6 +233,7 @@ int main(void)
 	test_with_its_equal();
 	test_large_with_itself();
 	test_rebases();
+	test_versions();
 	test_owners_are_not_compared();
 	test_twins_stay_two();
 	test_jit_code_is_not_mixed();

@@ -37,12 +37,15 @@ static void test_equal_things_are_one(void)
 	struct profile *p = model_new();
 	uint32_t m = model_mapping(p, "/bin/a", 1, 0x1000, 0x1000);
 	uint32_t f = model_function(p, "f", "a.c", m), l = model_bare_location(p, m, 0x1001);
-	uint32_t s, t, u, set = model_labels(p, "a", 1);
+	uint32_t s, t, u, other, same, set = model_labels(p, "a", 1);
 
 	ok(model_function(p, "f", "a.c", m) == f, "equal functions are one");
 	ok(model_function(p, "f", "a.c", PROFILE_NONE) != f, "in another file they are two");
 	ok(model_bare_location(p, m, 0x1001) == l, "equal locations are one");
 	ok(model_bare_location(p, PROFILE_NONE, 0x1001) != l, "without a mapping they are two");
+	must(profile_location_version(p, m, 0x1001, 9, &other) == 0);
+	ok(other != l && profile_location_version(p, m, 0x1001, 0, &same) == 0 && same == l,
+	   "so are two versions of the code there");
 	ok(model_labels(p, "a", 1) == set, "equal label sets are one");
 	ok(model_labels(p, "a", 2) != set, "another number is another label set");
 	must(profile_stack(p, (uint32_t[]){ l, l }, 2, &s) == 0);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * jit map|short|memfd|file|dump|none [SECONDS]: makes two functions at run time and runs them until SECONDS
+ * jit map|short|memfd|file|dump|replace|none [SECONDS]: makes two functions at run time and runs them until SECONDS
  * have passed (0: for ever) or SIGTERM comes, three quarters of the time in the first. `map` writes
  * /tmp/perf-<pid>.map, so do `short`, whose functions are hardly more than their first and last
  * instructions, and `memfd`, whose code is in a memory file; so does `file`, whose hot is in the file
  * ./code-<pid>, and whose map has another name for run, too; `dump` writes ./jit-<pid>.dump with lines
  * and maps it executable.
+ * `replace` writes a dump too, but has hot and cold in one place, one after the other, every few
+ * milliseconds, and tells of each when it is over; it prints the nanoseconds of both in the end.
+ * There, hot is called by run_hot, cold by run_cold.
  * Truth: every sample is main → run → hot or cold, the names as JS (map) or with a line (dump).
  */
 #include <fcntl.h>
@@ -87,19 +90,19 @@ static void put(FILE *f, uint64_t value, size_t bytes)
 	fwrite(&value, 1, bytes, f);
 }
 
-static void put_head(FILE *f, uint32_t id, size_t bytes)
+static void put_head(FILE *f, uint32_t id, size_t bytes, uint64_t time_ns)
 {
 	put(f, id, 4);
 	put(f, 16 + bytes, 4);
-	put(f, clock_ns(CLOCK_MONOTONIC), 8);
+	put(f, time_ns, 8);
 }
 
 /* Line 10 until the loop, which is line 11. */
-static void put_lines(FILE *f, uint64_t code)
+static void put_lines(FILE *f, uint64_t code, uint64_t time_ns)
 {
 	static const char file[] = "/srv/app.x";
 
-	put_head(f, 2, 16 + 2 * (16 + sizeof(file)));
+	put_head(f, 2, 16 + 2 * (16 + sizeof(file)), time_ns);
 	put(f, code, 8);
 	put(f, 2, 8);
 	for (unsigned int i = 0; i < 2; i++) {
@@ -110,28 +113,45 @@ static void put_lines(FILE *f, uint64_t code)
 	}
 }
 
-static void write_dump(void (*const code[2])(void))
+static void put_function(FILE *f, size_t i, const void *code, uint64_t time_ns)
+{
+	const char *name = functions[i].dump_name;
+	uint64_t start = (uint64_t)(uintptr_t)code;
+
+	put_lines(f, start, time_ns);
+	put_head(f, 0, 40 + strlen(name) + 1 + FUNCTION_BYTES, time_ns);
+	put(f, (uint64_t)getpid() << 32 | (uint64_t)getpid(), 8);
+	put(f, start, 8);
+	put(f, start, 8);
+	put(f, FUNCTION_BYTES, 8);
+	put(f, i, 8);
+	fwrite(name, 1, strlen(name) + 1, f);
+	fwrite(code, 1, FUNCTION_BYTES, f);
+}
+
+/* Mapped, so that it be found. */
+static FILE *create_dump(void)
 {
 	static const uint32_t head[] = { 0x4a695444, 1, 40, 0, 0, 0, 0, 0, 0, 0 };
 	FILE *f = create("jit-", ".dump");
 
 	fwrite(head, 1, sizeof(head), f);
-	for (size_t i = 0; i < 2; i++) {
-		uint64_t start = (uint64_t)(uintptr_t)code[i];
-
-		put_lines(f, start);
-		put_head(f, 0, 40 + strlen(functions[i].dump_name) + 1 + FUNCTION_BYTES);
-		put(f, (uint64_t)getpid() << 32 | (uint64_t)getpid(), 8);
-		put(f, start, 8);
-		put(f, start, 8);
-		put(f, FUNCTION_BYTES, 8);
-		put(f, i, 8);
-		fwrite(functions[i].dump_name, 1, strlen(functions[i].dump_name) + 1, f);
-		fwrite((const void *)(uintptr_t)start, 1, FUNCTION_BYTES, f);
-	}
 	fflush(f);
 	if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(f), 0) == MAP_FAILED)
 		exit(2);
+	return f;
+}
+
+static void write_dump(void (*const code[2])(void))
+{
+	FILE *f = create_dump();
+
+	for (size_t i = 0; i < 2; i++) {
+		const void *at;
+
+		memcpy(&at, &code[i], sizeof(at));
+		put_function(f, i, at, clock_ns(CLOCK_MONOTONIC));
+	}
 	fclose(f);
 }
 
@@ -141,6 +161,62 @@ NOINLINE static void run(void (*const code[2])(void))
 		code[0]();
 		code[1]();
 	}
+}
+
+/* ---- one after the other in one place ---- */
+
+#define HOT_NS (9 * NS_PER_MS)
+#define COLD_NS (3 * NS_PER_MS)
+
+NOINLINE static void run_hot(void (*code)(void), uint64_t until_ns)
+{
+	while (clock_ns(CLOCK_PROCESS_CPUTIME_ID) < until_ns)
+		code();
+}
+
+NOINLINE static void run_cold(void (*code)(void), uint64_t until_ns)
+{
+	while (clock_ns(CLOCK_PROCESS_CPUTIME_ID) < until_ns)
+		code();
+	__asm__ volatile(""); /* else the compiler makes one function of the two */
+}
+
+/* Returns for how long it ran. */
+static uint64_t run_one(FILE *dump, unsigned char *page, size_t i)
+{
+	size_t n = make_code(page, HOT_STEPS / 16); /* the same: asking the time costs both alike */
+	uint64_t time_ns, start_ns;
+	void (*code)(void);
+
+	memcpy(&code, &page, sizeof(code));
+	__builtin___clear_cache((char *)page, (char *)page + n);
+	time_ns = clock_ns(CLOCK_MONOTONIC);
+	start_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	if (i == 0)
+		run_hot(code, start_ns + HOT_NS);
+	else
+		run_cold(code, start_ns + COLD_NS);
+	start_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - start_ns;
+	put_function(dump, i, page, time_ns);
+	fflush(dump);
+	return start_ns;
+}
+
+static int run_replacing(void)
+{
+	unsigned char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t took_ns[2] = { 0 };
+	FILE *dump = create_dump();
+
+	if (page == MAP_FAILED)
+		return 2;
+	while (!prog_stopped)
+		for (size_t i = 0; i < 2; i++)
+			took_ns[i] += run_one(dump, page, i);
+	fclose(dump);
+	printf("%llu %llu\n", (unsigned long long)took_ns[0], (unsigned long long)took_ns[1]);
+	return 0;
 }
 
 /* As .NET does it: memory with a file behind it, so that it can be mapped twice. */
@@ -213,6 +289,10 @@ int main(int argc, char **argv)
 
 	if (argc < 2 || !make_functions(argv[1], code))
 		return 2;
+	if (is_mode(argv[1], "replace")) {
+		prog_stop_after(arg_number(argc, argv, 2, 0));
+		return run_replacing();
+	}
 	tell(argv[1], code);
 	prog_stop_after(arg_number(argc, argv, 2, 0));
 	prog_say_ready();
