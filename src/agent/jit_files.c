@@ -23,10 +23,6 @@
 /* A file may appear after the code: asked again, each time after twice as long. */
 #define LOOK_AGAIN_FIRST_NS (100 * NS_PER_MS)
 #define LOOK_AGAIN_LAST_NS (10 * NS_PER_S)
-/* The clock of files is coarse, and a process's start is known to a hundredth of a second. */
-#define STALE_SLACK_NS (2 * NS_PER_S)
-/* That of an exec is known exactly. */
-#define EXEC_SLACK_NS (100 * NS_PER_MS)
 
 /* A stretch of a file that is mapped. */
 struct jit_range {
@@ -37,9 +33,7 @@ struct jit_range {
 /* A process, as long as it runs one program. */
 struct jit_process {
 	uint64_t id; /* of the program */
-	pid_t pid, ppid;
-	uint64_t start_ticks;  /* 0: not known */
-	uint64_t exec_real_ns; /* when its program began, CLOCK_REALTIME; 0: not known */
+	struct jit_map_query query;
 	/* When another program took its place, whose map would be in the same place; 0: none has. */
 	uint64_t replaced_real_ns;
 	char comm[PROC_COMM_SIZE];
@@ -103,114 +97,6 @@ struct jit_files *jit_files_free(struct jit_files *j)
 
 /* ---- the map ---- */
 
-/* Who the map must belong to, under which PID, and in whose root it is. */
-struct owner {
-	pid_t root_pid;
-	pid_t ns_pid;
-	uid_t uid;
-	uint64_t start_ticks; /* 0: not known */
-};
-
-/* A process that is gone is taken to have been what its parent is: of the same user, in the same
- * root. Its PID is known only where ours is the only namespace it has one in. */
-static int owner_by_parent(const struct jit_files *j, const struct jit_process *p,
-			   struct owner *ret_owner)
-{
-	struct proc_status st;
-	int r = p->ppid > 0 ? procfs_status(j->procfs, p->ppid, &st) : -ESRCH;
-
-	if (r < 0 || st.nr_pids != 1)
-		return -ESRCH;
-	*ret_owner = (struct owner){
-		.root_pid = p->ppid, .ns_pid = p->pid, .uid = st.euid, .start_ticks = p->start_ticks
-	};
-	return 0;
-}
-
-static int find_owner(const struct jit_files *j, const struct jit_process *p,
-		      struct owner *ret_owner)
-{
-	struct proc_status st;
-	struct proc_stat stat = { 0 };
-	int r = procfs_status(j->procfs, p->pid, &st);
-
-	if (r == -ESRCH)
-		return owner_by_parent(j, p, ret_owner);
-	if (r < 0)
-		return r;
-	(void)procfs_stat(j->procfs, p->pid, &stat); /* without it age is not checked */
-	if (p->start_ticks && stat.start_ticks && p->start_ticks != stat.start_ticks)
-		return -ESRCH; /* another process has its PID by now, and writes its own map */
-	*ret_owner = (struct owner){ .root_pid = p->pid,
-				     .ns_pid = st.ns_pid,
-				     .uid = st.euid,
-				     .start_ticks = stat.start_ticks };
-	return 0;
-}
-
-static uint64_t written_real_ns(const struct stat *st)
-{
-	if (st->st_mtim.tv_sec < 0)
-		return 0;
-	return (uint64_t)st->st_mtim.tv_sec * NS_PER_S + (uint64_t)st->st_mtim.tv_nsec;
-}
-
-/* Whether the file was last written before the process, or its program, began. */
-static bool is_stale(const struct stat *st, const struct owner *o, uint64_t exec_real_ns)
-{
-	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK), written = written_real_ns(st), start;
-	uint64_t boot_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME);
-
-	if (!written)
-		return false;
-	if (exec_real_ns && written + EXEC_SLACK_NS < exec_real_ns)
-		return true;
-	if (!o->start_ticks || o->start_ticks / hz > UINT32_MAX)
-		return false;
-	start = boot_ns + o->start_ticks * (NS_PER_S / hz);
-	return written + STALE_SLACK_NS < start;
-}
-
-static enum jit_map judge_error(int r)
-{
-	switch (r) {
-	case -ENOENT:
-	case -ENOTDIR:
-		return JIT_MAP_NONE;
-	case -ESRCH:
-		return JIT_MAP_GONE;
-	case -ELOOP:
-	case -ENODEV:
-		return JIT_MAP_LINK;
-	default:
-		return JIT_MAP_UNREADABLE;
-	}
-}
-
-static enum jit_map open_map(const struct jit_files *j, const struct jit_process *p, int *ret_fd)
-{
-	_cleanup_(closep) int fd = -1;
-	struct owner o;
-	struct stat st;
-	char path[64];
-	int r = find_owner(j, p, &o);
-
-	if (r < 0)
-		return judge_error(r);
-	(void)snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)o.ns_pid);
-	fd = procfs_open_no_link(j->procfs, o.root_pid, path);
-	if (fd < 0)
-		return judge_error(fd);
-	if (fstat(fd, &st) < 0)
-		return JIT_MAP_UNREADABLE;
-	if (st.st_uid != o.uid)
-		return JIT_MAP_FOREIGN;
-	if (is_stale(&st, &o, p->exec_real_ns))
-		return JIT_MAP_STALE;
-	*ret_fd = TAKE_FD(fd);
-	return JIT_MAP_OPEN;
-}
-
 static void look_for_map(struct jit_files *j, struct jit_process *p, bool is_last)
 {
 	enum jit_map map;
@@ -223,7 +109,7 @@ static void look_for_map(struct jit_files *j, struct jit_process *p, bool is_las
 			p->map = JIT_MAP_TOO_MANY;
 		return;
 	}
-	map = open_map(j, p, &fd);
+	map = jit_map_open(j->procfs, &p->query, &fd);
 	if (map != JIT_MAP_OPEN && p->map == JIT_MAP_OPEN)
 		return; /* the one that is held is as good as ever */
 	/* Gone now, process or map, says nothing of the time when it was there; of a process that has
@@ -330,10 +216,10 @@ static void note_exec(struct jit_files *j, struct jit_process *jp, const struct 
 
 	if (!exec_ns)
 		return;
-	jp->exec_real_ns = clock_ns(CLOCK_REALTIME) - clock_mono_ns() + exec_ns;
+	jp->query.exec_real_ns = clock_ns(CLOCK_REALTIME) - clock_mono_ns() + exec_ns;
 	before = find(j, process_program(p, exec_ns - 1));
 	if (before && before != jp)
-		before->replaced_real_ns = jp->exec_real_ns;
+		before->replaced_real_ns = jp->query.exec_real_ns;
 }
 
 static struct jit_process *add(struct jit_files *j, uint64_t id, pid_t pid, pid_t ppid)
@@ -346,13 +232,13 @@ static struct jit_process *add(struct jit_files *j, uint64_t id, pid_t pid, pid_
 		return NULL;
 	(void)procfs_stat(j->procfs, pid, &stat); /* gone: not known */
 	p = &j->processes[j->nr_processes];
-	*p = (struct jit_process){ .id = id,
-				   .pid = pid,
-				   .ppid = ppid,
-				   .start_ticks = stat.start_ticks,
-				   .map_fd = -1,
-				   .dump_file = NO_FILE,
-				   .wait_ns = LOOK_AGAIN_FIRST_NS };
+	*p = (struct jit_process){
+		.id = id,
+		.query = { .pid = pid, .ppid = ppid, .start_ticks = stat.start_ticks },
+		.map_fd = -1,
+		.dump_file = NO_FILE,
+		.wait_ns = LOOK_AGAIN_FIRST_NS
+	};
 	(void)procfs_comm(j->procfs, pid, p->comm); /* gone: "" */
 	idtable_insert(&j->by_id, hash_mix(0, id), j->nr_processes++);
 	return p;
@@ -452,7 +338,7 @@ static void check_overwritten(struct jit_files *j, struct jit_process *p)
 	struct stat st;
 
 	if (p->map_fd < 0 || !p->replaced_real_ns || fstat(p->map_fd, &st) < 0 ||
-	    written_real_ns(&st) <= p->replaced_real_ns)
+	    jit_map_written_real_ns(&st) <= p->replaced_real_ns)
 		return;
 	closep(&p->map_fd);
 	p->map_fd = -1;

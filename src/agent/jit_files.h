@@ -10,24 +10,13 @@
 #ifndef AGENT_JIT_FILES_H
 #define AGENT_JIT_FILES_H
 
+#include "agent/jit_map.h"
 #include "base/cleanup.h"
 #include "proc/tracker.h"
 #include "symbolize/symbolizer.h"
 
 struct procfs;
 struct jit_files;
-
-enum jit_map {
-	JIT_MAP_NONE, /* there is no such file */
-	JIT_MAP_OPEN,
-	JIT_MAP_FOREIGN, /* it belongs to another user */
-	JIT_MAP_LINK,    /* it is a symbolic link, or no regular file */
-	JIT_MAP_STALE,   /* last written before its program began, or after: another one's */
-	JIT_MAP_GONE,    /* the process had ended before it could be looked at */
-	JIT_MAP_UNREADABLE,
-	JIT_MAP_TOO_MANY, /* more than may be kept open */
-	NR_JIT_MAPS,
-};
 
 /* Both are borrowed until jit_files_free(). At most max_fds maps are kept open. */
 int jit_files_new(const struct procfs *procfs, const struct filestore *files, unsigned int max_fds,
