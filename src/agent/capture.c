@@ -116,9 +116,10 @@ int capture_new(const struct capture_config *cfg, const struct log *log,
 		r = filestore_new(&c->procfs, cfg->max_fds - cfg->max_fds / JIT_FDS_SHARE,
 				  &c->files);
 	if (r == 0)
-		r = jit_files_new(&c->procfs, c->files, cfg->max_fds / JIT_FDS_SHARE, &c->jit);
-	if (r == 0)
 		r = tracker_new(&c->procfs, c->files, &c->tracker);
+	if (r == 0)
+		r = jit_files_new(&c->procfs, c->files, c->tracker, cfg->max_fds / JIT_FDS_SHARE,
+				  &c->jit);
 	if (r == 0 && cfg->debug)
 		r = debug_files_new(cfg->debug, c->files, log, &c->debug);
 	if (r == 0)

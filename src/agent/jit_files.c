@@ -17,6 +17,8 @@
 #define MAX_ADDRESSES (1u << 24) /* of one process */
 #define MAX_RANGES 4096u         /* likewise; a browser has 300 */
 #define NO_FILE UINT32_MAX
+#define NO_PROCESS UINT32_MAX
+#define UNTRACKED (1ull << 63) /* with a PID: a program that the tracker does not know */
 /* Samples of all processes with a dump that are put off, 24 bytes each: a quarter of an hour at 999
  * Hz on 4 CPUs. */
 #define MAX_MOMENTS (1u << 22)
@@ -34,12 +36,18 @@ struct jit_range {
 struct jit_process {
 	uint64_t id; /* of the program */
 	struct jit_map_query query;
+	pid_t ns_pid; /* that it sees itself; 0: not known */
+	/* What it was forked from and goes on with; NO_PROCESS: nothing that is known of. */
+	uint32_t parent;
+	uint64_t forked_ns;
+	bool has_lost_pid; /* which may be another process's by now */
 	/* When another program took its place, whose map would be in the same place; 0: none has. */
 	uint64_t replaced_real_ns;
 	char comm[PROC_COMM_SIZE];
 	enum jit_map map;
 	int map_fd;         /* owned; -1: none */
-	uint32_t dump_file; /* in the filestore; NO_FILE: none */
+	uint32_t dump_file; /* in the filestore; NO_FILE: none of its own */
+	uint32_t nr_dumps;  /* that it had mapped when they were last looked at */
 	uint64_t look_again_ns, wait_ns;
 	struct jit_address *addresses; /* owned */
 	uint32_t nr_addresses, cap_addresses;
@@ -52,6 +60,7 @@ struct jit_process {
 struct jit_files {
 	const struct procfs *procfs;   /* borrowed */
 	const struct filestore *files; /* borrowed */
+	const struct tracker *tracker; /* borrowed */
 	unsigned int max_fds, nr_fds;
 	struct jit_process *processes; /* owned */
 	uint32_t nr_processes, cap_processes;
@@ -62,8 +71,8 @@ struct jit_files {
 		lock; /* held in what any thread may call: jit_files_get(), jit_files_drop() */
 };
 
-int jit_files_new(const struct procfs *procfs, const struct filestore *files, unsigned int max_fds,
-		  struct jit_files **ret_files)
+int jit_files_new(const struct procfs *procfs, const struct filestore *files,
+		  const struct tracker *tracker, unsigned int max_fds, struct jit_files **ret_files)
 {
 	struct jit_files *j = calloc(1, sizeof(*j));
 
@@ -71,6 +80,7 @@ int jit_files_new(const struct procfs *procfs, const struct filestore *files, un
 		return -ENOMEM;
 	j->procfs = procfs;
 	j->files = files;
+	j->tracker = tracker;
 	j->max_fds = max_fds;
 	pthread_mutex_init(&j->lock, NULL);
 	*ret_files = j;
@@ -102,7 +112,7 @@ static void look_for_map(struct jit_files *j, struct jit_process *p, bool is_las
 	enum jit_map map;
 	int fd = -1;
 
-	if (p->replaced_real_ns)
+	if (p->replaced_real_ns || p->has_lost_pid)
 		return;
 	if (!is_last && (p->map == JIT_MAP_OPEN || j->nr_fds >= j->max_fds)) {
 		if (p->map != JIT_MAP_OPEN)
@@ -127,14 +137,45 @@ static void look_for_map(struct jit_files *j, struct jit_process *p, bool is_las
 
 /* ---- the jitdump ---- */
 
+/* The number in ".../jit-<number>.dump". */
+static uint64_t dump_number(const struct jit_files *j, uint32_t file)
+{
+	const char *name = strrchr(filestore_get(j->files, file)->path, '-');
+
+	return name ? strtoull(name + 1, NULL, 10) : 0;
+}
+
+/* Whose dump it is that process i has mapped: its own, or inherited from one that it was forked from.
+ * How long something has been mapped is known only of what was seen; else its number tells. */
+static uint32_t dump_owner(const struct jit_files *j, uint32_t i, const struct mapping *m)
+{
+	uint64_t number = dump_number(j, m->file);
+
+	for (uint32_t n = 0; n < JIT_MAX_TOLD; n++) {
+		const struct jit_process *p = &j->processes[i];
+
+		if (p->parent == NO_PROCESS || m->since_ns > p->forked_ns ||
+		    number == (uint64_t)p->ns_pid)
+			break;
+		i = p->parent;
+	}
+	return i;
+}
+
 /* A process maps its dump executable so that it be found here. */
-static void look_for_dump(struct jit_process *jp, const struct process *p, uint64_t time_ns)
+static void look_for_dump(struct jit_files *j, uint32_t i, const struct process *p,
+			  uint64_t time_ns)
 {
 	const struct mapping *m = process_mapping_from(p, 0, time_ns);
 
-	for (; m && jp->dump_file == NO_FILE; m = process_mapping_from(p, m->end, time_ns))
-		if (m->is_jitdump)
-			jp->dump_file = m->file;
+	for (; m; m = process_mapping_from(p, m->end, time_ns))
+		if (m->is_jitdump) {
+			struct jit_process *owner = &j->processes[dump_owner(j, i, m)];
+
+			if (owner->dump_file == NO_FILE)
+				owner->dump_file = m->file;
+		}
+	j->processes[i].nr_dumps = process_nr_jitdumps(p, time_ns);
 }
 
 /* ---- code of theirs that lies in files ---- */
@@ -198,97 +239,216 @@ static bool process_eq(const void *owner, uint32_t id, const void *key)
 	return ((const struct jit_files *)owner)->processes[id].id == *(const uint64_t *)key;
 }
 
-static struct jit_process *find(const struct jit_files *j, uint64_t id)
+static uint32_t find(const struct jit_files *j, uint64_t id)
 {
 	uint32_t at;
 
-	if (!idtable_find(&j->by_id, hash_mix(0, id), process_eq, j, &id, &at))
-		return NULL;
-	return &j->processes[at];
+	return idtable_find(&j->by_id, hash_mix(0, id), process_eq, j, &id, &at) ? at : NO_PROCESS;
 }
 
 /* The program that the process ran before cannot have a newer map than it has now. */
-static void note_exec(struct jit_files *j, struct jit_process *jp, const struct process *p,
-		      uint64_t time_ns)
+static void note_exec(struct jit_files *j, uint32_t i, const struct process *p, uint64_t time_ns)
 {
-	uint64_t exec_ns = process_exec_ns(p, time_ns);
-	struct jit_process *before;
+	uint64_t exec_ns = process_exec_ns(p, time_ns), real_ns;
+	uint32_t before;
 
 	if (!exec_ns)
 		return;
-	jp->query.exec_real_ns = clock_ns(CLOCK_REALTIME) - clock_mono_ns() + exec_ns;
+	real_ns = clock_ns(CLOCK_REALTIME) - clock_mono_ns() + exec_ns;
+	j->processes[i].query.exec_real_ns = real_ns;
 	before = find(j, process_program(p, exec_ns - 1));
-	if (before && before != jp)
-		before->replaced_real_ns = jp->query.exec_real_ns;
+	if (before != NO_PROCESS && before != i)
+		j->processes[before].replaced_real_ns = real_ns;
 }
 
-static struct jit_process *add(struct jit_files *j, uint64_t id, pid_t pid, pid_t ppid)
+static uint32_t add(struct jit_files *j, uint64_t id, pid_t pid, pid_t ppid)
 {
 	struct proc_stat stat = { 0 };
+	struct proc_status status = { 0 };
 	struct jit_process *p;
 
 	if (ARRAY_RESERVE(j->processes, j->cap_processes, j->nr_processes + 1, MAX_PROCESSES) < 0 ||
 	    idtable_reserve(&j->by_id) < 0)
-		return NULL;
-	(void)procfs_stat(j->procfs, pid, &stat); /* gone: not known */
+		return NO_PROCESS;
+	(void)procfs_stat(j->procfs, pid, &stat);     /* gone: not known */
+	(void)procfs_status(j->procfs, pid, &status); /* likewise */
 	p = &j->processes[j->nr_processes];
 	*p = (struct jit_process){
 		.id = id,
 		.query = { .pid = pid, .ppid = ppid, .start_ticks = stat.start_ticks },
+		.ns_pid = status.ns_pid,
+		.parent = NO_PROCESS,
 		.map_fd = -1,
 		.dump_file = NO_FILE,
 		.wait_ns = LOOK_AGAIN_FIRST_NS
 	};
 	(void)procfs_comm(j->procfs, pid, p->comm); /* gone: "" */
-	idtable_insert(&j->by_id, hash_mix(0, id), j->nr_processes++);
-	return p;
+	idtable_insert(&j->by_id, hash_mix(0, id), j->nr_processes);
+	return j->nr_processes++;
+}
+
+/* ---- what a process goes on with ---- */
+
+/* Of the clock of samples; the kernel tells it in hundredths of a second: the end of that one. */
+static uint64_t started_ns(uint64_t start_ticks)
+{
+	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK), boot_ns, slept_ns;
+	uint64_t now_ns = clock_mono_ns(); /* first: the other clock is never behind it then */
+
+	if (!start_ticks || start_ticks / hz > UINT32_MAX)
+		return 0;
+	boot_ns = (start_ticks + 1) * (NS_PER_S / hz);
+	slept_ns = clock_ns(CLOCK_BOOTTIME) - now_ns;
+	return boot_ns > slept_ns ? boot_ns - slept_ns : 0;
+}
+
+/* One that was forked before anybody looked: it and its parent have come out of the same exec. */
+static bool find_origin(const struct jit_files *j, const struct jit_process *jp,
+			struct process_origin *ret)
+{
+	uint8_t own[PROC_EXEC_BYTES], parents[PROC_EXEC_BYTES];
+	pid_t ppid = jp->query.ppid;
+	const struct process *p;
+
+	if (ppid <= 0 || procfs_exec_bytes(j->procfs, jp->query.pid, own) < 0 ||
+	    procfs_exec_bytes(j->procfs, ppid, parents) < 0 ||
+	    memcmp(own, parents, sizeof(own)) != 0)
+		return false;
+	p = tracker_find(j->tracker, ppid, UINT64_MAX);
+	*ret = (struct process_origin){ .program = p ? process_program(p, UINT64_MAX)
+						     : UNTRACKED | (uint64_t)ppid,
+					.pid = ppid,
+					.fork_ns = started_ns(jp->query.start_ticks) };
+	return true;
+}
+
+/* The parent as the tracker knows it; NULL: not any more, or it never has. */
+static const struct process *tracked(const struct jit_files *j, const struct process_origin *o)
+{
+	const struct process *p = tracker_find(j->tracker, o->pid, o->fork_ns);
+
+	return p && process_program(p, o->fork_ns) == o->program ? p : NULL;
+}
+
+static bool has_lost_pid(const struct jit_files *j, const struct process_origin *o,
+			 const struct process *p)
+{
+	if (o->program & UNTRACKED)
+		return false;
+	return !p || tracker_find(j->tracker, o->pid, UINT64_MAX) != p ||
+	       process_program(p, UINT64_MAX) != o->program;
+}
+
+/* Remembers what the process was forked from; the parent, if it was not known before. */
+static uint32_t note_origin(struct jit_files *j, uint32_t child, const struct process_origin *o,
+			    const struct process *p)
+{
+	uint32_t parent = find(j, o->program);
+	bool is_new = parent == NO_PROCESS;
+
+	if (is_new)
+		parent = add(j, o->program, o->pid, p ? process_parent(p) : 0);
+	if (parent == NO_PROCESS)
+		return NO_PROCESS;
+	j->processes[child].parent = parent;
+	j->processes[child].forked_ns = o->fork_ns;
+	if (!is_new)
+		return NO_PROCESS;
+	j->processes[parent].has_lost_pid = has_lost_pid(j, o, p);
+	if (p)
+		note_exec(j, parent, p, o->fork_ns);
+	return parent;
+}
+
+/* All the way up, or until where it is known already. */
+static void note_origins(struct jit_files *j, uint32_t i, const struct process *p, uint64_t time_ns)
+{
+	for (uint32_t n = 1; n < JIT_MAX_TOLD && p && i != NO_PROCESS; n++) {
+		bool is_by_exec = process_exec_ns(p, time_ns) != 0;
+		struct process_origin o;
+
+		if (!process_origin(p, time_ns, &o) &&
+		    (is_by_exec || !find_origin(j, &j->processes[i], &o)))
+			return;
+		p = tracked(j, &o);
+		i = note_origin(j, i, &o, p);
+		time_ns = o.fork_ns;
+	}
+}
+
+/* ---- addresses ---- */
+
+static void look(struct jit_files *j, uint32_t i, const struct process *p, uint64_t time_ns)
+{
+	struct jit_process *jp = &j->processes[i];
+
+	jp->look_again_ns = time_ns + jp->wait_ns;
+	if (jp->wait_ns < LOOK_AGAIN_LAST_NS)
+		jp->wait_ns *= 2;
+	for (uint32_t k = i, n = 0; k != NO_PROCESS && n < JIT_MAX_TOLD; n++) {
+		look_for_map(j, &j->processes[k], false);
+		k = j->processes[k].parent;
+	}
+	look_for_dump(j, i, p, time_ns);
+	if (jp->map_fd >= 0 || jp->dump_file != NO_FILE)
+		note_ranges(jp, p, time_ns);
+}
+
+static int add_address(struct jit_process *jp, const struct jit_address *a)
+{
+	int r = ARRAY_RESERVE(jp->addresses, jp->cap_addresses, jp->nr_addresses + 1,
+			      MAX_ADDRESSES);
+
+	if (r == 0)
+		jp->addresses[jp->nr_addresses++] = *a;
+	return r;
 }
 
 void jit_files_note(struct jit_files *j, const struct process *p, pid_t pid, uint64_t addr,
 		    uint64_t time_ns)
 {
+	struct jit_address a = { .addr = addr, .time_ns = time_ns };
 	uint64_t id = process_program(p, time_ns);
-	struct jit_process *jp = find(j, id);
+	uint32_t i = find(j, id);
 
-	if (!jp) {
-		jp = add(j, id, pid, process_parent(p));
-		if (jp)
-			note_exec(j, jp, p, time_ns);
+	if (i == NO_PROCESS) {
+		i = add(j, id, pid, process_parent(p));
+		if (i == NO_PROCESS)
+			return;
+		note_exec(j, i, p, time_ns);
+		note_origins(j, i, p, time_ns);
 	}
-	if (!jp)
-		return;
-	if (time_ns >= jp->look_again_ns) {
-		jp->look_again_ns = time_ns + jp->wait_ns;
-		if (jp->wait_ns < LOOK_AGAIN_LAST_NS)
-			jp->wait_ns *= 2;
-		look_for_map(j, jp, false);
-		look_for_dump(jp, p, time_ns);
-		if (jp->map_fd >= 0 || jp->dump_file != NO_FILE)
-			note_ranges(jp, p, time_ns);
-	}
-	if (ARRAY_RESERVE(jp->addresses, jp->cap_addresses, jp->nr_addresses + 1, MAX_ADDRESSES) <
-	    0)
-		return;
-	jp->addresses[jp->nr_addresses++] =
-		(struct jit_address){ .addr = addr, .time_ns = time_ns };
+	if (time_ns >= j->processes[i].look_again_ns)
+		look(j, i, p, time_ns);
+	(void)add_address(&j->processes[i], &a); /* costs a name */
 }
 
 /* ---- samples whose names depend on when they were taken ---- */
 
-bool jit_files_keep(struct jit_files *j, const struct process *p, const struct jit_moment *m)
+int jit_files_keep(struct jit_files *j, const struct process *p, const struct jit_moment *m)
 {
-	struct jit_process *jp = find(j, process_program(p, m->time_ns));
+	uint32_t nr_dumps = process_nr_jitdumps(p, m->time_ns), i;
+	struct jit_process *jp;
+	int r;
 
-	if (!jp)
-		return false;
+	if (!nr_dumps)
+		return 0; /* most processes */
+	i = find(j, process_program(p, m->time_ns));
+	if (i == NO_PROCESS)
+		return -ENOMEM;
+	jp = &j->processes[i];
+	if (jp->dump_file == NO_FILE && jp->nr_dumps != nr_dumps)
+		look_for_dump(j, i, p, m->time_ns);
 	if (jp->dump_file == NO_FILE)
-		look_for_dump(jp, p, m->time_ns);
-	if (j->nr_moments == MAX_MOMENTS ||
-	    ARRAY_RESERVE(jp->moments, jp->cap_moments, jp->nr_moments + 1, MAX_MOMENTS) < 0)
-		return false;
+		return 0;
+	if (j->nr_moments == MAX_MOMENTS)
+		return -E2BIG;
+	r = ARRAY_RESERVE(jp->moments, jp->cap_moments, jp->nr_moments + 1, MAX_MOMENTS);
+	if (r < 0)
+		return r;
 	jp->moments[jp->nr_moments++] = *m;
 	j->nr_moments++;
-	return true;
+	return 1;
 }
 
 bool jit_files_next_kept(const struct jit_files *j, uint32_t *at, struct jit_kept *ret_kept)
@@ -313,14 +473,9 @@ bool jit_files_next_kept(const struct jit_files *j, uint32_t *at, struct jit_kep
 
 int jit_files_note_version(struct jit_files *j, uint32_t process, uint64_t addr, uint64_t version)
 {
-	struct jit_process *jp = &j->processes[process];
-	int r = ARRAY_RESERVE(jp->addresses, jp->cap_addresses, jp->nr_addresses + 1,
-			      MAX_ADDRESSES);
+	struct jit_address a = { .addr = addr, .version = version };
 
-	if (r == 0)
-		jp->addresses[jp->nr_addresses++] =
-			(struct jit_address){ .addr = addr, .version = version };
-	return r;
+	return add_address(&j->processes[process], &a);
 }
 
 void jit_files_drop_kept(struct jit_files *j, uint32_t process)
@@ -346,39 +501,70 @@ static void check_overwritten(struct jit_files *j, struct jit_process *p)
 	j->nr_fds--;
 }
 
+/* Its own descriptor: that of the process is closed as soon as its own batch is done. Locked. */
+static struct jit_told take_told(struct jit_files *j, struct jit_process *p, uint64_t until_ns)
+{
+	struct jit_told told = { .map_fd = -1, .dump_fd = -1, .until_ns = until_ns };
+
+	look_for_map(j, p, true);
+	check_overwritten(j, p);
+	if (p->map_fd >= 0)
+		told.map_fd = fcntl(p->map_fd, F_DUPFD_CLOEXEC, 0);
+	if (p->dump_file != NO_FILE)
+		told.dump_fd = filestore_get(j->files, p->dump_file)->fd;
+	return told;
+}
+
 enum jit_map jit_files_get(struct jit_files *j, uint64_t owner, struct jit_sources *ret_sources,
 			   const char **ret_comm)
 {
-	struct jit_process *p = find(j, owner);
+	uint32_t own = find(j, owner);
+	uint64_t until_ns = UINT64_MAX;
+	struct jit_sources src = { 0 };
 
-	*ret_sources = (struct jit_sources){ .map_fd = -1, .dump_fd = -1 };
+	*ret_sources = src;
 	*ret_comm = "";
-	if (!p)
+	if (own == NO_PROCESS)
 		return JIT_MAP_NONE;
+	src.addresses = j->processes[own].addresses;
+	src.nr_addresses = j->processes[own].nr_addresses;
 	pthread_mutex_lock(&j->lock);
-	look_for_map(j, p, true);
-	check_overwritten(j, p);
-	j->counts[p->map]++;
+	for (uint32_t i = own; i != NO_PROCESS && src.nr_told < JIT_MAX_TOLD;) {
+		struct jit_process *p = &j->processes[i];
+
+		src.told[src.nr_told++] = take_told(j, p, until_ns);
+		if (p->forked_ns < until_ns)
+			until_ns = p->forked_ns;
+		i = p->parent;
+	}
+	j->counts[j->processes[own].map]++;
 	pthread_mutex_unlock(&j->lock);
-	ret_sources->map_fd = p->map_fd;
-	if (p->dump_file != NO_FILE)
-		ret_sources->dump_fd = filestore_get(j->files, p->dump_file)->fd;
-	ret_sources->addresses = p->addresses;
-	ret_sources->nr_addresses = p->nr_addresses;
-	*ret_comm = p->comm;
-	return p->map;
+	*ret_sources = src;
+	*ret_comm = j->processes[own].comm;
+	return j->processes[own].map;
+}
+
+void jit_sources_done(struct jit_sources *src)
+{
+	for (uint32_t i = 0; i < src->nr_told; i++)
+		closep(&src->told[i].map_fd);
+	src->nr_told = 0;
 }
 
 void jit_files_drop(struct jit_files *j, uint64_t owner)
 {
-	struct jit_process *p = find(j, owner);
+	uint32_t i = find(j, owner);
+	struct jit_process *p;
 
-	if (!p || p->map_fd < 0)
+	if (i == NO_PROCESS)
 		return;
-	closep(&p->map_fd);
-	p->map_fd = -1;
+	p = &j->processes[i];
 	pthread_mutex_lock(&j->lock);
-	j->nr_fds--;
+	if (p->map_fd >= 0) {
+		closep(&p->map_fd);
+		p->map_fd = -1;
+		j->nr_fds--;
+	}
 	pthread_mutex_unlock(&j->lock);
 }
 

@@ -4,8 +4,8 @@
  * itself sees that path and its own PID, and jit-<pid>.dump, which it has mapped. Found and opened
  * while the process lives, on first sight of a sample in such code and again as time passes, and
  * kept (up to a limit) for naming at the end; with them the addresses that were sampled, and where
- * the process has mapped files: some runtimes keep code of theirs in one (V8 its builtins). A map is
- * believed only if it belongs to the process's user and is no link: anybody may write to /tmp.
+ * the process has mapped files: some runtimes keep code of theirs in one (V8 its builtins). A child
+ * that goes on with what its parent had made is named by what the parent told until the fork.
  */
 #ifndef AGENT_JIT_FILES_H
 #define AGENT_JIT_FILES_H
@@ -18,8 +18,9 @@
 struct procfs;
 struct jit_files;
 
-/* Both are borrowed until jit_files_free(). At most max_fds maps are kept open. */
-int jit_files_new(const struct procfs *procfs, const struct filestore *files, unsigned int max_fds,
+/* All are borrowed until jit_files_free(). At most max_fds maps are kept open. */
+int jit_files_new(const struct procfs *procfs, const struct filestore *files,
+		  const struct tracker *tracker, unsigned int max_fds,
 		  struct jit_files **ret_files);
 struct jit_files *jit_files_free(struct jit_files *j);
 DEFINE_CLEANUP(struct jit_files *, jit_files_free)
@@ -38,8 +39,8 @@ struct jit_moment {
 	uint32_t stack, labels; /* of the model */
 };
 
-/* p has a dump then. False: there is no room. */
-bool jit_files_keep(struct jit_files *j, const struct process *p, const struct jit_moment *m);
+/* 1: it is kept; 0: the process has no dump of its own; -ENOMEM, -E2BIG. */
+int jit_files_keep(struct jit_files *j, const struct process *p, const struct jit_moment *m);
 
 /* Of one program's process; borrowed until jit_files_drop_kept(). */
 struct jit_kept {
@@ -73,11 +74,14 @@ struct jit_place {
 bool jit_files_find_place(const struct jit_files *j, uint32_t file, uint64_t offset, uint64_t bytes,
 			  struct jit_place *ret_place);
 
-/* What is known in the end about a process's program `owner` (see process_program); descriptors and addresses are
- * borrowed. *ret_comm: its name at first sight. Any thread, if no two ask for the same one and
- * none makes another call meanwhile. */
+/* What is known in the end about a process's program `owner` (see process_program), and what was told
+ * of those that it was forked from; addresses are borrowed, jit_sources_done() is due. *ret_comm: its
+ * name at first sight. Any thread, if no two ask for the same one and none makes another call
+ * meanwhile, but for jit_files_drop(). */
 enum jit_map jit_files_get(struct jit_files *j, uint64_t owner, struct jit_sources *ret_sources,
 			   const char **ret_comm);
+
+void jit_sources_done(struct jit_sources *src);
 
 /* Closes what was kept of a process: names have been made of it. */
 void jit_files_drop(struct jit_files *j, uint64_t owner);

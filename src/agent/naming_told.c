@@ -51,8 +51,8 @@ static int ask_part(struct naming_batch *b, const struct cancel *cancel,
 	_cleanup_(freep) struct jit_address *addresses = calloc(part->nr_items, sizeof(*addresses));
 	_cleanup_(symbolizer_freep) struct symbolizer *s = NULL;
 	struct jit_counts counts = { 0 }; /* its own batch counts what it has */
-	struct jit_sources src = { .map_fd = part->told.map_fd,
-				   .dump_fd = part->told.dump_fd,
+	struct jit_sources src = { .told = { JIT_TOLD(part->told.map_fd, part->told.dump_fd) },
+				   .nr_told = 1,
 				   .addresses = addresses,
 				   .cancel = cancel };
 	int r;

@@ -346,11 +346,11 @@ static int add_sample(struct resolve *rs, const struct pa_sample *s, uint32_t st
 	struct jit_moment m = { rs->time_ns, s->weight, stack, labels };
 	int64_t values[] = { 1, (int64_t)s->weight };
 
-	if (rs->has_made_code && process_has_jitdump(rs->process, rs->time_ns)) {
-		if (jit_files_keep(rs->c->jit, rs->process, &m))
-			return 0;
-		rs->c->stats.nr_untimed++;
-	}
+	int r = rs->has_made_code ? jit_files_keep(rs->c->jit, rs->process, &m) : 0;
+
+	if (r > 0)
+		return 0;
+	rs->c->stats.nr_untimed += r < 0;
 	return profile_add(rs->c->profile, stack, labels, values);
 }
 

@@ -40,9 +40,25 @@ static const struct naming_note map_notes[NR_JIT_MAPS] = {
 			       "raise the limit of open files (ulimit -n)" },
 };
 
+static bool has_map(const struct jit_sources *src)
+{
+	for (uint32_t i = 0; i < src->nr_told; i++)
+		if (src->told[i].map_fd >= 0)
+			return true;
+	return false;
+}
+
+static bool has_dump(const struct jit_sources *src)
+{
+	for (uint32_t i = 0; i < src->nr_told; i++)
+		if (src->told[i].dump_fd >= 0)
+			return true;
+	return false;
+}
+
 int source_open_jit(struct capture *c, const struct profile_mapping *m, struct source *s)
 {
-	struct jit_sources src;
+	_cleanup_(jit_sources_done) struct jit_sources src;
 	const char *comm;
 	enum jit_map map = jit_files_get(c->jit, m->owner, &src, &comm);
 	struct naming_note note = map_notes[map];
@@ -50,14 +66,14 @@ int source_open_jit(struct capture *c, const struct profile_mapping *m, struct s
 
 	if (map == JIT_MAP_NONE || map == JIT_MAP_STALE)
 		note.cure = cure_for(comm);
-	if (src.map_fd < 0 && src.dump_fd < 0)
+	if (!has_map(&src) && !has_dump(&src))
 		return source_open_raw(s, note.why, note.cure);
 	src.cancel = s->cancel;
 	r = symbolizer_new_jit(&src, &s->jit_counts, &s->symbolizer);
 	jit_files_drop(c->jit, m->owner); /* there may be more of them than may be open at once */
 	if (r < 0)
 		return r;
-	s->symbolizer->missing_why = src.map_fd < 0 ? "its jitdump does not list this code"
-						    : note.why;
+	s->symbolizer->missing_why = has_map(&src) ? map_notes[JIT_MAP_OPEN].why
+						   : "its jitdump does not list this code";
 	return 0;
 }

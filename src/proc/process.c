@@ -114,7 +114,7 @@ static int begin_version(struct history *h, struct process *p, uint64_t time_ns)
 				 .image = v->image,
 				 .exec_ns = v->exec_ns,
 				 .nr_execs = v->nr_execs,
-				 .has_jitdump = v->has_jitdump,
+				 .nr_jitdumps = v->nr_jitdumps,
 				 .root = maptree_ref(v->root) };
 	p->nr_versions++;
 	history_add(h, p);
@@ -174,7 +174,7 @@ int process_put(struct history *h, struct process *p, const struct mapping *m, u
 		return r;
 	if (replaces_code(process_current(p), m))
 		newest_version(p)->image = ++h->last_image;
-	newest_version(p)->has_jitdump |= m->is_jitdump;
+	newest_version(p)->nr_jitdumps += m->is_jitdump;
 	return maptree_put(&h->nodes, &newest_version(p)->root, m);
 }
 
@@ -200,7 +200,7 @@ int process_replace(struct history *h, struct process *p, uint64_t time_ns)
 	v->image = ++h->last_image;
 	v->exec_ns = time_ns;
 	v->nr_execs++;
-	v->has_jitdump = false;
+	v->nr_jitdumps = 0;
 	p->program_ns = time_ns;
 	return 0;
 }
@@ -209,6 +209,7 @@ void process_share(struct process *child, const struct process *parent)
 {
 	newest_version(child)->root = maptree_ref(process_current(parent));
 	newest_version(child)->image = parent->versions[parent->nr_versions - 1].image;
+	child->origin_program = process_program(parent, UINT64_MAX);
 }
 
 /* ---- questions ---- */
@@ -255,9 +256,19 @@ uint64_t process_image(const struct process *p, uint64_t time_ns)
 	return version_or_first(p, time_ns)->image;
 }
 
-bool process_has_jitdump(const struct process *p, uint64_t time_ns)
+uint32_t process_nr_jitdumps(const struct process *p, uint64_t time_ns)
 {
-	return version_or_first(p, time_ns)->has_jitdump;
+	return version_or_first(p, time_ns)->nr_jitdumps;
+}
+
+bool process_origin(const struct process *p, uint64_t time_ns, struct process_origin *ret_origin)
+{
+	if (!p->origin_program || version_or_first(p, time_ns)->nr_execs)
+		return false;
+	*ret_origin = (struct process_origin){ .program = p->origin_program,
+					       .pid = p->ppid,
+					       .fork_ns = p->start_ns };
+	return true;
 }
 
 pid_t process_parent(const struct process *p)

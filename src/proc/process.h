@@ -27,7 +27,7 @@ struct version {
 	uint64_t image;
 	uint64_t exec_ns;          /* when its program was begun by exec; 0: not known */
 	uint32_t nr_execs;         /* of the process until then */
-	bool has_jitdump;          /* its program has mapped one */
+	uint32_t nr_jitdumps;      /* that its program has mapped */
 	struct maptree_node *root; /* owned reference */
 };
 
@@ -39,6 +39,7 @@ struct process {
 	uint64_t newest_ns;       /* of its events */
 	uint64_t program_ns;      /* when its program was last heard of: exec, or /proc */
 	uint64_t start_ticks;     /* as /proc told; 0: not asked so far */
+	uint64_t origin_program;  /* of the parent when it was forked; 0: not known */
 	struct version *versions; /* owned; at least one */
 	uint32_t nr_versions, cap_versions;
 	struct process *older;       /* owned by the tracker: the one that had the PID before */

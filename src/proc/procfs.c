@@ -6,12 +6,14 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/auxvec.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/cursor.h"
 
 #define PID_PATH_SIZE 80     /* "<pid>/map_files/<16 hex>-<16 hex>" and a little more */
 #define SMALL_FILE_SIZE 4096 /* comm and stat: the kernel writes some hundred bytes at most */
@@ -252,6 +254,37 @@ ssize_t procfs_read_mem(const struct procfs *p, pid_t pid, uint64_t addr, void *
 	ssize_t got = fd < 0 ? fd : pread(fd, to, n, (off_t)addr);
 
 	return fd >= 0 && got < 0 ? -errno : got;
+}
+
+int auxv_parse(const void *bytes, size_t n, uint64_t wanted, uint64_t *ret_value)
+{
+	struct cursor c = cursor_of(bytes, n);
+
+	for (;;) {
+		uint64_t type = cursor_u64(&c), value = cursor_u64(&c);
+
+		if (c.bad || type == AT_NULL)
+			return -ENOENT;
+		if (type == wanted) {
+			*ret_value = value;
+			return 0;
+		}
+	}
+}
+
+int procfs_exec_bytes(const struct procfs *p, pid_t pid, uint8_t ret_bytes[PROC_EXEC_BYTES])
+{
+	char text[SMALL_FILE_SIZE];
+	ssize_t n = read_small(p, pid, "auxv", text, sizeof(text));
+	uint64_t addr;
+	int r = n < 0 ? (int)n : auxv_parse(text, (size_t)n, AT_RANDOM, &addr);
+
+	if (r < 0)
+		return r;
+	n = procfs_read_mem(p, pid, addr, ret_bytes, PROC_EXEC_BYTES);
+	if (n < 0)
+		return (int)n;
+	return n == PROC_EXEC_BYTES ? 0 : -EBADMSG;
 }
 
 int procfs_parent(const struct procfs *p, pid_t pid, pid_t *ret_ppid)

@@ -76,6 +76,15 @@ int procfs_status(const struct procfs *p, pid_t pid, struct proc_status *ret_sta
 /* At most n bytes of the process's memory; how many, or a negative errno. */
 ssize_t procfs_read_mem(const struct procfs *p, pid_t pid, uint64_t addr, void *to, size_t n);
 
+/* Pure: the value of this type (AT_…) in what /proc/<pid>/auxv has. -ENOENT. */
+int auxv_parse(const void *bytes, size_t n, uint64_t wanted, uint64_t *ret_value);
+
+#define PROC_EXEC_BYTES 16
+
+/* Random bytes that the kernel gives to a program with its exec (AT_RANDOM), and that a forked child
+ * has in common with its parent. -ENOENT: there are none; -EBADMSG, or why they cannot be read. */
+int procfs_exec_bytes(const struct procfs *p, pid_t pid, uint8_t ret_bytes[PROC_EXEC_BYTES]);
+
 /* The process's file behind [start, end), through map_files. Regular files only (-ENODEV), never
  * blocks. -ESRCH: no such process; -ENOENT: no such mapping; -EPERM, -EACCES. */
 int procfs_open_mapped(const struct procfs *p, pid_t pid, uint64_t start, uint64_t end);

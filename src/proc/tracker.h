@@ -102,8 +102,18 @@ uint64_t process_image(const struct process *p, uint64_t time_ns);
  * have come into place since, but replaced nothing else. False also when that is not known any more. */
 bool process_has_code_of(const struct process *p, uint64_t addr, uint64_t time_ns, uint64_t image);
 bool process_is_over(const struct process *p);
-/* Whether the program has mapped a jitdump of its own: an inherited one is its parent's. */
-bool process_has_jitdump(const struct process *p, uint64_t time_ns);
+/* How many jitdumps the program has mapped itself: an inherited one is its parent's. */
+uint32_t process_nr_jitdumps(const struct process *p, uint64_t time_ns);
+
+/* A program that goes on in a forked child. */
+struct process_origin {
+	uint64_t program; /* of the parent, see process_program() */
+	pid_t pid;        /* of the parent */
+	uint64_t fork_ns; /* until when it was the parent's alone */
+};
+
+/* What the process went on with when it began, if that is known, and no exec has come since. */
+bool process_origin(const struct process *p, uint64_t time_ns, struct process_origin *ret_origin);
 pid_t process_parent(const struct process *p); /* 0: not known */
 
 /* What the process had mapped at that address at that time, or NULL. */

@@ -195,6 +195,20 @@ static int make_room(struct jit_symbolizer *j)
 }
 
 /* The jitdump first: it tells when, and on which line. */
+static int read_told(const struct jit_told *told, struct jit_task *t)
+{
+	int r = 0;
+
+	t->until_ns = told->until_ns;
+	if (told->dump_fd >= 0)
+		r = jitdump_read(told->dump_fd, t);
+	if (r == -EBADMSG)
+		r = 0; /* counted; there may be a map */
+	if (r == 0 && told->map_fd >= 0)
+		r = perf_map_read(told->map_fd, t);
+	return r;
+}
+
 static int read_all(struct jit_symbolizer *j, const struct jit_sources *src,
 		    struct jit_counts *counts)
 {
@@ -205,12 +219,10 @@ static int read_all(struct jit_symbolizer *j, const struct jit_sources *src,
 			      .cancel = src->cancel };
 	int r = 0;
 
-	if (src->dump_fd >= 0)
-		r = jitdump_read(src->dump_fd, &t);
-	if (r == -EBADMSG)
-		r = 0; /* counted; there may be a map */
-	if (r == 0 && src->map_fd >= 0)
-		r = perf_map_read(src->map_fd, &t);
+	for (uint32_t i = 0; i < src->nr_told && r == 0; i++) {
+		t.has_versions = i == 0;
+		r = read_told(&src->told[i], &t);
+	}
 	return r == 0 && cancel_is_asked(src->cancel) ? -ECANCELED : r;
 }
 

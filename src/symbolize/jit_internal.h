@@ -55,6 +55,8 @@ uint32_t jit_list_find(const struct jit_list *l, uint64_t addr, uint64_t version
 /* The addresses to be named; what is found goes to found[] of the same index. */
 struct jit_task {
 	const struct jit_list *list;
+	uint64_t until_ns; /* see struct jit_told */
+	bool has_versions; /* the dump is that which versions are numbers of */
 	struct jit_found *found;
 	struct strtab *strings;
 	struct jit_counts *counts;

@@ -172,7 +172,7 @@ static int name_loaded(struct dump *d)
 	int r = 0;
 
 	for (uint32_t i = 0; i < d->t->list->nr && r == 0; i++) {
-		if (!d->hits.numbers[i] ||
+		if (d->t->found[i].name || !d->hits.numbers[i] ||
 		    jitdump_record_at(&d->file, d->hits.numbers[i] - 1, &rec) <= 0)
 			continue;
 		if (rec.id == JITDUMP_MOVE)
@@ -251,7 +251,8 @@ static void dump_done(struct dump *d)
 	free(d->moved);
 }
 
-/* Of an address whose version is known that one counts, whatever was there at other times. */
+/* Of an address whose version is known that one counts, whatever was there at other times; and only
+ * the dump that the version is of tells of it. */
 static int find_hits(struct dump *d)
 {
 	const struct jit_task *t = d->t;
@@ -260,7 +261,7 @@ static int find_hits(struct dump *d)
 
 	for (uint32_t i = 0; i < t->list->nr && r == 0; i++)
 		if (t->list->versions[i])
-			d->hits.numbers[i] = t->list->versions[i];
+			d->hits.numbers[i] = t->has_versions ? t->list->versions[i] : 0;
 	return r;
 }
 
@@ -271,6 +272,7 @@ int jitdump_read(int fd, const struct jit_task *t)
 
 	if (r == -ENOMEM)
 		return r;
+	d.file.until_ns = t->until_ns;
 	t->counts->nr_dumps++;
 	t->counts->nr_dumps_bad += r < 0;
 	if (r == 0)

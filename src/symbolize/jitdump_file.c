@@ -40,7 +40,7 @@ int jitdump_open(struct jitdump_file *f, int fd, const struct cancel *cancel)
 {
 	int r;
 
-	*f = (struct jitdump_file){ 0 };
+	*f = (struct jitdump_file){ .until_ns = UINT64_MAX };
 	r = jit_reader_init(&f->reader, fd, cancel);
 	return r < 0 ? r : read_header(f);
 }
@@ -149,7 +149,7 @@ static int read_told(struct jitdump_walk *w, const struct jitdump_record *rec,
 	ret->number = is_load && w->debug ? w->debug : rec->offset + 1;
 	if (is_load)
 		w->debug = 0;
-	return 1;
+	return !w->file->has_times || rec->time_ns <= w->file->until_ns;
 }
 
 bool jitdump_walk_next(struct jitdump_walk *w, struct jitdump_told *ret)

@@ -21,8 +21,9 @@ enum { JITDUMP_LOAD = 0, JITDUMP_MOVE = 1, JITDUMP_DEBUG = 2 };
 
 struct jitdump_file {
 	struct jit_reader reader;
-	bool has_times; /* that are our clock's */
-	uint64_t first; /* offset of the first record */
+	bool has_times;    /* that are our clock's */
+	uint64_t first;    /* offset of the first record */
+	uint64_t until_ns; /* what is told with a later time is passed over; at first nothing is */
 };
 
 struct jitdump_record {

@@ -139,12 +139,25 @@ int symbolizer_new_kernel(const struct kernel_sources *src, struct symbolizer **
 struct jit_address {
 	uint64_t addr;
 	uint64_t time_ns; /* CLOCK_MONOTONIC: of the first sample there */
-	uint64_t version; /* as jit_versions_at() gave it: then the time does not matter; else 0 */
+	/* As jit_versions_at() gave it, for what is told first: then the time does not matter; else 0. */
+	uint64_t version;
 };
 
 /* What the JIT of one process wrote about its code. */
+struct jit_told {
+	int map_fd, dump_fd; /* borrowed during the call; -1: none */
+	uint64_t until_ns;   /* what is told with a later time does not count */
+};
+
+#define JIT_TOLD(map, dump)                                                                        \
+	((struct jit_told){ .map_fd = (map), .dump_fd = (dump), .until_ns = UINT64_MAX })
+
+#define JIT_MAX_TOLD 8 /* a process and those that it was forked from */
+
+/* Each is asked for what those before it cannot name. */
 struct jit_sources {
-	int map_fd, dump_fd;           /* borrowed during the call; -1: none */
+	struct jit_told told[JIT_MAX_TOLD];
+	uint32_t nr_told;
 	struct jit_address *addresses; /* all that will be asked for; sorted by the call */
 	uint32_t nr_addresses;
 	const struct cancel *cancel; /* borrowed during the call; NULL: nobody cancels */
@@ -180,7 +193,7 @@ int jit_versions_each(int dump_fd, struct jit_address *addresses, uint32_t nr_ad
 		      int (*fn)(void *ctx, uint32_t i, const struct jit_versions *v), void *ctx,
 		      const struct cancel *cancel);
 
-/* Names from a perf map and a jitdump. Of several pieces of code that were at an address in turn, a
+/* Names from perf maps and jitdumps. Of several pieces of code that were at an address in turn, a
  * map's last one counts, and a jitdump's last one before the address's time. Everything is read
  * here; counts are added to. What cannot be understood costs its own names. -ENOMEM, -E2BIG,
  * -ECANCELED. */

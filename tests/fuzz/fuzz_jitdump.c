@@ -43,7 +43,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct versions v;
 	int fd = jit_file(data, size);
-	struct jit_sources src = { .map_fd = -1, .dump_fd = fd, .addresses = v.addrs };
+	struct jit_sources src = { .told = { JIT_TOLD(-1, fd) },
+				   .nr_told = 1,
+				   .addresses = v.addrs };
 	struct jit_counts counts = { 0 };
 
 	if (fd < 0)

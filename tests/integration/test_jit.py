@@ -205,6 +205,44 @@ wrong = sum(s.count for s in own if s.names()[1] != {"hot": "run_hot", "cold": "
 ok(n and wrong == 0, f"each is called by its own caller, in {n} samples but {wrong}")
 ok(counts(run)["dump_untimed"] == 0, "every sample had its time")
 
+# What a child goes on with is its parent's to name.
+def forked(*command):
+    p = prog("jit", *command, stdout=subprocess.PIPE, cwd=dumps.name)
+    made.append(f"/tmp/perf-{p.pid}.map")
+    return p, int(next(line for line in p.stdout if line.strip().isdigit()))
+
+
+def child_names(run, pid):
+    frames = [f for s in run.profile.samples if s.labels["pid"] == pid for f in s.frames if f.path == "[jit]"]
+    return {f.name if f.is_named else None for f in frames}
+
+
+def check_forked(mode):
+    p, pid = forked(mode, 60)
+    run = capture(pid)
+    ok(child_names(run, pid) == {"hot", "cold"}, f"jit {mode}: a child that was forked before, its parent unknown")
+    hot, cold = shares(run, "hot"), shares(run, "cold")
+    ok(0.6 < hot / (hot + cold) < 0.9, f"jit {mode}: three quarters in hot, whatever is told after the fork")
+    run = agent(tmp, "-a", "-F", 499, "-d", "1s")
+    ok(child_names(run, pid) == {"hot", "cold"}, f"jit {mode}: with -a too")
+    end(p)
+    run = agent(tmp, "-F", 499, command=[JIT, mode, 1], cwd=dumps.name)
+    pid = int(next(line for line in run.stdout.split() if line.isdigit()))
+    ok(child_names(run, pid) == {"hot", "cold"}, f"jit {mode}: a child that was seen to be forked")
+    hot, cold = shares(run, "hot"), shares(run, "cold")
+    ok(0.6 < hot / (hot + cold) < 0.9, f"jit {mode}: three quarters in hot")
+
+
+check_forked("fork")
+check_forked("fork-dump")
+# Without randomization the child's code is where its parent's is.
+if shutil.which("setarch"):
+    run = agent(tmp, "-F", 499, command=["setarch", "-R", JIT, "fork-exec", 1], cwd=dumps.name)
+    pid = int(next(line for line in run.stdout.split() if line.isdigit()))
+    ok(child_names(run, pid) == {None}, "after an exec nothing is inherited")
+else:
+    skip("setarch is not installed")
+
 
 # In namespaces of its own: another /tmp, another PID.
 def contained(*command):

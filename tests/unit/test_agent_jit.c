@@ -2,6 +2,7 @@
 /* Which perf map is believed, for which process, and what is kept of it. */
 #include "agent/jit_files.h"
 
+#include <dirent.h>
 #include <sys/time.h>
 
 #include "base/clock.h"
@@ -38,7 +39,7 @@ static void world_init(struct world *w, unsigned int max_fds)
 	write_status(w, geteuid(), "4242\t7");
 	must(filestore_new(&w->f.procfs, 8, &w->files) == 0);
 	must(tracker_new(&w->f.procfs, w->files, &w->tracker) == 0);
-	must(jit_files_new(&w->f.procfs, w->files, max_fds, &w->jit) == 0);
+	must(jit_files_new(&w->f.procfs, w->files, w->tracker, max_fds, &w->jit) == 0);
 	must(tracker_scan(w->tracker, 10, PID) == 0);
 }
 
@@ -79,6 +80,18 @@ static char first_byte_of(int fd)
 	return pread(fd, &c, 1, 0) == 1 ? c : 0;
 }
 
+static unsigned int nr_open_files(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	unsigned int nr = 0;
+
+	must(d);
+	while (readdir(d))
+		nr++;
+	closedir(d);
+	return nr;
+}
+
 static void remove_process(struct world *w)
 {
 	static const char *const files[] = { "4242/maps", "4242/stat", "4242/comm", "4242/status" };
@@ -89,7 +102,7 @@ static void remove_process(struct world *w)
 	must(rename(fake_path(&w->f, "4242", from), fake_path(&w->f, "gone", to)) == 0);
 }
 
-static void test_found(void)
+static void test_own(void)
 {
 	struct jit_sources src;
 	struct world w;
@@ -99,7 +112,8 @@ static void test_found(void)
 	map(&w, "A");
 	note(&w, CODE + 5, 30);
 	note(&w, CODE, 40);
-	ok(get(&w, &src) == JIT_MAP_OPEN && first_byte_of(src.map_fd) == 'A' && src.dump_fd == -1,
+	ok(get(&w, &src) == JIT_MAP_OPEN && first_byte_of(src.told[0].map_fd) == 'A' &&
+		   src.told[0].dump_fd == -1,
 	   "the map is in the process's root, under the PID that it has there");
 	ok(src.nr_addresses == 2 && src.addresses[0].addr == CODE + 5 &&
 		   src.addresses[0].time_ns == 30 && src.addresses[1].addr == CODE,
@@ -117,17 +131,17 @@ static void test_kept(void)
 	map(&w, "A");
 	note(&w, CODE, 30);
 	remove_process(&w);
-	ok(get(&w, &src) == JIT_MAP_OPEN && first_byte_of(src.map_fd) == 'A',
+	ok(get(&w, &src) == JIT_MAP_OPEN && first_byte_of(src.told[0].map_fd) == 'A',
 	   "it is kept after the process has ended");
 	world_done(&w);
 	world_init(&w, 4);
 	map(&w, "A");
 	note(&w, CODE, 30);
 	fake_unlink(&w.f, "4242/root/tmp/perf-7.map");
-	ok(get(&w, &src) == JIT_MAP_OPEN && first_byte_of(src.map_fd) == 'A',
+	ok(get(&w, &src) == JIT_MAP_OPEN && first_byte_of(src.told[0].map_fd) == 'A',
 	   "and after its own end");
 	map(&w, "B");
-	ok(get(&w, &src) == JIT_MAP_OPEN && first_byte_of(src.map_fd) == 'B',
+	ok(get(&w, &src) == JIT_MAP_OPEN && first_byte_of(src.told[0].map_fd) == 'B',
 	   "one that was written anew is taken instead");
 	world_done(&w);
 }
@@ -154,7 +168,7 @@ static void test_reused_pid(void)
 	fake_unlink(&w.f, "4242/root/tmp/perf-7.map");
 	map(&w, "B");
 	started_at(&w, 200);
-	ok(get(&w, &src) == JIT_MAP_OPEN && first_byte_of(src.map_fd) == 'A',
+	ok(get(&w, &src) == JIT_MAP_OPEN && first_byte_of(src.told[0].map_fd) == 'A',
 	   "the map of a later process with the same PID does not take its place");
 	world_done(&w);
 	world_init(&w, 4);
@@ -162,7 +176,8 @@ static void test_reused_pid(void)
 	note(&w, CODE, 30);
 	map(&w, "B");
 	started_at(&w, 200);
-	ok(get(&w, &src) != JIT_MAP_OPEN && src.map_fd < 0, "nor is it taken where there was none");
+	ok(get(&w, &src) != JIT_MAP_OPEN && src.told[0].map_fd < 0,
+	   "nor is it taken where there was none");
 	world_done(&w);
 }
 
@@ -170,19 +185,21 @@ static void test_reused_pid(void)
 static void test_dropped(void)
 {
 	struct jit_sources src;
+	unsigned int nr_files;
 	struct world w;
-	int fd;
 
 	world_init(&w, 1);
 	map(&w, "A");
+	nr_files = nr_open_files();
 	note(&w, CODE, 30);
-	must(get(&w, &src) == JIT_MAP_OPEN);
-	fd = src.map_fd;
+	must(get(&w, &src) == JIT_MAP_OPEN && nr_open_files() > nr_files);
 	jit_files_drop(w.jit, process_program(process(&w), 20));
-	ok(fcntl(fd, F_GETFD) < 0, "a map that was read is closed");
+	ok(first_byte_of(src.told[0].map_fd) == 'A', "what was asked for stays until it is done");
+	jit_sources_done(&src);
+	ok(nr_open_files() == nr_files, "a map that was read is closed");
 	jit_files_drop(w.jit, process_program(process(&w), 20));
 	jit_files_drop(w.jit, 12345678);
-	ok(get(&w, &src) == JIT_MAP_OPEN && first_byte_of(src.map_fd) == 'A',
+	ok(get(&w, &src) == JIT_MAP_OPEN && first_byte_of(src.told[0].map_fd) == 'A',
 	   "and can be opened again");
 	world_done(&w);
 }
@@ -214,7 +231,7 @@ static enum jit_map outcome(struct world *w)
 
 	note(w, CODE, 30);
 	m = get(w, &src);
-	must((src.map_fd >= 0) == (m == JIT_MAP_OPEN));
+	must((src.told[0].map_fd >= 0) == (m == JIT_MAP_OPEN));
 	must(jit_files_counts(w->jit)[m] == 1);
 	world_done(w);
 	return m;
@@ -297,14 +314,14 @@ static void test_exec(void)
 	ok(first != second && jit_files_get(w.jit, first, &src, &comm) == JIT_MAP_OPEN &&
 		   src.nr_addresses == 1 && src.addresses[0].addr == CODE,
 	   "an exec ends what a map tells about");
-	ok(jit_files_get(w.jit, second, &src, &comm) == JIT_MAP_STALE && src.map_fd < 0 &&
+	ok(jit_files_get(w.jit, second, &src, &comm) == JIT_MAP_STALE && src.told[0].map_fd < 0 &&
 		   src.nr_addresses == 1 && src.addresses[0].addr == CODE + 1,
 	   "a map that is older than the exec is the earlier program's");
 	map(&w, "B");
 	ok(jit_files_get(w.jit, second, &src, &comm) == JIT_MAP_OPEN &&
-		   first_byte_of(src.map_fd) == 'B',
+		   first_byte_of(src.told[0].map_fd) == 'B',
 	   "one that is newer is the later program's");
-	ok(jit_files_get(w.jit, first, &src, &comm) == JIT_MAP_STALE && src.map_fd < 0,
+	ok(jit_files_get(w.jit, first, &src, &comm) == JIT_MAP_STALE && src.told[0].map_fd < 0,
 	   "and what it was written over is no more the earlier one's");
 	world_done(&w);
 }
@@ -351,7 +368,7 @@ static void test_stale_by_parent(void)
 	fake_write(&w.f, "77/status", status);
 	fake_write(&w.f, "77/root/tmp/perf-4242.map", "P");
 	must(utimes(fake_path(&w.f, "77/root/tmp/perf-4242.map", path), old) == 0);
-	ok(get(&w, &src) == JIT_MAP_STALE && src.map_fd < 0,
+	ok(get(&w, &src) == JIT_MAP_STALE && src.told[0].map_fd < 0,
 	   "a map there that is older than the process is stale");
 	world_done(&w);
 }
@@ -418,7 +435,8 @@ static void test_dump(void)
 	fake_link(&w.f, link, path);
 	must(tracker_mmap(w.tracker, &e) == 0);
 	note(&w, CODE, 30);
-	ok(get(&w, &src) == JIT_MAP_NONE && src.dump_fd >= 0 && first_byte_of(src.dump_fd) == 'D',
+	ok(get(&w, &src) == JIT_MAP_NONE && src.told[0].dump_fd >= 0 &&
+		   first_byte_of(src.told[0].dump_fd) == 'D',
 	   "a jitdump is found among the process's mappings");
 	world_done(&w);
 	world_init(&w, 4);
@@ -428,7 +446,194 @@ static void test_dump(void)
 	fake_link(&w.f, link, path);
 	must(tracker_mmap(w.tracker, &e) == 0);
 	note(&w, CODE, 30);
-	ok(get(&w, &src) == JIT_MAP_NONE && src.dump_fd == -1, "by its name");
+	ok(get(&w, &src) == JIT_MAP_NONE && src.told[0].dump_fd == -1, "by its name");
+	world_done(&w);
+}
+
+/* ---- what a child goes on with ---- */
+
+#define CHILD 5000
+
+static enum jit_map get_of(struct world *w, pid_t pid, uint64_t time_ns, struct jit_sources *src)
+{
+	const struct process *p = tracker_find(w->tracker, pid, time_ns);
+	const char *comm;
+
+	must(p);
+	jit_files_note(w->jit, p, pid, CODE, time_ns);
+	return jit_files_get(w->jit, process_program(p, time_ns), src, &comm);
+}
+
+static void write_process(struct world *w, pid_t pid, pid_t ppid)
+{
+	char name[64], text[256];
+
+	snprintf(name, sizeof(name), "%d/status", pid);
+	snprintf(text, sizeof(text), "Uid:\t0\t%u\t0\t0\nNSpid:\t%d\n", geteuid(), pid);
+	fake_write(&w->f, name, text);
+	snprintf(name, sizeof(name), "%d/stat", pid);
+	snprintf(text, sizeof(text), "%d (node) R %d 1 1", pid, ppid);
+	fake_write(&w->f, name, text);
+	snprintf(name, sizeof(name), "%d/maps", pid);
+	fake_write(&w->f, name, "7f0000001000-7f0000003000 r-xp 00000000 00:00 0 \n");
+}
+
+static void test_forked(void)
+{
+	struct jit_sources src;
+	struct world w;
+
+	world_init(&w, 4);
+	map(&w, "A");
+	write_process(&w, CHILD, PID);
+	must(tracker_fork(w.tracker, 25, CHILD, PID) == 0);
+	ok(get_of(&w, CHILD, 30, &src) == JIT_MAP_NONE && src.nr_told == 2 &&
+		   src.told[0].map_fd < 0 && first_byte_of(src.told[1].map_fd) == 'A' &&
+		   src.told[0].until_ns == UINT64_MAX && src.told[1].until_ns == 25,
+	   "a child without a map has its parent's, until the fork");
+	jit_sources_done(&src);
+	fake_write(&w.f, "5000/root/tmp/perf-5000.map", "C");
+	ok(get_of(&w, CHILD, 31, &src) == JIT_MAP_OPEN && src.nr_told == 2 &&
+		   first_byte_of(src.told[0].map_fd) == 'C' &&
+		   first_byte_of(src.told[1].map_fd) == 'A',
+	   "its own comes first");
+	jit_sources_done(&src);
+	must(tracker_fork(w.tracker, 40, CHILD + 1, CHILD) == 0);
+	ok(get_of(&w, CHILD + 1, 50, &src) != JIT_MAP_OPEN && src.nr_told == 3 &&
+		   first_byte_of(src.told[1].map_fd) == 'C' && src.told[1].until_ns == 40 &&
+		   first_byte_of(src.told[2].map_fd) == 'A' && src.told[2].until_ns == 25,
+	   "its child has both, each until its own fork");
+	jit_sources_done(&src);
+	must(tracker_exec(w.tracker, 60, CHILD) == 0);
+	(void)get_of(&w, CHILD, 70, &src);
+	ok(src.nr_told == 1, "after an exec nothing is inherited");
+	jit_sources_done(&src);
+	world_done(&w);
+}
+
+static void test_forked_refused(void)
+{
+	struct jit_sources src;
+	struct world w;
+
+	world_init(&w, 4);
+	map(&w, "A");
+	write_status(&w, geteuid() + 1, "4242\t7");
+	write_process(&w, CHILD, PID);
+	must(tracker_fork(w.tracker, 25, CHILD, PID) == 0);
+	(void)get_of(&w, CHILD, 30, &src);
+	ok(src.nr_told == 2 && src.told[1].map_fd < 0, "a parent's map must be its user's");
+	jit_sources_done(&src);
+	world_done(&w);
+	world_init(&w, 4);
+	map(&w, "A");
+	write_process(&w, CHILD, PID);
+	must(tracker_fork(w.tracker, 25, CHILD, PID) == 0 && tracker_exec(w.tracker, 27, PID) == 0);
+	(void)get_of(&w, CHILD, 30, &src);
+	ok(src.nr_told == 2 && src.told[1].map_fd < 0,
+	   "that of a parent which runs another program now is not believed");
+	jit_sources_done(&src);
+	world_done(&w);
+	world_init(&w, 4);
+	map(&w, "A");
+	write_process(&w, CHILD, PID);
+	must(tracker_fork(w.tracker, 25, CHILD, PID) == 0 &&
+	     tracker_fork(w.tracker, 27, PID, 1) == 0);
+	(void)get_of(&w, CHILD, 30, &src);
+	ok(src.nr_told == 2 && src.told[1].map_fd < 0, "nor that of another under its PID");
+	jit_sources_done(&src);
+	world_done(&w);
+}
+
+/* AT_RANDOM is at 0x1000. */
+static void write_exec_bytes(struct world *w, pid_t pid, char byte)
+{
+	static const uint64_t auxv[] = { 6, 4096, 25, 0x1000, 0, 0 };
+	char memory[0x1010], name[64];
+
+	memset(memory, byte, sizeof(memory));
+	snprintf(name, sizeof(name), "%d/auxv", pid);
+	fake_write_bytes(&w->f, name, auxv, sizeof(auxv));
+	snprintf(name, sizeof(name), "%d/mem", pid);
+	fake_write_bytes(&w->f, name, memory, sizeof(memory));
+}
+
+/* Both were there before the capture. */
+static uint32_t found_told(char of_child, bool is_tracked)
+{
+	pid_t parent = is_tracked ? PID : 77;
+	struct jit_sources src;
+	struct world w;
+	uint32_t nr;
+
+	world_init(&w, 4);
+	map(&w, "A");
+	write_process(&w, 77, 1);
+	fake_write(&w.f, "77/root/tmp/perf-77.map", "A");
+	write_process(&w, CHILD, parent);
+	write_exec_bytes(&w, parent, 'x');
+	if (of_child)
+		write_exec_bytes(&w, CHILD, of_child);
+	must(tracker_scan(w.tracker, 12, CHILD) == 0);
+	(void)get_of(&w, CHILD, 30, &src);
+	nr = src.nr_told;
+	must(nr == 1 || first_byte_of(src.told[1].map_fd) == 'A');
+	jit_sources_done(&src);
+	world_done(&w);
+	return nr;
+}
+
+static void test_found(void)
+{
+	ok(found_told('x', true) == 2, "a child that was found has its parent's, of the same exec");
+	ok(found_told('x', false) == 2, "also if nothing else is known of the parent");
+	ok(found_told('y', true) == 1, "not if one of them has run another program since");
+	ok(found_told(0, true) == 1, "nor if that is not known");
+}
+
+/* Maps a file of that name into a process. */
+static void map_dump(struct world *w, pid_t pid, uint64_t time_ns, uint64_t start, const char *name,
+		     const char *text)
+{
+	struct mmap_event e = {
+		.time_ns = time_ns, .pid = pid, .start = start, .end = start + 0x1000
+	};
+	char path[PATH_MAX], link[64];
+
+	fake_write(&w->f, name, text);
+	e.path = fake_path(&w->f, name, path);
+	e.key = fake_key(&w->f, name);
+	snprintf(link, sizeof(link), "%d/map_files/%lx-%lx", pid, (unsigned long)start,
+		 (unsigned long)start + 0x1000);
+	fake_link(&w->f, link, path);
+	must(tracker_mmap(w->tracker, &e) == 0);
+}
+
+static void test_forked_dump(void)
+{
+	struct jit_moment m = { .time_ns = 30 };
+	struct jit_sources src;
+	struct world w;
+
+	world_init(&w, 4);
+	map_dump(&w, PID, 15, 0x5000, "jit-7.dump", "P");
+	write_process(&w, CHILD, PID);
+	must(tracker_fork(w.tracker, 25, CHILD, PID) == 0);
+	(void)get_of(&w, CHILD, 30, &src);
+	ok(src.nr_told == 2 && src.told[0].dump_fd < 0 &&
+		   first_byte_of(src.told[1].dump_fd) == 'P' && src.told[1].until_ns == 25,
+	   "an inherited jitdump counts until the fork");
+	ok(jit_files_keep(w.jit, tracker_find(w.tracker, CHILD, 30), &m) == 0,
+	   "for which the time of a sample does not matter");
+	jit_sources_done(&src);
+	map_dump(&w, CHILD, 40, 0x6000, "jit-5000.dump", "C");
+	m.time_ns = 45;
+	ok(jit_files_keep(w.jit, tracker_find(w.tracker, CHILD, 45), &m) == 1,
+	   "with a jitdump of its own it does");
+	(void)get_of(&w, CHILD, 50, &src);
+	ok(first_byte_of(src.told[0].dump_fd) == 'C' && first_byte_of(src.told[1].dump_fd) == 'P',
+	   "it has both, its own first");
+	jit_sources_done(&src);
 	world_done(&w);
 }
 
@@ -444,7 +649,7 @@ int main(void)
 		tap_skip("needs openat2()");
 		return tap_done();
 	}
-	test_found();
+	test_own();
 	test_kept();
 	test_reused_pid();
 	test_dropped();
@@ -457,5 +662,9 @@ int main(void)
 	test_stale_by_parent();
 	test_place();
 	test_dump();
+	test_forked();
+	test_forked_refused();
+	test_found();
+	test_forked_dump();
 	return tap_done();
 }

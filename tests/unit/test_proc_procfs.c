@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <signal.h>
+#include <sys/auxv.h>
+#include <sys/wait.h>
+
 #include "fake_proc.h"
 
 static int count(void *ctx, const struct maps_entry *e)
@@ -61,6 +65,55 @@ static void test_stat(struct fake *f)
 	ok(procfs_parent(&f->procfs, 10, &ppid) == -EBADMSG, "a PID that is none is -EBADMSG");
 	fake_write(f, "10/stat", "10");
 	ok(procfs_parent(&f->procfs, 10, &ppid) == -EBADMSG, "no name is -EBADMSG");
+}
+
+/* A program's random bytes: of type 25 in auxv, where they are in memory. */
+static void test_exec_bytes(struct fake *f)
+{
+	uint64_t auxv[] = { 6, 4096, 25, 8, 0, 0 };
+	uint8_t bytes[PROC_EXEC_BYTES];
+
+	ok(procfs_exec_bytes(&f->procfs, 12, bytes) == -ESRCH, "exec: no such process is -ESRCH");
+	fake_write(f, "10/auxv", "");
+	ok(procfs_exec_bytes(&f->procfs, 10, bytes) == -ENOENT,
+	   "exec: a kernel thread has no bytes");
+	fake_write_bytes(f, "10/auxv", auxv, sizeof(auxv));
+	ok(procfs_exec_bytes(&f->procfs, 10, bytes) < 0, "exec: nor has who has no memory");
+	fake_write(f, "10/mem", "01234567abcdefghijklmnopqrst");
+	ok(procfs_exec_bytes(&f->procfs, 10, bytes) == 0 && !memcmp(bytes, "abcdefghijklmnop", 16),
+	   "exec: 16 bytes from where auxv says");
+	fake_write(f, "10/mem", "01234567abcdefg");
+	ok(procfs_exec_bytes(&f->procfs, 10, bytes) == -EBADMSG, "exec: less is -EBADMSG");
+	fake_write_bytes(f, "10/auxv", auxv, 24);
+	ok(procfs_exec_bytes(&f->procfs, 10, bytes) == -ENOENT, "exec: half an entry is none");
+	auxv[2] = 0;
+	auxv[4] = 25;
+	fake_write_bytes(f, "10/auxv", auxv, sizeof(auxv));
+	ok(procfs_exec_bytes(&f->procfs, 10, bytes) == -ENOENT,
+	   "exec: behind the end there is none");
+}
+
+/* A child has them in common with its parent. */
+static void test_exec_bytes_of_ourselves(void)
+{
+	uint8_t own[PROC_EXEC_BYTES] = { 0 }, of_child[PROC_EXEC_BYTES] = { 1 };
+	struct procfs real;
+	pid_t pid;
+
+	must(procfs_open("/proc", &real) == 0);
+	pid = fork();
+	must(pid >= 0);
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	ok(procfs_exec_bytes(&real, getpid(), own) == 0 &&
+		   procfs_exec_bytes(&real, pid, of_child) == 0 &&
+		   memcmp(own, of_child, sizeof(own)) == 0 &&
+		   memcmp(own, (const void *)getauxval(AT_RANDOM), sizeof(own)) == 0,
+	   "exec: ours, and our child's, are what the kernel gave us");
+	must(kill(pid, SIGKILL) == 0 && waitpid(pid, NULL, 0) == pid);
+	procfs_close(&real);
 }
 
 static void test_stat_of_ourselves(void)
@@ -252,6 +305,8 @@ int main(void)
 	test_maps(&f);
 	test_comm(&f);
 	test_stat(&f);
+	test_exec_bytes(&f);
+	test_exec_bytes_of_ourselves();
 	test_stat_of_ourselves();
 	test_each_pid();
 	test_open_mapped(&f);

@@ -197,6 +197,51 @@ static void test_fork(void)
 	world_done(&w);
 }
 
+static void test_origin(void)
+{
+	struct process_origin o;
+	struct world w;
+
+	world_init(&w);
+	must(map_at(&w, 10, 5, 0x1000, 0x2000, "/exe") == 0);
+	must(tracker_exec(w.t, 15, 5) == 0);
+	ok(!process_origin(tracker_find(w.t, 5, 20), 20, &o),
+	   "origin: of who was found, not known");
+	must(tracker_fork(w.t, 20, 6, 5) == 0 && tracker_exec(w.t, 30, 5) == 0);
+	ok(process_origin(tracker_find(w.t, 6, 40), 40, &o) && o.pid == 5 && o.fork_ns == 20 &&
+		   o.program == process_program(tracker_find(w.t, 5, 20), 20) &&
+		   o.program != process_program(tracker_find(w.t, 5, 40), 40),
+	   "origin: the program that its parent ran at the fork");
+	must(tracker_exec(w.t, 50, 6) == 0);
+	ok(process_origin(tracker_find(w.t, 6, 40), 40, &o) &&
+		   !process_origin(tracker_find(w.t, 6, 60), 60, &o),
+	   "origin: until an exec of its own");
+	world_done(&w);
+}
+
+static void test_jitdumps(void)
+{
+	struct world w;
+
+	world_init(&w);
+	must(map_at(&w, 10, 5, 0x1000, 0x2000, "/tmp/jit-5.dump") == 0);
+	must(map_at(&w, 10, 5, 0x3000, 0x4000, "/tmp/jit-x.dump") == 0);
+	must(map_at(&w, 10, 5, 0x5000, 0x6000, "/jit-5.dump/jit-.dump") == 0);
+	ok(process_nr_jitdumps(tracker_find(w.t, 5, 20), 20) == 1,
+	   "jitdumps are known by their name");
+	must(tracker_fork(w.t, 30, 6, 5) == 0);
+	ok(process_nr_jitdumps(tracker_find(w.t, 6, 30), 30) == 0 &&
+		   mapping_at(&w, 6, 0x1000, 30)->is_jitdump,
+	   "what a child inherits is not its own");
+	must(map_at(&w, 40, 6, 0x7000, 0x8000, "/tmp/jit-6.dump") == 0);
+	ok(process_nr_jitdumps(tracker_find(w.t, 6, 40), 40) == 1 &&
+		   process_nr_jitdumps(tracker_find(w.t, 5, 40), 40) == 1,
+	   "what it maps is");
+	must(tracker_exec(w.t, 50, 6) == 0);
+	ok(process_nr_jitdumps(tracker_find(w.t, 6, 60), 60) == 0, "until an exec");
+	world_done(&w);
+}
+
 static void test_pid_reuse(void)
 {
 	struct world w;
@@ -557,6 +602,8 @@ int main(void)
 	test_dlopen_and_reuse_of_the_range();
 	test_exec();
 	test_fork();
+	test_origin();
+	test_jitdumps();
 	test_pid_reuse();
 	test_late_events();
 	test_kinds();

@@ -125,8 +125,8 @@ static int use_jit(void *ctx)
 {
 	const struct jit_files *f = ctx;
 	struct jit_address addrs[NR_SYMBOLS + 1] = { { 0x7000, 30 } };
-	struct jit_sources src = { .map_fd = f->map_fd,
-				   .dump_fd = f->dump_fd,
+	struct jit_sources src = { .told = { JIT_TOLD(f->map_fd, f->dump_fd) },
+				   .nr_told = 1,
 				   .addresses = addrs,
 				   .nr_addresses = NR_SYMBOLS + 1 };
 	struct jit_counts counts = { 0 };

@@ -11,9 +11,10 @@ static struct jit_counts counts;
 
 static struct symbolizer *named_by(int map_fd, int dump_fd, struct jit_address *addrs, uint32_t nr)
 {
-	struct jit_sources src = {
-		.map_fd = map_fd, .dump_fd = dump_fd, .addresses = addrs, .nr_addresses = nr
-	};
+	struct jit_sources src = { .told = { JIT_TOLD(map_fd, dump_fd) },
+				   .nr_told = 1,
+				   .addresses = addrs,
+				   .nr_addresses = nr };
 	struct symbolizer *s = NULL;
 
 	counts = (struct jit_counts){ 0 };
@@ -377,6 +378,35 @@ static void test_bad_dumps(struct dump_maker *d)
 	symbolizer_free(s);
 }
 
+/* What a parent told counts after what its child tells, and until the fork. */
+static void test_inherited(struct dump_maker *d)
+{
+	struct jit_address a[] = { { 0x1000, 50 }, { 0x2000, 50 }, { 0x3000, 50 }, { 0x4000, 50 } };
+	struct jit_sources src = { .nr_told = 2, .addresses = a, .nr_addresses = 4 };
+	static const char own[] = "1000 10 own\n",
+			  parents[] = "4000 10 by_map\n1000 10 not_asked\n";
+	struct symbolizer *s = NULL;
+
+	dump_init(d, 0);
+	dump_load(d, 10, 0x1000, 0x20, 1, "not_asked");
+	dump_load(d, 20, 0x2000, 0x20, 2, "before");
+	dump_load(d, 30, 0x2000, 0x20, 3, "after");
+	dump_load(d, 30, 0x3000, 0x20, 4, "after");
+	src.told[0] = JIT_TOLD(jit_file(own, strlen(own)), -1);
+	src.told[1] = JIT_TOLD(jit_file(parents, strlen(parents)), jit_file(d->bytes, d->len));
+	src.told[1].until_ns = 29;
+	counts = (struct jit_counts){ 0 };
+	must(symbolizer_new_jit(&src, &counts, &s) == 0);
+	ok(is(s, 0x1000, "own||0"), "inherited: what a process tells itself comes first");
+	ok(is(s, 0x2000, "before||0"), "inherited: then what its parent told until the fork");
+	ok(is(s, 0x3000, "0x3000||0"), "inherited: what came later was never the child's");
+	ok(is(s, 0x4000, "by_map||0"), "inherited: a map has no times");
+	symbolizer_free(s);
+	close(src.told[0].map_fd);
+	close(src.told[1].map_fd);
+	close(src.told[1].dump_fd);
+}
+
 /* ---- versions ---- */
 
 #define MAX_ASKED 8
@@ -526,13 +556,14 @@ static void test_cancelled_map(void)
 	struct jit_address a = { .addr = 0x1000 };
 	struct patience p = { .left = 3 };
 	struct cancel wish = patience_wish(&p);
-	struct jit_sources src = { .dump_fd = -1, .addresses = &a, .nr_addresses = 1 };
+	struct jit_sources src = { .nr_told = 1, .addresses = &a, .nr_addresses = 1 };
+	int fd = memfd_create("map", MFD_CLOEXEC);
 	struct symbolizer *s = NULL;
 	FILE *f;
 
-	src.map_fd = memfd_create("map", MFD_CLOEXEC);
-	f = fdopen(dup(src.map_fd), "w");
-	must(src.map_fd >= 0 && f);
+	src.told[0] = JIT_TOLD(fd, -1);
+	f = fdopen(dup(fd), "w");
+	must(fd >= 0 && f);
 	for (unsigned int i = 0; i < LINES; i++)
 		fprintf(f, "%x 10 function_%u\n", 0x1000 + i * 16, i);
 	must(fclose(f) == 0);
@@ -545,7 +576,7 @@ static void test_cancelled_map(void)
 	must(symbolizer_new_jit(&src, &counts, &s) == 0);
 	ok(is(s, 0x1000, "function_0||0"), "which else is read to its end");
 	symbolizer_free(s);
-	close(src.map_fd);
+	close(fd);
 }
 
 static void test_cancelled_dump(struct dump_maker *d)
@@ -553,14 +584,14 @@ static void test_cancelled_dump(struct dump_maker *d)
 	struct jit_address a = { 0x1000, 50 };
 	struct patience p = { .left = 1 };
 	struct cancel wish = patience_wish(&p);
-	struct jit_sources src = { .map_fd = -1, .addresses = &a, .nr_addresses = 1 };
+	struct jit_sources src = { .nr_told = 1, .addresses = &a, .nr_addresses = 1 };
 	struct symbolizer *s = NULL;
 
 	dump_init(d, 0);
-	src.dump_fd = jit_file(d->bytes, d->len);
+	src.told[0] = JIT_TOLD(-1, jit_file(d->bytes, d->len));
 	src.cancel = &wish;
 	ok(symbolizer_new_jit(&src, &counts, &s) == -ECANCELED, "so can reading a jitdump");
-	close(src.dump_fd);
+	close(src.told[0].dump_fd);
 }
 
 int main(void)
@@ -580,6 +611,7 @@ int main(void)
 	test_move(d);
 	test_lines(d);
 	test_bad_dumps(d);
+	test_inherited(d);
 	test_versions(d);
 	test_version_names(d);
 	test_bad_versions(d);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * jit map|short|memfd|file|dump|replace|none [SECONDS]: makes two functions at run time and runs them until SECONDS
+ * jit map|short|memfd|file|dump|replace|fork|fork-dump|fork-exec|none [SECONDS]: makes two functions at run time and runs them until SECONDS
  * have passed (0: for ever) or SIGTERM comes, three quarters of the time in the first. `map` writes
  * /tmp/perf-<pid>.map, so do `short`, whose functions are hardly more than their first and last
  * instructions, and `memfd`, whose code is in a memory file; so does `file`, whose hot is in the file
@@ -9,10 +9,15 @@
  * `replace` writes a dump too, but has hot and cold in one place, one after the other, every few
  * milliseconds, and tells of each when it is over; it prints the nanoseconds of both in the end.
  * There, hot is called by run_hot, cold by run_cold.
+ * `fork` and `fork-dump` tell as `map` and `dump` do, but have a child run it all, and print its PID;
+ * in the dump there is other code in its place then. `fork-exec` has its child run `none` as a program
+ * of its own.
  * Truth: every sample is main → run → hot or cold, the names as JS (map) or with a line (dump).
  */
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 
 #include "prog.h"
 
@@ -142,17 +147,16 @@ static FILE *create_dump(void)
 	return f;
 }
 
-static void write_dump(void (*const code[2])(void))
+/* is_swapped: each has the other's name. */
+static void put_functions(FILE *f, void (*const code[2])(void), bool is_swapped)
 {
-	FILE *f = create_dump();
-
 	for (size_t i = 0; i < 2; i++) {
 		const void *at;
 
 		memcpy(&at, &code[i], sizeof(at));
-		put_function(f, i, at, clock_ns(CLOCK_MONOTONIC));
+		put_function(f, is_swapped ? 1 - i : i, at, clock_ns(CLOCK_MONOTONIC));
 	}
-	fclose(f);
+	fflush(f);
 }
 
 NOINLINE static void run(void (*const code[2])(void))
@@ -275,17 +279,44 @@ static bool make_functions(const char *mode, void (*code[2])(void))
 	return copy != MAP_FAILED;
 }
 
-static void tell(const char *mode, void (*const code[2])(void))
+/* The dump, if that is where it is told. */
+static FILE *tell(const char *mode, void (*const code[2])(void))
 {
-	if (is_mode(mode, "dump"))
-		write_dump(code);
-	else if (!is_mode(mode, "none"))
+	FILE *dump = NULL;
+
+	if (is_mode(mode, "dump") || is_mode(mode, "fork-dump")) {
+		dump = create_dump();
+		put_functions(dump, code, false);
+	} else if (!is_mode(mode, "none")) {
 		write_map(code, is_mode(mode, "file") ? (unsigned long)run : 0);
+	}
+	return dump;
+}
+
+/* In the child it returns 0, in the parent when the child has ended. */
+static pid_t fork_and_wait(const char *mode, char *seconds, void (*const code[2])(void), FILE *dump)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (is_mode(mode, "fork-exec"))
+			execl("/proc/self/exe", "jit", "none", seconds, (char *)NULL);
+		return 0;
+	}
+	usleep(50000); /* of a process that was found, the beginning is known to a hundredth of a second */
+	if (dump)
+		put_functions(dump, code, true);
+	printf("%d\n", pid);
+	fflush(stdout);
+	waitpid(pid, NULL, 0);
+	return pid;
 }
 
 int main(int argc, char **argv)
 {
 	void (*code[2])(void);
+	FILE *dump;
 
 	if (argc < 2 || !make_functions(argv[1], code))
 		return 2;
@@ -293,7 +324,9 @@ int main(int argc, char **argv)
 		prog_stop_after(arg_number(argc, argv, 2, 0));
 		return run_replacing();
 	}
-	tell(argv[1], code);
+	dump = tell(argv[1], code);
+	if (strncmp(argv[1], "fork", 4) == 0 && fork_and_wait(argv[1], argv[2], code, dump) != 0)
+		return 0;
 	prog_stop_after(arg_number(argc, argv, 2, 0));
 	prog_say_ready();
 	run(code);
