@@ -637,6 +637,33 @@ static void test_forked_dump(void)
 	world_done(&w);
 }
 
+/* 24 bytes each: there is an end to it. */
+static void test_moments_are_bounded(void)
+{
+	struct jit_moment m = { .time_ns = 30 };
+	const struct process *p;
+	struct jit_kept kept;
+	uint32_t at = 0, nr = 0;
+	struct world w;
+	int r;
+
+	world_init(&w, 4);
+	map_dump(&w, PID, 15, 0x5000, "jit-7.dump", "P");
+	note(&w, CODE, 30);
+	p = process(&w);
+	while ((r = jit_files_keep(w.jit, p, &m)) > 0)
+		nr++;
+	ok(r == -E2BIG && nr == 1u << 22, "%u samples are kept for their time, no more", nr);
+	ok(jit_files_next_kept(w.jit, &at, &kept) && kept.nr_moments == nr &&
+		   kept.nr_addresses == 1 && first_byte_of(kept.dump_fd) == 'P',
+	   "with their process's addresses and dump");
+	jit_files_drop_kept(w.jit, kept.process);
+	at = 0;
+	ok(!jit_files_next_kept(w.jit, &at, &kept) && jit_files_keep(w.jit, p, &m) == 1,
+	   "then there is room again");
+	world_done(&w);
+}
+
 int main(void)
 {
 	struct fake f;
@@ -666,5 +693,6 @@ int main(void)
 	test_forked_refused();
 	test_found();
 	test_forked_dump();
+	test_moments_are_bounded();
 	return tap_done();
 }
