@@ -525,7 +525,21 @@ int capture_settle(struct capture *c, bool is_last)
 	return 0;
 }
 
+/* Whether what is left in the queue asks for something: a stack that was not walked to its end, a
+ * process that was not seen before. Finished samples can wait, and at a high rate there always is one. */
+static bool is_awaited(const struct capture *c)
+{
+	for (struct queued q = { 0 }; queue_at(c, q.next, &q);) {
+		const struct pa_sample *s = (const void *)q.head;
+
+		if (q.head->type != PA_RECORD_SAMPLE || q.size < sizeof(*s) ||
+		    (s->flags & PA_SAMPLE_UNFINISHED))
+			return true;
+	}
+	return false;
+}
+
 bool capture_is_in_a_hurry(const struct capture *c)
 {
-	return c->queue.len || c->has_published;
+	return c->has_published || is_awaited(c);
 }

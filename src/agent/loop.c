@@ -35,9 +35,9 @@ static int add_timer(struct loop *l, uint64_t first_ns, uint64_t every_ns, int *
 	return timerfd_settime(fd, 0, &t, NULL) < 0 ? -errno : 0;
 }
 
-static int watch(struct loop *l, int fd)
+static int watch(struct loop *l, int fd, uint32_t how)
 {
-	struct epoll_event e = { .events = EPOLLIN, .data.fd = fd };
+	struct epoll_event e = { .events = EPOLLIN | how, .data.fd = fd };
 
 	return epoll_ctl(l->epoll_fd, EPOLL_CTL_ADD, fd, &e) < 0 ? -errno : 0;
 }
@@ -55,17 +55,19 @@ static int loop_init(struct loop *l)
 	if (r == 0 && o->duration_ns)
 		r = add_timer(l, o->duration_ns, 0, &l->end_fd);
 	if (r == 0)
-		r = watch(l, l->drain_fd);
+		r = watch(l, l->drain_fd, 0);
 	if (r == 0 && l->end_fd >= 0)
-		r = watch(l, l->end_fd);
+		r = watch(l, l->end_fd, 0);
 	if (r == 0)
-		r = watch(l, l->s->wake_fd);
+		r = watch(l, l->s->wake_fd, 0);
+	/* When a record asks for it, and not because there are others by then: samples wait for the
+	 * timer. */
 	if (r == 0)
-		r = watch(l, programs_ring_fd(l->s->programs));
+		r = watch(l, programs_ring_fd(l->s->programs), EPOLLET);
 	if (r == 0)
-		r = watch(l, sideband_fd(l->s->sideband));
+		r = watch(l, sideband_fd(l->s->sideband), 0);
 	if (r == 0 && capture_fd(l->s->capture) >= 0)
-		r = watch(l, capture_fd(l->s->capture));
+		r = watch(l, capture_fd(l->s->capture), 0);
 	return r;
 }
 

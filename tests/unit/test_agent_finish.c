@@ -93,9 +93,23 @@ static void test_stack_on_its_way(void)
 	usleep(3000);
 	must(capture_settle(c, false) == 0);
 	ok(c->stats.nr_kept == 0, "a sample is not taken for one whose stack was not copied");
+	ok(capture_is_in_a_hurry(c), "the next turn is to come soon");
 	must(buf_append(&c->queue, pages.data, pages.len) == 0);
 	settle_young(c);
 	ok(nr_complete(c) == 1, "its stack comes with the next turn");
+	capture_free(c);
+}
+
+/* At a high rate there always is one that is too young for this turn. */
+static void test_no_hurry(void)
+{
+	struct capture *c = new_capture(SIZE_MAX, false, true);
+	struct pa_sample young = { .head = { PA_RECORD_SAMPLE, (uint32_t)getpid(), UINT64_MAX / 2 },
+				   .stop = PA_STOP_END };
+
+	must(capture_record(c, &young, sizeof(young)) == 0);
+	settle_young(c);
+	ok(c->queue.len && !capture_is_in_a_hurry(c), "a finished sample waits for the timer");
 	capture_free(c);
 }
 
@@ -217,6 +231,7 @@ int main(void)
 #endif
 	test_wait();
 	test_stack_on_its_way();
+	test_no_hurry();
 	test_stack_of_another_cpu();
 	test_root();
 	test_end();
