@@ -10,15 +10,14 @@
 
 #include "base/array.h"
 #include "elf/elf_image.h"
+#include "elf/elf_relocs.h"
 #include "elf/elf_strings.h"
 #include "elf/elf_symbols.h"
 #include "elf/plt_stub.h"
 #include "symbolize/symbolize_internal.h"
 
 #define MAX_STUB_BYTES (4u << 20) /* of one section: 256 Ki stubs; a browser has some thousands */
-#define MAX_RELOCS (4u << 20)     /* of a file that are looked at */
-#define MAX_SLOTS (512u << 10)    /* and those that are of interest */
-#define CHUNK_RELOCS 512
+#define MAX_SLOTS (512u << 10)    /* relocations of a file that stubs may jump by */
 
 static const char *const sections[] = { ".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt" };
 #define NR_SECTIONS (sizeof(sections) / sizeof(sections[0]))
@@ -36,7 +35,6 @@ struct plt {
 	struct elf_strings names;         /* of dynsym */
 	struct slot *slots;               /* owned; sorted by address */
 	uint32_t nr_slots, cap_slots;
-	uint64_t nr_relocs; /* looked at */
 	elf_symbol_fn fn;
 	void *ctx;
 };
@@ -64,8 +62,9 @@ static bool is_of_stub(uint16_t machine, uint64_t type)
 }
 
 /* -E2BIG: no more of them. */
-static int add_slot(struct plt *p, const Elf64_Rela *rela)
+static int add_slot(void *ctx, const Elf64_Rela *rela)
 {
+	struct plt *p = ctx;
 	int r;
 
 	if (!is_of_stub(elf_image_machine(p->img), ELF64_R_TYPE(rela->r_info)))
@@ -80,26 +79,6 @@ static int add_slot(struct plt *p, const Elf64_Rela *rela)
 	return r;
 }
 
-static int add_slots(struct plt *p, const struct elf_section *s)
-{
-	Elf64_Rela chunk[CHUNK_RELOCS];
-	uint64_t nr = s->size / sizeof(*chunk);
-	int r = 0;
-
-	for (uint64_t i = 0; i < nr && r == 0; i += CHUNK_RELOCS) {
-		uint64_t n = nr - i < CHUNK_RELOCS ? nr - i : CHUNK_RELOCS;
-
-		p->nr_relocs += n;
-		if (p->nr_relocs > MAX_RELOCS)
-			return -E2BIG;
-		r = elf_image_read(p->img, s->offset + i * sizeof(*chunk), chunk,
-				   n * sizeof(*chunk));
-		for (uint64_t k = 0; k < n && r == 0; k++)
-			r = add_slot(p, &chunk[k]);
-	}
-	return r;
-}
-
 static int compare_addrs(const void *pa, const void *pb)
 {
 	const struct slot *a = pa, *b = pb;
@@ -110,12 +89,8 @@ static int compare_addrs(const void *pa, const void *pb)
 /* What is damaged, or too much, costs the names of its stubs only. */
 static int find_slots(struct plt *p)
 {
-	for (size_t i = 0; i < elf_image_nr_sections(p->img); i++) {
-		const struct elf_section *s = elf_image_section_at(p->img, i);
-
-		if (s->type == SHT_RELA && (s->flags & SHF_ALLOC) && add_slots(p, s) == -ENOMEM)
-			return -ENOMEM;
-	}
+	if (elf_relocs_each(p->img, add_slot, p) == -ENOMEM)
+		return -ENOMEM;
 	if (p->nr_slots)
 		qsort(p->slots, p->nr_slots, sizeof(*p->slots), compare_addrs);
 	return 0;
