@@ -8,7 +8,9 @@
 #include "agent/debug_search.h"
 #include "agent/vdso.h"
 #include "elf/elf_fde.h"
+#include "elf/elf_image.h"
 #include "elf/elf_symbols.h"
+#include "elf/go_search.h"
 #include "unwind/eh_frame.h"
 #include "unwind/known_code.h"
 
@@ -72,8 +74,10 @@ static int find_go_root(void *ctx, const struct elf_symbol *sym)
 
 static void find_roots(struct compiled_file *f, const struct elf_image *img)
 {
+	struct elf_section table;
+
 	find_entry(f, img);
-	if (elf_image_section(img, ".gopclntab"))
+	if (go_search(img, &table) == 0)
 		(void)elf_symbols_each(img, find_go_root, f); /* stripped: the ends stay unknown */
 }
 

@@ -4,14 +4,12 @@
 #include <errno.h>
 
 #include "base/leb128.h"
-#include "elf/elf_image.h"
 
 #define MAGIC_1_18 0xfffffff0u
 #define MAGIC_1_20 0xfffffff1u
-#define FUNC_TAB_ENTRY_BYTES 8 /* offset of the code, offset of the entry */
-#define MAX_NAME_BYTES 4096    /* those of generics have hundreds */
-#define MAX_FILLING_BYTES 63   /* functions are aligned to 32 or 64 bytes at most */
-#define MAX_DELTA (1 << 24)    /* bytes; frames that large do not exist */
+#define MAX_NAME_BYTES 4096  /* those of generics have hundreds */
+#define MAX_FILLING_BYTES 63 /* functions are aligned to 32 or 64 bytes at most */
+#define MAX_DELTA (1 << 24)  /* bytes; frames that large do not exist */
 
 static struct cursor cursor_at(const struct go_table *t, uint64_t at)
 {
@@ -24,49 +22,51 @@ static struct cursor cursor_at(const struct go_table *t, uint64_t at)
 	return c;
 }
 
-static int read_header(struct cursor *c, struct go_table *t)
+bool go_table_is_begin(const void *bytes)
 {
-	uint32_t magic = cursor_u32(c);
-	uint16_t zero = cursor_u16(c);
-	uint8_t quantum = cursor_u8(c), pointer_bytes = cursor_u8(c);
-	uint64_t nr = cursor_u64(c);
+	struct cursor c = cursor_of(bytes, 8);
+	uint32_t magic = cursor_u32(&c);
+	uint16_t zero = cursor_u16(&c);
+	uint8_t quantum = cursor_u8(&c), pointer_bytes = cursor_u8(&c);
 
-	if (c->bad || (magic != MAGIC_1_18 && magic != MAGIC_1_20) || zero != 0 ||
-	    (quantum != 1 && quantum != 4) || pointer_bytes != 8)
-		return -ENOENT;
-	(void)cursor_take(c, 8); /* number of files */
-	t->text = cursor_u64(c); /* 0 since 1.26, and where it is relocated */
-	t->names = cursor_u64(c);
-	(void)cursor_take(c, 16); /* units, files */
-	t->deltas = cursor_u64(c);
-	t->funcs = cursor_u64(c);
-	if (c->bad || nr > GO_MAX_FUNCS)
-		return -EBADMSG;
-	t->nr_funcs = (uint32_t)nr;
-	t->quantum = quantum;
-	t->flags_at = magic == MAGIC_1_18 ? 37 : 41;
-	return 0;
+	return (magic == MAGIC_1_18 || magic == MAGIC_1_20) && zero == 0 &&
+	       (quantum == 1 || quantum == 4) && pointer_bytes == 8;
 }
 
-const struct elf_section *go_table_section(const struct elf_image *img)
+int go_table_read_header(const void *bytes, size_t n, uint64_t size, struct go_table *ret_table)
 {
-	const struct elf_section *s = elf_image_section(img, ".gopclntab");
+	struct cursor c = cursor_of(bytes, n);
+	const uint8_t *begin = cursor_take(&c, 8);
+	struct go_table t = { 0 };
+	uint64_t nr = cursor_u64(&c);
 
-	return s ? s : elf_image_section(img, ".data.rel.ro.gopclntab"); /* position-independent */
+	if (c.bad || !go_table_is_begin(begin))
+		return -ENOENT;
+	(void)cursor_take(&c, 8); /* number of files */
+	t.text = cursor_u64(&c);  /* 0 since 1.26, and where it is relocated */
+	t.names = cursor_u64(&c);
+	t.units = cursor_u64(&c);
+	t.files = cursor_u64(&c);
+	t.deltas = cursor_u64(&c);
+	t.funcs = cursor_u64(&c);
+	if (c.bad || nr > GO_MAX_FUNCS || t.names > size || t.deltas > size || t.funcs > size)
+		return -EBADMSG;
+	t.nr_funcs = (uint32_t)nr;
+	t.quantum = begin[6];
+	t.flags_at = begin[0] == (uint8_t)MAGIC_1_18 ? 37 : 41;
+	*ret_table = t;
+	return 0;
 }
 
 int go_table_open(const void *bytes, size_t size, struct go_table *ret_table)
 {
-	struct go_table t = { .bytes = bytes, .size = size };
-	struct cursor c = cursor_of(bytes, size);
-	int r = read_header(&c, &t);
+	int r = go_table_read_header(bytes, size, size, ret_table);
 
-	if (r < 0)
-		return r;
-	if (t.names > size || t.deltas > size || t.funcs > size)
-		return -EBADMSG;
-	*ret_table = t;
-	return 0;
+	if (r == 0) {
+		ret_table->bytes = bytes;
+		ret_table->size = size;
+	}
+	return r;
 }
 
 const char *go_func_name(const struct go_table *t, const struct go_func *f)
@@ -80,7 +80,7 @@ const char *go_func_name(const struct go_table *t, const struct go_func *f)
 
 int go_table_func(const struct go_table *t, uint32_t i, struct go_func *ret_func)
 {
-	struct cursor c = cursor_at(t, t->funcs + (uint64_t)i * FUNC_TAB_ENTRY_BYTES);
+	struct cursor c = cursor_at(t, t->funcs + (uint64_t)i * GO_FUNC_TAB_ENTRY_BYTES);
 	struct go_func f = { .start = cursor_u32(&c) };
 	uint32_t entry = cursor_u32(&c);
 

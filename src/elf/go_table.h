@@ -16,6 +16,9 @@
 #include "base/cursor.h"
 
 #define GO_MAX_FUNCS (4u << 20)
+#define GO_HEADER_BYTES 72
+#define GO_HEADER_TEXT_AT 24
+#define GO_FUNC_TAB_ENTRY_BYTES 8 /* offset of the code, offset of the entry */
 
 enum go_func_flag {
 	GO_TOP_FRAME = 1, /* the outermost function of a stack */
@@ -27,11 +30,12 @@ enum go_func_flag {
 struct go_table {
 	const uint8_t *bytes; /* borrowed, as is all that is read from them */
 	size_t size;
+	uint64_t addr; /* link-time, of the table; 0: not told */
 	uint32_t nr_funcs;
-	uint64_t names, deltas, funcs; /* offsets of the parts */
-	uint32_t flags_at;             /* of the byte with the flags in a function's entry */
-	uint64_t text;                 /* link-time address that code counts from; 0: not told */
-	uint8_t quantum;               /* bytes of the smallest instruction: deltas count in them */
+	uint64_t names, units, files, deltas, funcs; /* offsets of the parts */
+	uint32_t flags_at; /* of the byte with the flags in a function's entry */
+	uint64_t text;     /* link-time address that code counts from; 0: not told */
+	uint8_t quantum;   /* bytes of the smallest instruction: deltas count in them */
 };
 
 struct go_func {
@@ -41,11 +45,12 @@ struct go_func {
 	int32_t name; /* where it is; see go_func_name() */
 };
 
-struct elf_image;
-struct elf_section;
+/* Whether a table may begin with these 8 bytes. */
+bool go_table_is_begin(const void *bytes);
 
-/* The section that holds it, or NULL. */
-const struct elf_section *go_table_section(const struct elf_image *img);
+/* Of a table with so many bytes the first n alone; nothing but its numbers is read. The errors of
+ * go_table_open(). */
+int go_table_read_header(const void *bytes, size_t n, uint64_t size, struct go_table *ret_table);
 
 /* -ENOENT: not such a table, or one of another version; -EBADMSG. */
 int go_table_open(const void *bytes, size_t size, struct go_table *ret_table);

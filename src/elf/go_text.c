@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "elf/elf_image.h"
+#include "elf/elf_relocs.h"
 
 /* runtime.firstmoduledata (src/runtime/symtab.go): the table's address, six slices, an address, the
  * first and last pc, and then where code begins. */
@@ -77,29 +78,58 @@ static bool fits(const struct elf_image *img, const struct landmarks *l, uint64_
 	       memcmp(code, begin, sizeof(begin)) == 0;
 }
 
+/* A word that the loader fills in with an address of the file's own. */
+struct word {
+	uint64_t addr, value;
+	uint32_t type; /* of such a relocation */
+	bool is_filled;
+};
+
+static int look_at_reloc(void *ctx, const Elf64_Rela *rela)
+{
+	struct word *w = ctx;
+
+	w->is_filled = rela->r_offset == w->addr && ELF64_R_TYPE(rela->r_info) == w->type;
+	if (w->is_filled)
+		w->value = (uint64_t)rela->r_addend;
+	return w->is_filled;
+}
+
+/* What a word will be when it is loaded. What stands there in the file counts no more then; some
+ * linkers leave 0. */
+static uint64_t loaded_word(const struct elf_image *img, uint64_t addr, uint64_t in_file)
+{
+	bool is_x86 = elf_image_machine(img) == EM_X86_64;
+	struct word w = { .addr = addr, .type = is_x86 ? R_X86_64_RELATIVE : R_AARCH64_RELATIVE };
+
+	(void)elf_relocs_each(img, look_at_reloc, &w);
+	return w.is_filled ? w.value : in_file;
+}
+
 /* 0: it does not tell, or is another table's. */
-static uint64_t text_of_module(const struct elf_image *img)
+static uint64_t text_of_module(const struct elf_image *img, const struct go_table *t)
 {
 	const struct elf_section *s = elf_image_section(img, ".go.module");
-	const struct elf_section *table = go_table_section(img);
 	_cleanup_(buf_done) struct buf b = BUF_INIT(MODULE_MAX_BYTES);
 	uint64_t table_addr, text;
 
-	if (!s || !table || elf_image_read_section(img, s, &b) < 0 || b.len < MODULE_MIN_BYTES)
+	if (!s || elf_image_read_section(img, s, &b) < 0 || b.len < MODULE_MIN_BYTES)
 		return 0;
 	memcpy(&table_addr, b.data, sizeof(table_addr));
 	memcpy(&text, b.data + MODULE_TEXT_AT, sizeof(text));
-	return table_addr == table->addr ? text : 0;
+	if (loaded_word(img, s->addr, table_addr) != t->addr)
+		return 0;
+	return loaded_word(img, s->addr + MODULE_TEXT_AT, text);
 }
 
 int go_text_find(const struct elf_image *img, const struct go_table *t,
 		 const struct go_returns *returns, uint64_t *ret_text)
 {
 	struct landmarks l = find_landmarks(t);
-	uint64_t text = t->text;
+	uint64_t text = loaded_word(img, t->addr + GO_HEADER_TEXT_AT, t->text);
 
 	if (!fits(img, &l, text))
-		text = text_of_module(img);
+		text = text_of_module(img, t);
 	if (!fits(img, &l, text))
 		text = l.entry.end ? elf_image_entry(img) - l.entry.start : 0;
 	/* Many things look like the code that handlers return to: one that nothing confirms is none. */

@@ -10,6 +10,8 @@
 
 #include "elf/go_table.h"
 
+struct elf_image;
+
 /* What the caller knows of the code that signal handlers return to, on x86-64. */
 struct go_returns {
 	const uint64_t *addrs; /* borrowed; link-time */
@@ -18,7 +20,7 @@ struct go_returns {
 
 /*
  * The link-time address that code counts from. In this order, the first that fits the code: what the
- * table says (none since Go 1.26, nor where it is relocated); what the runtime's description of the
+ * table says once it is loaded (nothing since Go 1.26); what the runtime's description of the
  * module says (.go.module, Go 1.26); the program's entry, which is a function of the table (not with
  * C in it); the function that signal handlers return to. returns: NULL where that is not known.
  * -ENOENT: nothing tells.

@@ -5,11 +5,9 @@
 
 #include "elf/elf_image.h"
 #include "elf/elf_symbols.h"
-#include "elf/go_table.h"
+#include "elf/go_search.h"
 #include "elf/go_text.h"
 #include "symbolize/symbolize_internal.h"
-
-#define MAX_TABLE_BYTES (256u << 20)
 
 static int each_name(const struct elf_image *img, const struct go_table *t, elf_symbol_fn fn,
 		     void *ctx)
@@ -37,19 +35,18 @@ static int each_name(const struct elf_image *img, const struct go_table *t, elf_
 
 int go_names_each(const struct elf_image *img, elf_symbol_fn fn, void *ctx)
 {
-	const struct elf_section *s = go_table_section(img);
-	_cleanup_(buf_done) struct buf b = BUF_INIT(MAX_TABLE_BYTES);
+	_cleanup_(buf_done) struct buf b = BUF_INIT(GO_MAX_TABLE_BYTES);
 	struct go_table t;
-	int r = s ? elf_image_read_section(img, s, &b) : -ENOENT;
+	int r = go_search_load(img, &b, &t);
 
-	if (r == 0)
-		r = go_table_open(b.data, b.len, &t);
 	return r < 0 ? r : each_name(img, &t, fn, ctx);
 }
 
 uint64_t go_names_cost_bytes(const struct elf_image *img)
 {
-	const struct elf_section *s = go_table_section(img);
+	struct elf_section s;
 
-	return !s ? 0 : s->size < MAX_TABLE_BYTES ? s->size : MAX_TABLE_BYTES;
+	if (go_search(img, &s) < 0)
+		return 0;
+	return s.size < GO_MAX_TABLE_BYTES ? s.size : GO_MAX_TABLE_BYTES;
 }

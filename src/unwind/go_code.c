@@ -13,11 +13,10 @@
 
 #include "base/buf.h"
 #include "elf/elf_image.h"
-#include "elf/go_table.h"
+#include "elf/go_search.h"
 #include "elf/go_text.h"
 #include "unwind/known_code_internal.h"
 
-#define MAX_TABLE_BYTES (256u << 20)
 #define MAX_CODE_BYTES 1024 /* of a function that is looked into */
 #define MAX_RETURNS 64      /* pieces of code that handlers may return to; there is one */
 #define CALLER_FP_SLOT (-16)
@@ -33,7 +32,9 @@ struct go_program {
 
 bool go_code_is_in(const struct elf_image *img)
 {
-	return go_table_section(img) != NULL;
+	struct elf_section s;
+
+	return go_search(img, &s) == 0;
 }
 
 static bool is_named(const struct go_program *p, const struct go_func *f, const char *name)
@@ -248,17 +249,14 @@ static int add_funcs(struct go_program *p, uint32_t nr_trampolines)
 
 int go_code_find(const struct elf_image *img, struct known_code *k)
 {
-	const struct elf_section *s = go_table_section(img);
 	struct go_program p = { .img = img, .to = k };
-	struct buf b = BUF_INIT(MAX_TABLE_BYTES);
+	struct buf b = BUF_INIT(GO_MAX_TABLE_BYTES);
 	uint32_t nr_trampolines = k->nr;
 	int r;
 
-	if (!s || elf_image_machine(img) != EM_X86_64)
+	if (elf_image_machine(img) != EM_X86_64)
 		return 0;
-	r = elf_image_read_section(img, s, &b);
-	if (r == 0)
-		r = go_table_open(b.data, b.len, &p.table);
+	r = go_search_load(img, &b, &p.table);
 	if (r == 0)
 		r = p.table.quantum == 1 ? find_text(&p, nr_trampolines) : -ENOENT;
 	if (r == 0)

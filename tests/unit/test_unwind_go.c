@@ -26,6 +26,8 @@ struct go_maker {
 		uint8_t flags;
 	} funcs[MAX_FUNCS];
 	uint32_t nr;
+	uint8_t quantum;
+	uint64_t text_told; /* by the table */
 };
 
 static struct go_maker g;
@@ -54,6 +56,7 @@ static void begin(void)
 	memset(&g, 0, sizeof(g));
 	memset(g.text, 0xcc, sizeof(g.text));
 	g.names_len = g.deltas_len = 1; /* 0 is none */
+	g.quantum = 1;
 	add("runtime.sigreturn__sigaction", GO_ASM, BYTES(RETURN), "\x02\x0b");
 	add("runtime.asyncPreempt", GO_ASM, BYTES(PREEMPT), "\x02\x01\x10\x04\x10\x02");
 }
@@ -72,13 +75,13 @@ static size_t make_table(uint32_t magic, uint8_t *to)
 	uint64_t entries = g.nr * 8 + 4, entry_bytes = 48;
 	size_t len = 0;
 
-	put(to, &len, magic | 1ull << 48 | 8ull << 56, 8);
+	put(to, &len, magic | (uint64_t)g.quantum << 48 | 8ull << 56, 8);
 	put(to, &len, g.nr, 8);
-	put(to, &len, 0, 8); /* files */
-	put(to, &len, 0, 8); /* text, as of 1.26 */
+	put(to, &len, 0, 8);           /* files */
+	put(to, &len, g.text_told, 8); /* 0 as of 1.26 */
 	put(to, &len, names, 8);
-	put(to, &len, 0, 8);
-	put(to, &len, 0, 8);
+	put(to, &len, deltas, 8); /* units: none */
+	put(to, &len, deltas, 8); /* files: none */
 	put(to, &len, deltas, 8);
 	put(to, &len, funcs, 8);
 	memcpy(to + len, g.names, g.names_len);
@@ -91,8 +94,10 @@ static size_t make_table(uint32_t magic, uint8_t *to)
 	put(to, &len, g.nr * FUNC_BYTES, 4);
 	for (uint32_t i = 0; i < g.nr; i++) {
 		size_t at = funcs + entries + i * entry_bytes;
+		uint32_t start = i * FUNC_BYTES;
 
 		memset(to + at, 0, entry_bytes);
+		memcpy(to + at, &start, 4);
 		memcpy(to + at + 4, &g.funcs[i].name, 4);
 		memcpy(to + at + 16, &g.funcs[i].deltas, 4);
 		to[at + (magic == MAGIC_1_18 ? 37 : 41)] = g.funcs[i].flags;
@@ -346,6 +351,7 @@ static void test_names(void)
 }
 
 #define TABLE_ADDR 0x123000ull
+#define MODULE_ADDR 0x125000ull
 #define MODULE_TEXT_AT 176 /* in the description that the runtime has of itself */
 
 /* Whether a name is found by what .go.module says, n bytes of it. */
@@ -380,8 +386,222 @@ static void test_module(void)
 	ok(has_name_by_module(TABLE_ADDR, TEXT, MODULE_TEXT_AT + 7, false), "nor one that is cut");
 }
 
+/* The description holds zeros in the file, and relocations say what is filled in. */
+static void test_module_filled_in(uint64_t table_addr, bool is_expected, const char *what)
+{
+	const Elf64_Rela relocs[] = {
+		{ MODULE_ADDR, ELF64_R_INFO(0, R_X86_64_RELATIVE), (int64_t)table_addr },
+		{ MODULE_ADDR + MODULE_TEXT_AT, ELF64_R_INFO(0, R_X86_64_RELATIVE), TEXT },
+	};
+	uint8_t bytes[4096] = { 0 }, module[MODULE_TEXT_AT + 8] = { 0 };
+	unsigned int table, description;
+	struct elf_image *img;
+	struct elf_maker e;
+	uint64_t work;
+	size_t size;
+
+	begin();
+	work = add("main.work", 0, BYTES("\xc3"), "\x02\x01");
+	maker_init(&e);
+	maker_segment(&e, PT_LOAD, PF_R | PF_X, CODE, maker_bytes(&e, g.text, sizeof(g.text)),
+		      sizeof(g.text));
+	size = make_table(MAGIC_1_20, bytes);
+	table = maker_section(&e, ".gopclntab", SHT_PROGBITS, SHF_ALLOC, bytes, size);
+	e.shdrs[table].sh_addr = TABLE_ADDR;
+	description =
+		maker_section(&e, ".go.module", SHT_PROGBITS, SHF_ALLOC, module, sizeof(module));
+	e.shdrs[description].sh_addr = MODULE_ADDR;
+	maker_section(&e, ".rela.dyn", SHT_RELA, SHF_ALLOC, relocs, sizeof(relocs));
+	maker_end(&e);
+	img = maker_open(&e);
+	ok(has_name(img, work, is_expected ? "main.work" : NULL), "%s", what);
+	elf_image_free(img);
+	maker_done(&e);
+}
+
+/* ---- a table without a section of its own ---- */
+
+#define RELRO_ADDR 0x200000ull
+#define MAX_BEFORE_BYTES (40u << 10)
+#define TEXT_AT 24 /* in the table */
+
+/* What is special about a file whose table stands in .data.rel.ro among others' data. */
+struct merged {
+	uint16_t machine;
+	const char *mark; /* section that says that it is of Go; NULL: none */
+	size_t before;    /* bytes of others */
+	size_t nr_decoys; /* words among them that look like a table's first */
+	uint64_t addr;    /* of the section */
+	uint64_t told;    /* where code begins, by the table as it stands in the file */
+	Elf64_Rela rela;  /* r_offset counts from the table */
+	bool is_other_machines, has_wrong_func;
+};
+
+static const struct merged usual = { .machine = EM_X86_64,
+				     .mark = ".go.buildinfo",
+				     .before = 0x120,
+				     .addr = RELRO_ADDR,
+				     .told = TEXT };
+
+static void make_merged(struct elf_maker *e, const struct merged *m)
+{
+	static uint8_t bytes[MAX_BEFORE_BYTES + 4096];
+	uint64_t decoy = MAGIC_1_18 | 1ull << 48 | 8ull << 56;
+	Elf64_Rela rela = m->rela;
+	unsigned int section;
+	size_t size;
+
+	memset(bytes, 0, sizeof(bytes));
+	must(m->before <= MAX_BEFORE_BYTES && m->nr_decoys * 8 <= m->before);
+	for (size_t i = 0; i < m->nr_decoys; i++)
+		memcpy(bytes + m->before % 8 + i * 8, &decoy, 8);
+	g.quantum = (m->machine == EM_X86_64) != m->is_other_machines ? 1 : 4;
+	g.text_told = m->told;
+	size = m->before + make_table(MAGIC_1_18, bytes + m->before);
+	if (m->has_wrong_func)
+		bytes[size - 48]++; /* where the last one begins, by itself */
+	maker_init(e);
+	e->ehdr.e_machine = m->machine;
+	maker_segment(e, PT_LOAD, PF_R | PF_X, CODE, maker_bytes(e, g.text, sizeof(g.text)),
+		      sizeof(g.text));
+	if (m->mark)
+		maker_section(e, m->mark, SHT_PROGBITS, SHF_ALLOC, "", 1);
+	rela.r_offset += m->addr + m->before;
+	maker_section(e, ".rela.dyn", SHT_RELA, SHF_ALLOC, &rela, sizeof(rela));
+	section = maker_section(e, ".data.rel.ro", SHT_PROGBITS, SHF_ALLOC, bytes, size);
+	e->shdrs[section].sh_addr = m->addr;
+	maker_end(e);
+}
+
+/* Whether a function has its name. */
+static bool is_read(struct merged m)
+{
+	struct program p;
+	uint64_t work;
+	bool is;
+
+	begin();
+	work = add("main.work[...]", 0, BYTES("\xc3"), "\x02\x01");
+	make_merged(&p.elf, &m);
+	p.img = maker_open(&p.elf);
+	is = has_name(p.img, work, "main.work[...]");
+	must(is || has_name(p.img, work, NULL));
+	elf_image_free(p.img);
+	maker_done(&p.elf);
+	return is;
+}
+
+static struct merged with_mark(const char *mark)
+{
+	struct merged m = usual;
+
+	m.mark = mark;
+	return m;
+}
+
+static struct merged behind(size_t before, size_t nr_decoys, uint64_t addr)
+{
+	struct merged m = usual;
+
+	m.before = before;
+	m.nr_decoys = nr_decoys;
+	m.addr = addr;
+	return m;
+}
+
+static void test_merged(void)
+{
+	struct merged foreign = usual, wrong = usual;
+
+	foreign.is_other_machines = true;
+	wrong.has_wrong_func = true;
+	ok(is_read(usual) && is_read(with_mark(".note.go.buildid")),
+	   "a table without a section of its own is found behind others' data");
+	ok(!is_read(with_mark(NULL)), "not in a file that is not of Go");
+	ok(is_read(behind(0, 0, RELRO_ADDR)) && is_read(behind(16384 - 8, 0, RELRO_ADDR)) &&
+		   is_read(behind(16384, 0, RELRO_ADDR)) && is_read(behind(40000, 0, RELRO_ADDR)),
+	   "wherever it begins");
+	ok(is_read(behind(20, 0, RELRO_ADDR + 4)) && !is_read(behind(20, 0, RELRO_ADDR)),
+	   "but where its address is a multiple of its words");
+	ok(is_read(behind(504, 63, RELRO_ADDR)), "what begins like it is passed by");
+	ok(!is_read(behind(512, 64, RELRO_ADDR)), "as often as is sensible");
+	ok(!is_read(foreign), "a table for another machine is none");
+	ok(!is_read(wrong), "nor one whose functions begin elsewhere by what they say themselves");
+}
+
+static struct merged filled_in(uint16_t machine, uint64_t told, uint32_t type, uint64_t at)
+{
+	struct merged m = usual;
+
+	m.machine = machine;
+	m.told = told;
+	m.rela = (Elf64_Rela){ at, ELF64_R_INFO(0, type), TEXT };
+	return m;
+}
+
+static void test_filled_in(void)
+{
+	ok(is_read(filled_in(EM_X86_64, 0, R_X86_64_RELATIVE, TEXT_AT)),
+	   "what the loader fills in tells where code begins");
+	ok(is_read(filled_in(EM_X86_64, CODE + 0x10, R_X86_64_RELATIVE, TEXT_AT)) &&
+		   is_read(filled_in(EM_AARCH64, CODE + 0x10, R_AARCH64_RELATIVE, TEXT_AT)),
+	   "not what stood there before");
+	ok(is_read(filled_in(EM_AARCH64, 0, R_AARCH64_RELATIVE, TEXT_AT)), "on AArch64 as well");
+	ok(!is_read(filled_in(EM_X86_64, 0, R_X86_64_RELATIVE, TEXT_AT + 8)) &&
+		   !is_read(filled_in(EM_X86_64, 0, R_X86_64_64, TEXT_AT)) &&
+		   !is_read(filled_in(EM_AARCH64, 0, R_X86_64_RELATIVE, TEXT_AT)),
+	   "but not elsewhere, nor by another relocation");
+}
+
+static void test_merged_rules(void)
+{
+	struct program p;
+	uint64_t f;
+
+	begin();
+	f = add("main.f", 0, BYTES(PUSH_FP), "\x02\x01\x10\x06\x40\x14\x3f\x02");
+	make_merged(&p.elf, &usual);
+	open_image(&p);
+	ok(at(&p, f) == frame(0) && at(&p, f + 1) == frame(8) && at(&p, f + 7) == frame(40),
+	   "rules come of a table without a section as of any");
+	close_program(&p);
+}
+
+/* Every byte of the section changed: nothing but values comes out. */
+static void test_merged_spoilt(void)
+{
+	unsigned int nr_tried = 0, nr_read = 0;
+
+	for (size_t i = 0;; i++, nr_tried++) {
+		struct program p;
+		Elf64_Shdr *s;
+
+		begin();
+		make_merged(&p.elf, &usual);
+		s = maker_shdr(&p.elf, 3);
+		if (i >= s->sh_size) {
+			maker_done(&p.elf);
+			break;
+		}
+		p.elf.bytes[s->sh_offset + i] ^= 0x81;
+		if (i % 2)
+			s->sh_size = i;
+		open_image(&p);
+		nr_read += p.known.nr > 1;
+		close_program(&p);
+	}
+	ok(nr_tried > 500 && nr_read > 100 && nr_read < nr_tried,
+	   "a spoilt section is survived, %u ways, and %u times read", nr_tried, nr_read);
+}
+
 int main(void)
 {
+	test_module_filled_in(TABLE_ADDR, true, "the loader may fill the description in");
+	test_module_filled_in(TABLE_ADDR + 8, false, "not with another table's address");
+	test_merged();
+	test_filled_in();
+	test_merged_rules();
+	test_merged_spoilt();
 	test_names();
 	test_module();
 	test_a_function(MAGIC_1_20, ".gopclntab", "Go 1.20");
