@@ -337,6 +337,10 @@ PA_API int pa_doctor(const struct pa_options *opts, pa_check_fn fn, void *ctx);
 /* The highest --sample-rate the kernel accepts now, or a negative errno. */
 PA_API long pa_max_sample_rate(void);
 
+/* What is wrong with the URL of a debuginfod server, in a few words; NULL: debuginfod_urls may hold
+ * it. Nobody is asked whether it exists. */
+PA_API const char *pa_url_mistake(const char *url);
+
 /* Whether a program was started for a fetch (see fetch_program): main() then returns what
  * pa_fetch_main() does, before it does anything else. */
 PA_API bool pa_is_fetch(int argc, char *const argv[]);

@@ -18,6 +18,7 @@
 #include "collect/features.h"
 #include "collect/ksyms.h"
 #include "fetch/cache.h"
+#include "fetch/server_url.h"
 #include "proc/roots.h"
 
 #define AUTO_NAME_MAX 256
@@ -509,6 +510,11 @@ const struct pa_summary *pa_session_summary(const struct pa_session *s)
 long pa_max_sample_rate(void)
 {
 	return features_max_sample_rate();
+}
+
+const char *pa_url_mistake(const char *url)
+{
+	return server_url_mistake(url);
 }
 
 bool pa_is_fetch(int argc, char *const argv[])

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "collect/features.h"
+#include "fetch/server_url.h"
 
 #define DEFAULT_RATE_HZ 99
 #define DEFAULT_DRAIN_MS 100
@@ -163,32 +164,19 @@ static int check_rate(const struct pa_options *o, struct pa_error *err)
 	return 0;
 }
 
-/* A scheme that is known and something behind it; where spaces separate URLs none may be in one. */
-static bool is_url(const char *url)
-{
-	static const char *const schemes[] = { "http://", "https://", "file:///" };
-
-	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
-		size_t n = strlen(schemes[i]);
-
-		if (strncmp(url, schemes[i], n) == 0)
-			return url[n] && !strchr("/:?#", url[n]) && !strpbrk(url, " \t\r\n");
-	}
-	return false;
-}
-
-/* Servers are handed on as one line, separated by spaces. */
 static int check_urls(const struct pa_options *o, struct pa_error *err)
 {
 	if (o->nr_debuginfod_urls > MAX_URLS)
 		return error_set(err, E2BIG, "options: at most %d debuginfod servers", MAX_URLS);
-	for (size_t i = 0; i < o->nr_debuginfod_urls; i++)
-		if (!is_url(o->debuginfod_urls[i]))
+	for (size_t i = 0; i < o->nr_debuginfod_urls; i++) {
+		const char *url = o->debuginfod_urls[i], *mistake = server_url_mistake(url);
+
+		if (mistake)
 			return error_set(err, EINVAL,
-					 "--debuginfod-url '%s': give a URL like "
-					 "https://debuginfod.elfutils.org (http://, https:// or "
-					 "file:///)",
-					 o->debuginfod_urls[i]);
+					 "--debuginfod-url '%s': %s; give a URL like "
+					 "https://debuginfod.elfutils.org",
+					 url ? url : "", mistake);
+	}
 	return 0;
 }
 

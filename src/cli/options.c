@@ -167,43 +167,25 @@ static int handle_tag(void *ctx, const struct option_def *def, const char *value
 	return OPTPARSE_CONTINUE;
 }
 
-/* Whether a URL names a place that can be asked: a host (behind what is for logging in), or a path. */
-static bool has_place(const char *url)
+/* what: who names it. */
+static int add_url(struct options *o, const char *what, const char *url)
 {
-	const char *place = strstr(url, "://") + 3, *at;
-	size_t n = strcspn(place, "/?#");
+	const char *mistake = pa_url_mistake(url);
 
-	if (!strncmp(url, "file:", 5))
-		return place[0] == '/' && place[1];
-	at = memrchr(place, '@', n);
-	return at ? at + 1 < place + n && at[1] != ':' : n > 0 && place[0] != ':';
-}
-
-static int add_url(struct options *o, const char *url)
-{
-	if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0 &&
-	    strncmp(url, "file://", 7) != 0)
-		return -EINVAL;
-	if (!has_place(url) || strpbrk(url, " \t\r\n"))
-		return -EINVAL;
+	if (mistake)
+		return usage_error(what,
+				   "'%s' is no URL of a server: %s; write it like "
+				   "https://debuginfod.elfutils.org",
+				   url, mistake);
 	if (o->nr_urls == OPTIONS_MAX_URLS)
-		return -E2BIG;
+		return usage_error(what, "more than %d servers; leave some out", OPTIONS_MAX_URLS);
 	o->urls[o->nr_urls++] = url;
-	return 0;
+	return OPTPARSE_CONTINUE;
 }
-
-#define URL_MISTAKE "'%s' is no URL of a server; write it like https://debuginfod.elfutils.org"
 
 static int handle_url(void *ctx, const struct option_def *def, const char *value)
 {
-	switch (add_url(ctx, value)) {
-	case 0:
-		return OPTPARSE_CONTINUE;
-	case -E2BIG:
-		return option_error(def, "more than %d servers; leave some out", OPTIONS_MAX_URLS);
-	default:
-		return option_error(def, URL_MISTAKE, value);
-	}
+	return add_url(ctx, "--debuginfod-url", value);
 }
 
 /* 512M, 2G, 1048576: a number of bytes, or of units of 1024 of them. */
@@ -327,6 +309,7 @@ static int take_environment(struct options *o)
 {
 	const char *env = getenv("DEBUGINFOD_URLS");
 	char *rest = o->urls_text, *word;
+	int r;
 
 	if (o->nr_urls || !env)
 		return 0;
@@ -336,8 +319,9 @@ static int take_environment(struct options *o)
 	while ((word = strsep(&rest, " \t\n"))) {
 		if (!*word || !strncmp(word, "ima:", 4))
 			continue;
-		if (add_url(o, word) < 0)
-			return usage_error("DEBUGINFOD_URLS", URL_MISTAKE, word);
+		r = add_url(o, "DEBUGINFOD_URLS", word);
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }

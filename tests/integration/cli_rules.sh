@@ -154,9 +154,13 @@ test_usage_outputs() {
 	usage '^perf-agent: --folded-output: .*already' --profile -a -o x --folded-output x
 	usage '^perf-agent: --debuginfod-url: .*is no URL' --profile -a --debuginfod-url example.org
 	usage '^perf-agent: --debuginfod-url: .*is no URL' --profile -a --debuginfod-url 'http://a http://b'
-	for url in http:// https:///x http://:8002 http://user@ http://user:word@/x file:// file:/// file://host/x; do
+	for url in http:// https:///x http://:8002 http://user@ http://user:word@/x file:// file:/// file://host/x \
+		http://a:65536 http://a:0 http://a:abc; do
 		usage "^perf-agent: --debuginfod-url: '$url' is no URL" --profile -a --debuginfod-url "$url"
 	done
+	usage "^perf-agent: --debuginfod-url: '.*::1' is no URL.*IPv6" --profile -a --debuginfod-url 'http://[::1'
+	usage '^perf-agent: --debuginfod-url: .*control character' --profile -a \
+		--debuginfod-url "$(printf 'http://a\tb')"
 	usage '^perf-agent: --debuginfod-url: the value is empty' --profile -a --debuginfod-url ''
 	usage '^perf-agent: --symbol-cache-max: .*is no size' --profile -a --debuginfod-url http://a \
 		--symbol-cache-max 1X
@@ -175,6 +179,8 @@ test_usage_outputs() {
 		--symbol-fetch-timeout 1s
 	DEBUGINFOD_URLS='example.org' && export DEBUGINFOD_URLS
 	usage '^perf-agent: DEBUGINFOD_URLS: .*is no URL' --profile -a
+	DEBUGINFOD_URLS='http://a http://b:99999'
+	usage '^perf-agent: DEBUGINFOD_URLS: .*:99999. is no URL.*port' --profile -a
 	unset DEBUGINFOD_URLS
 	usage '^perf-agent: --json: .*already' --profile -a -o - --json
 	usage '^perf-agent: --json: .*already' --profile -a --folded-output s.json --json=s.json

@@ -29,6 +29,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "fetch/server_url.h"
+
 #define NS_PER_MS 1000000ull
 #define MAX_OUTPUTS 2
 #define PATH_SIZE 256
@@ -398,6 +400,11 @@ long pa_max_sample_rate(void)
 	unsigned long hz = env_number("FAKE_MAX_RATE", 100000);
 
 	return hz ? (long)hz : -ENOENT;
+}
+
+const char *pa_url_mistake(const char *url)
+{
+	return server_url_mistake(url); /* the real one */
 }
 
 bool pa_is_fetch(int argc, char *const argv[])
