@@ -45,9 +45,10 @@ struct jit_process {
 	uint64_t replaced_real_ns;
 	char comm[PROC_COMM_SIZE];
 	enum jit_map map;
-	int map_fd;         /* owned; -1: none */
-	uint32_t dump_file; /* in the filestore; NO_FILE: none of its own */
-	uint32_t nr_dumps;  /* that it had mapped when they were last looked at */
+	bool was_looked_for; /* while it was there: it had no map, if that is what map says */
+	int map_fd;          /* owned; -1: none */
+	uint32_t dump_file;  /* in the filestore; NO_FILE: none of its own */
+	uint32_t nr_dumps;   /* that it had mapped when they were last looked at */
 	uint64_t look_again_ns, wait_ns;
 	struct jit_address *addresses; /* owned */
 	uint32_t nr_addresses, cap_addresses;
@@ -122,10 +123,11 @@ static void look_for_map(struct jit_files *j, struct jit_process *p, bool is_las
 	map = jit_map_open(j->procfs, &p->query, &fd);
 	if (map != JIT_MAP_OPEN && p->map == JIT_MAP_OPEN)
 		return; /* the one that is held is as good as ever */
-	/* Gone now, process or map, says nothing of the time when it was there; of a process that has
-	 * ended, but that its parent has not heard of, the map is not to be found. */
-	if ((map != JIT_MAP_GONE && map != JIT_MAP_NONE) || p->map == JIT_MAP_NONE)
+	/* Gone now, process or map, says nothing of the time when it was there. */
+	if ((map != JIT_MAP_GONE && map != JIT_MAP_NONE) ||
+	    (p->map == JIT_MAP_NONE && !p->was_looked_for))
 		p->map = map;
+	p->was_looked_for |= map != JIT_MAP_GONE;
 	if (map != JIT_MAP_OPEN)
 		return;
 	if (p->map_fd >= 0)

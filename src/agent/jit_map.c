@@ -39,12 +39,21 @@ static int owner_by_parent(const struct procfs *procfs, const struct jit_map_que
 	return 0;
 }
 
+/* A thread that has ended has no root; another one of its process may go on. 0: none does. */
+static pid_t root_holder(const struct procfs *procfs, pid_t pid)
+{
+	_cleanup_(closep) int fd = procfs_open_root(procfs, pid);
+
+	return fd == -ENOENT ? procfs_live_thread(procfs, pid) : pid;
+}
+
 static int find_owner(const struct procfs *procfs, const struct jit_map_query *q,
 		      struct owner *ret_owner)
 {
 	struct proc_status st;
 	struct proc_stat stat = { 0 };
 	int r = procfs_status(procfs, q->pid, &st);
+	pid_t root_pid;
 
 	if (r == -ESRCH)
 		return owner_by_parent(procfs, q, ret_owner);
@@ -53,7 +62,10 @@ static int find_owner(const struct procfs *procfs, const struct jit_map_query *q
 	(void)procfs_stat(procfs, q->pid, &stat); /* without it age is not checked */
 	if (q->start_ticks && stat.start_ticks && q->start_ticks != stat.start_ticks)
 		return -ESRCH; /* another process has its PID by now, and writes its own map */
-	*ret_owner = (struct owner){ .root_pid = q->pid,
+	root_pid = root_holder(procfs, q->pid);
+	if (!root_pid)
+		return owner_by_parent(procfs, q, ret_owner); /* which has not waited for it yet */
+	*ret_owner = (struct owner){ .root_pid = root_pid,
 				     .ns_pid = st.ns_pid,
 				     .uid = st.euid,
 				     .start_ticks = stat.start_ticks };

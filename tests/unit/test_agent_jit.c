@@ -351,6 +351,65 @@ static void test_by_parent(const char *parent_pids, enum jit_map expected, const
 	world_done(&w);
 }
 
+/* A process that has ended, and whose parent has not waited for it yet: no more than its status. */
+static void make_zombie(struct world *w)
+{
+	char from[PATH_MAX], to[PATH_MAX];
+
+	fake_unlink(&w->f, "4242/maps");
+	must(rename(fake_path(&w->f, "4242/root", from), fake_path(&w->f, "root", to)) == 0);
+}
+
+static void test_zombie(void)
+{
+	struct jit_sources src;
+	char status[128];
+	struct world w;
+
+	world_init(&w, 4);
+	map(&w, "A");
+	make_zombie(&w);
+	note(&w, CODE, 30);
+	ok(get(&w, &src) == JIT_MAP_GONE && jit_files_counts(w.jit)[JIT_MAP_GONE] == 1,
+	   "of a zombie that was never looked at nobody knows whether it had a map");
+	world_done(&w);
+	world_init(&w, 4);
+	note(&w, CODE, 30);
+	make_zombie(&w);
+	note(&w, CODE + 1, 30 + NS_PER_S);
+	ok(get(&w, &src) == JIT_MAP_NONE, "one that had none when it lived had none");
+	world_done(&w);
+	world_init(&w, 4);
+	map(&w, "A");
+	make_zombie(&w);
+	write_status(&w, geteuid(), "4242");
+	snprintf(status, sizeof(status), "Uid:\t0\t%u\t0\t0\nNSpid:\t77\n", geteuid());
+	fake_write(&w.f, "77/status", status);
+	fake_write(&w.f, "77/root/tmp/perf-4242.map", "P");
+	must(tracker_fork(w.tracker, 15, PID, 77) == 0);
+	note(&w, CODE, 30);
+	ok(get(&w, &src) == JIT_MAP_OPEN && first_byte_of(src.told[0].map_fd) == 'P',
+	   "its map is looked for in its parent's root, as that of any process that is gone");
+	world_done(&w);
+}
+
+/* The first thread has ended, another one goes on. */
+static void test_first_thread_ended(void)
+{
+	struct jit_sources src;
+	struct world w;
+
+	world_init(&w, 4);
+	make_zombie(&w);
+	fake_write(&w.f, "4242/task/4250/comm", "");
+	fake_write(&w.f, "4250/maps", "7f0000001000-7f0000003000 r-xp 00000000 00:00 0 \n");
+	fake_write(&w.f, "4250/root/tmp/perf-7.map", "T");
+	note(&w, CODE, 30);
+	ok(get(&w, &src) == JIT_MAP_OPEN && first_byte_of(src.told[0].map_fd) == 'T',
+	   "a process whose first thread has ended has a root by another one");
+	world_done(&w);
+}
+
 /* What an earlier process with this PID has left in the parent's root. */
 static void test_stale_by_parent(void)
 {
@@ -476,6 +535,8 @@ static void write_process(struct world *w, pid_t pid, pid_t ppid)
 	fake_write(&w->f, name, text);
 	snprintf(name, sizeof(name), "%d/maps", pid);
 	fake_write(&w->f, name, "7f0000001000-7f0000003000 r-xp 00000000 00:00 0 \n");
+	snprintf(name, sizeof(name), "%d/root/tmp/other", pid);
+	fake_write(&w->f, name, "");
 }
 
 static void test_forked(void)
@@ -686,6 +747,8 @@ int main(void)
 	test_by_parent("77", JIT_MAP_OPEN,
 		       "a process that is gone has its map in its parent's root");
 	test_by_parent("77\t3", JIT_MAP_GONE, "but in a namespace of its own its PID is not known");
+	test_zombie();
+	test_first_thread_ended();
 	test_stale_by_parent();
 	test_place();
 	test_dump();
