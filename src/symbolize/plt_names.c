@@ -129,7 +129,7 @@ static bool name_slot(struct plt *p, const struct slot *slot, char *to, size_t s
 	size_t n;
 
 	if (!slot->symbol) {
-		(void)snprintf(to, size, "*ABS*+0x%" PRIx64 PLT_SUFFIX, slot->resolver);
+		(void)snprintf(to, size, PLT_CHOSEN "%" PRIx64 PLT_SUFFIX, slot->resolver);
 		return true;
 	}
 	name = symbol_name(p, slot->symbol);

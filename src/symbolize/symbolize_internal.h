@@ -86,8 +86,11 @@ typedef int (*symbols_each_fn)(const struct elf_image *img, elf_symbol_fn fn, vo
 int go_names_each(const struct elf_image *img, elf_symbol_fn fn, void *ctx);
 uint64_t go_names_cost_bytes(const struct elf_image *img);
 
-/* Of the stubs through which code calls other files; behind each name stands PLT_SUFFIX. */
+/* Of the stubs through which code calls other files; behind each name stands PLT_SUFFIX. Those for a
+ * function of this file that another one chooses when the program is loaded have no symbol, but the
+ * address of the one that chooses, as objdump writes it: PLT_CHOSEN, hexadecimal digits, PLT_SUFFIX. */
 #define PLT_SUFFIX "@plt"
+#define PLT_CHOSEN "*ABS*+0x"
 int plt_names_each(const struct elf_image *img, elf_symbol_fn fn, void *ctx);
 uint64_t plt_names_cost_bytes(const struct elf_image *img);
 

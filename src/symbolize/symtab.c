@@ -8,6 +8,8 @@
 #include "elf/elf_minidebug.h"
 #include "symbolize/symbolize_internal.h"
 
+#define CHOSEN_MAX_BYTES 4096 /* of a stub's name, for a function that is chosen */
+
 struct elf_symbolizer {
 	struct symbolizer base;      /* first: the two share their address */
 	const struct elf_image *img; /* borrowed from the caller until this is freed */
@@ -58,19 +60,50 @@ static int open_plt(struct elf_symbolizer *e)
 	return 0;
 }
 
-/* *ret_symbol is NULL where there is none. */
-static int find_symbol(struct elf_symbolizer *e, uint64_t addr, const char **ret_symbol)
+/* NULL: there is none. */
+static const char *find_own(const struct elf_symbolizer *e, uint64_t addr)
 {
 	const struct symtab_index *in[] = { &e->index, &e->mini_index, &e->go_index };
 	const char *symbol = NULL;
-	int r = 0;
 
 	for (size_t i = 0; i < sizeof(in) / sizeof(in[0]) && !symbol; i++)
 		symbol = symtab_index_find(in[i], addr);
+	return symbol;
+}
+
+/* The symbol of a function that is chosen stands where the one that chooses does: its stub has that
+ * name, or none. */
+static int find_chosen(struct elf_symbolizer *e, const char *stub, const char **ret_symbol)
+{
+	const char *symbol = find_own(e, strtoull(stub + strlen(PLT_CHOSEN), NULL, 16));
+	char name[CHOSEN_MAX_BYTES];
+	uint32_t id;
+	int r;
+
+	*ret_symbol = NULL;
+	if (!symbol ||
+	    (size_t)snprintf(name, sizeof(name), "%s" PLT_SUFFIX, symbol) >= sizeof(name))
+		return 0;
+	r = strtab_intern(&e->answer.strings, name, &id);
+	if (r == 0)
+		*ret_symbol = strtab_get(&e->answer.strings, id);
+	return r == -ENOMEM ? r : 0;
+}
+
+/* *ret_symbol is NULL where there is none. */
+static int find_symbol(struct elf_symbolizer *e, uint64_t addr, const char **ret_symbol)
+{
+	const char *stub = NULL, *symbol = find_own(e, addr);
+	int r = symbol ? 0 : open_plt(e);
+
+	if (r < 0)
+		return r;
 	if (!symbol)
-		r = open_plt(e);
-	*ret_symbol = symbol || r < 0 ? symbol : symtab_index_find(&e->plt_index, addr);
-	return r;
+		stub = symtab_index_find(&e->plt_index, addr);
+	if (stub && strncmp(stub, PLT_CHOSEN, strlen(PLT_CHOSEN)) == 0)
+		return find_chosen(e, stub, ret_symbol);
+	*ret_symbol = symbol ? symbol : stub;
+	return 0;
 }
 
 static int name_by_fde(struct elf_symbolizer *e, uint64_t addr, struct symbol_result *ret_result)

@@ -105,11 +105,19 @@ static int use_elf(void *ctx)
 	return use_file(ctx, expect_all);
 }
 
+/* Without memory it is tried anew. */
+static int expect_again(struct symbolizer *s, uint64_t addr, const char *name)
+{
+	int r = expect(s, addr, name);
+
+	return r == -ENOMEM ? expect(s, addr, name) : r;
+}
+
 static int expect_stub(struct symbolizer *s)
 {
-	int r = expect(s, PLT_ADDR + 8, "g()@plt");
+	int r = expect_again(s, PLT_ADDR + 8, "g()@plt");
 
-	return r == -ENOMEM ? expect(s, PLT_ADDR + 8, "g()@plt") : r; /* it is tried anew */
+	return r == 0 ? expect_again(s, PLT_ADDR + 16, "chosen@plt") : r;
 }
 
 static int use_plt(void *ctx)
@@ -315,8 +323,11 @@ static void test_plt(void)
 	plt_x86(&p, "", 0, PLT_SLOTS, "\x66\x90", 2);
 	plt_x86(&p, "", 0, PLT_SLOTS + 8, "\x66\x90", 2);
 	plt_slot(&p, PLT_SLOTS, R_X86_64_JUMP_SLOT, "f", 0);
+	plt_x86(&p, "", 0, PLT_SLOTS + 16, "\x66\x90", 2);
 	plt_slot(&p, PLT_SLOTS + 8, R_X86_64_JUMP_SLOT, "_Z1gv", 0);
-	plt_section(&p, ".plt.got");
+	plt_slot(&p, PLT_SLOTS + 16, R_X86_64_IRELATIVE, NULL, 0xa000);
+	sym_add(&p.syms, "chosen", 0xa000, 8, STB_GLOBAL, STT_GNU_IFUNC,
+		plt_section(&p, ".plt.got"));
 	plt_end(&p);
 	before = nr_live;
 	pass = survives(use_plt, &p.elf, &nr);

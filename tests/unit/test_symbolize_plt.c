@@ -74,11 +74,11 @@ static void test_x86(struct plt_maker *p)
 	plt_slot(p, SLOT(6), R_X86_64_JUMP_SLOT, "pad", 0);
 	plt_slot(p, SLOT(7), R_X86_64_JUMP_SLOT, "pad_bnd", 0);
 	plt_slot(p, SLOT(8), R_X86_64_JUMP_SLOT, "_ZN1n8readableEv", 0);
-	plt_section(p, ".plt");
+	sym_add(&p->syms, "chosen", 0xabc0, 8, STB_GLOBAL, STT_GNU_IFUNC, plt_section(p, ".plt"));
 	plt_end(p);
 	ok(ARE(p, { at[0], 16, "-" }, { at[1], 16, "lazy@plt" }, { at[2], 8, "bound@plt" },
 	       { at[3], 8, "bnd@plt" }, { at[4], 16, "pad@plt" }, { at[5], 16, "pad_bnd@plt" },
-	       { at[6], 16, "n::readable()@plt" }, { at[7], 8, "*ABS*+0xabc0@plt" },
+	       { at[6], 16, "n::readable()@plt" }, { at[7], 8, "chosen@plt" },
 	       { at[7] + 8, 1, "-" }),
 	   "x86-64: every kind of stub, but not the head");
 }
@@ -99,10 +99,10 @@ static void test_arm64(struct plt_maker *p)
 	plt_slot(p, SLOT(4), R_AARCH64_GLOB_DAT, "pad", 0);
 	plt_slot(p, SLOT(5), R_AARCH64_JUMP_SLOT, "checked", 0);
 	plt_slot(p, below, R_AARCH64_IRELATIVE, NULL, 0x77);
-	plt_section(p, ".plt");
+	sym_add(&p->syms, "_Z1fi", 0x77, 8, STB_GLOBAL, STT_GNU_IFUNC, plt_section(p, ".plt"));
 	plt_end(p);
 	ok(ARE(p, { at[0], 32, "-" }, { at[1], 16, "short@plt" }, { at[2], 24, "pad@plt" },
-	       { at[3], 24, "checked@plt" }, { at[4], 16, "*ABS*+0x77@plt" }),
+	       { at[3], 24, "checked@plt" }, { at[4], 16, "f(int)@plt" }),
 	   "AArch64: likewise");
 }
 
@@ -115,6 +115,26 @@ static uint64_t one(struct plt_maker *p, uint64_t type, const char *name)
 	at = plt_x86(p, STR(""), SLOT(3), STR("\x66\x90"));
 	plt_slot(p, SLOT(3), type, name, 0);
 	return at;
+}
+
+/* Stubs for functions that are chosen when the program is loaded. */
+static void test_chosen(struct plt_maker *p)
+{
+	uint64_t at[2];
+	unsigned int section;
+
+	plt_begin(p, EM_X86_64);
+	for (size_t i = 0; i < 2; i++) {
+		at[i] = plt_x86(p, STR(""), SLOT(3 + i), STR("\x66\x90"));
+		plt_slot(p, SLOT(3 + i), R_X86_64_IRELATIVE, NULL, 0xa000 + 0x100 * (int64_t)i);
+	}
+	section = plt_section(p, ".plt");
+	sym_add(&p->syms, "resolve_f", 0xa000, 8, STB_LOCAL, STT_FUNC, section);
+	sym_add(&p->syms, "f", 0xa000, 8, STB_GLOBAL, STT_GNU_IFUNC, section);
+	sym_add(&p->syms, "before", 0xa0f8, 8, STB_GLOBAL, STT_FUNC, section);
+	plt_end(p);
+	ok(ARE(p, { at[0], 8, "f@plt" }, { at[1], 8, "-" }),
+	   "a function that is chosen gives its stub its name, if it has one");
 }
 
 static void test_names(struct plt_maker *p)
@@ -184,6 +204,7 @@ int main(void)
 	must(p);
 	test_x86(p);
 	test_arm64(p);
+	test_chosen(p);
 	test_names(p);
 	test_hostile(p);
 	free(p);
