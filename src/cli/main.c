@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
 #include <locale.h>
+#include <malloc.h>
 #include <perfagent/perfagent.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,10 @@
 #include "cli/doctor.h"
 #include "cli/exit_status.h"
 #include "cli/options.h"
+
+/* What is bigger comes from the kernel and goes back as soon as it is free: tables of a big library are
+ * compiled in 10 MB that nobody needs afterwards. By itself the C library learns to keep them. */
+#define MMAP_THRESHOLD_BYTES (256 << 10)
 
 /*
  * A file opened later must not land on a standard descriptor that the caller had closed. Read-only:
@@ -36,6 +41,7 @@ int main(int argc, char *argv[])
 		return pa_fetch_main(argc, argv);
 	if (!open_standard_fds())
 		return EXIT_STATUS_FAILED;
+	(void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES); /* without it, it works as well */
 	(void)setlocale(LC_CTYPE, ""); /* for the width of names only; the C locale will do */
 	(void)setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* lines that do not mix with the command's */
 
