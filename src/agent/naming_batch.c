@@ -117,7 +117,7 @@ static int ask(struct naming_batch *b, const struct source *s, const struct prof
 	if (r < 0)
 		return r;
 	if (!res.is_named)
-		to->failure = failure_of(s, m);
+		to->failure = res.is_reused ? NAMING_REUSED : failure_of(s, m);
 	return 0;
 }
 

@@ -19,7 +19,8 @@
 	X(NO_JIT_MAP, "no_jit_map", "made at run time, and nothing describes it")                  \
 	X(NO_KERNEL_LIST, "no_kernel_list", "the kernel does not show its symbols")                \
 	X(NO_KERNEL_SYMBOL, "no_kernel_symbol", "the kernel lists no function there")              \
-	X(NO_ROOM, "no_room", "no memory, or past a limit")
+	X(NO_ROOM, "no_room", "no memory, or past a limit")                                        \
+	X(REUSED, "reused", "different code was there in turn")
 
 enum naming_failure {
 #define X(failure, machine, people) NAMING_##failure,

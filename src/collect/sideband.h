@@ -23,7 +23,7 @@ enum sideband_type {
 	SIDEBAND_EXIT,     /* of a process's first thread */
 	SIDEBAND_MMAP,     /* executable memory */
 	SIDEBAND_BUILD_ID, /* of the file in the mapping at start */
-	SIDEBAND_KSYMBOL,  /* code that the kernel made for itself */
+	SIDEBAND_KSYMBOL,  /* code that the kernel made for itself, or takes away */
 	SIDEBAND_LOST,     /* the ring was full, or a CPU was not followed: look again */
 };
 

@@ -95,21 +95,21 @@ static int decode_mmap2(struct cursor *c, uint16_t misc, bool is_build_id_event,
 	return !is_build_id_event || (misc & PERF_RECORD_MISC_MMAP_BUILD_ID);
 }
 
-/* What is taken away may have run before. */
+/* What is taken away has run before: it is told alike. */
 static int decode_ksymbol(struct cursor *c, struct sideband_event *e)
 {
-	uint16_t type, flags;
+	uint16_t type;
 
 	e->type = SIDEBAND_KSYMBOL;
 	e->start = cursor_u64(c);
 	e->end = e->start + cursor_u32(c);
 	type = cursor_u16(c);
-	flags = cursor_u16(c);
+	cursor_take(c, 2); /* flags */
 	e->path = cursor_str(c);
 	e->is_bpf = type == PERF_RECORD_KSYMBOL_TYPE_BPF;
 	if (c->bad || e->end < e->start)
 		return -EBADMSG;
-	return !(flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER);
+	return 1;
 }
 
 static int decode_lost(struct cursor *c, struct sideband_event *e)

@@ -193,16 +193,18 @@ static int read_passing(struct kernel_symbolizer *k)
 	return r < 0 ? r : 0;
 }
 
+/* Whether the kernel told of code there; *ret_name is NULL when that was not always the same. */
+static bool find_told(const struct kernel_symbolizer *k, uint64_t addr, const char **ret_name)
+{
+	return k->src.ranges && kernel_ranges_find(k->src.ranges, addr, ret_name);
+}
+
 /* Of two that begin before addr, the nearer. */
-static const char *find(const struct kernel_symbolizer *k, uint64_t addr)
+static const char *find_listed(const struct kernel_symbolizer *k, uint64_t addr)
 {
 	uint64_t lasting_at = 0, passing_at = 0;
-	const char *lasting, *passing, *range = NULL;
+	const char *lasting, *passing;
 
-	if (k->src.ranges)
-		range = kernel_ranges_find(k->src.ranges, addr);
-	if (range)
-		return range;
 	lasting = ksym_table_find(&k->syms.lasting, addr, &lasting_at);
 	passing = ksym_table_find(&k->syms.passing, addr, &passing_at);
 	if (!lasting || (passing && passing_at > lasting_at))
@@ -210,11 +212,28 @@ static const char *find(const struct kernel_symbolizer *k, uint64_t addr)
 	return lasting;
 }
 
-/* Whether the symbols that are not in the cache could not change the name. */
-static bool is_sure(const struct kernel_symbolizer *k, uint64_t addr)
+/* Reads what is not in the cache if it could change the name. */
+static int find(struct kernel_symbolizer *k, uint64_t addr, const char **ret_name)
 {
-	return (k->src.ranges && kernel_ranges_find(k->src.ranges, addr)) ||
-	       ksym_table_is_sure(&k->syms.lasting, addr);
+	int r = 0;
+
+	if (k->is_cached && !ksym_table_is_sure(&k->syms.lasting, addr))
+		r = read_passing(k);
+	if (r == 0)
+		*ret_name = find_listed(k, addr);
+	return r;
+}
+
+/* Two programs of which one has the other's memory: a name would be wrong for one of them. */
+static int answer_reused(struct kernel_symbolizer *k, uint64_t addr,
+			 struct symbol_result *ret_result)
+{
+	int r = answer_raw(&k->answer, NULL, addr, ret_result);
+
+	k->base.missing_why = "several BPF programs were there in turn";
+	if (r == 0)
+		ret_result->is_reused = true;
+	return r;
 }
 
 /* 1: the file knows the line. Modules are not in it. */
@@ -238,15 +257,14 @@ static int find_line(struct kernel_symbolizer *k, uint64_t addr, const char *nam
 static int kernel_resolve(struct symbolizer *s, uint64_t addr, struct symbol_result *ret_result)
 {
 	struct kernel_symbolizer *k = (struct kernel_symbolizer *)s;
-	const char *name = find(k, addr);
-	int r;
+	const char *name = NULL;
+	bool is_told = find_told(k, addr, &name);
+	int r = is_told ? 0 : find(k, addr, &name);
 
-	if (k->is_cached && !is_sure(k, addr)) {
-		r = read_passing(k);
-		if (r < 0)
-			return r;
-		name = find(k, addr);
-	}
+	if (r < 0)
+		return r;
+	if (is_told && !name)
+		return answer_reused(k, addr, ret_result);
 	if (!name)
 		return answer_raw(&k->answer, NULL, addr, ret_result);
 	r = find_line(k, addr, name, ret_result);

@@ -8,6 +8,7 @@
 
 #define MAX_RANGES (1u << 16)
 #define MAX_NAME_BYTES (16u << 20)
+#define NO_NAME UINT32_MAX
 
 void kernel_ranges_init(struct kernel_ranges *k)
 {
@@ -37,41 +38,97 @@ static uint32_t first_after(const struct kernel_ranges *k, uint64_t addr)
 	return low;
 }
 
-/* Puts `new` in the place of those from `at` up to `to`. */
-static void replace(struct kernel_ranges *k, uint32_t at, uint32_t to,
-		    const struct kernel_range *new)
+/* There is room for it. */
+static void insert(struct kernel_ranges *k, uint32_t at, const struct kernel_range *new)
 {
-	memmove(k->ranges + at + 1, k->ranges + to, (k->nr - to) * sizeof(*k->ranges));
-	k->nr = k->nr - (to - at) + 1;
+	memmove(k->ranges + at + 1, k->ranges + at, (k->nr - at) * sizeof(*k->ranges));
 	k->ranges[at] = *new;
+	k->nr++;
+}
+
+/* What reaches over addr becomes two; there is room for it. */
+static void split(struct kernel_ranges *k, uint64_t addr)
+{
+	uint32_t at = first_after(k, addr);
+	struct kernel_range low;
+
+	if (at == k->nr || k->ranges[at].start >= addr)
+		return;
+	low = k->ranges[at];
+	low.end = addr;
+	k->ranges[at].start = addr;
+	insert(k, at, &low);
+}
+
+static bool has_name(const struct kernel_ranges *k, const struct kernel_range *range,
+		     const char *name)
+{
+	return range->name != NO_NAME && strcmp(k->names.data + range->name, name) == 0;
+}
+
+/* What lies within `new` keeps its name only if that is the same; what is between is new. */
+static void cover(struct kernel_ranges *k, const struct kernel_range *new)
+{
+	uint64_t from = new->start;
+
+	for (uint32_t i = first_after(k, from); from < new->end; i++) {
+		struct kernel_range gap = { from, new->end, new->name };
+
+		if (i < k->nr && k->ranges[i].start < gap.end)
+			gap.end = k->ranges[i].start;
+		if (gap.end > from)
+			insert(k, i, &gap);
+		else if (!has_name(k, &k->ranges[i], k->names.data + new->name))
+			k->ranges[i].name = NO_NAME;
+		from = k->ranges[i].end;
+	}
+}
+
+/* What is told again when it is unloaded costs no more. */
+static int keep_name(struct kernel_ranges *k, uint64_t start, const char *name, uint32_t *ret_name)
+{
+	uint32_t at = first_after(k, start);
+
+	if (at < k->nr && has_name(k, &k->ranges[at], name)) {
+		*ret_name = k->ranges[at].name;
+		return 0;
+	}
+	*ret_name = (uint32_t)k->names.len;
+	return buf_append(&k->names, name, strlen(name) + 1);
 }
 
 int kernel_ranges_add(struct kernel_ranges *k, uint64_t start, uint64_t size_bytes,
 		      const char *name)
 {
-	struct kernel_range new = { start, start + size_bytes, (uint32_t)k->names.len };
-	uint32_t at, to;
+	struct kernel_range new = { start, start + size_bytes, NO_NAME };
+	uint32_t at = first_after(k, start), to = at;
 	int r;
 
 	if (new.end <= start || !*name)
 		return -EINVAL;
-	r = ARRAY_RESERVE(k->ranges, k->cap, (size_t)k->nr + 1, MAX_RANGES);
-	if (r == 0)
-		r = buf_append(&k->names, name, strlen(name) + 1);
-	if (r < 0)
-		return r;
-	at = to = first_after(k, start);
 	while (to < k->nr && k->ranges[to].start < new.end)
 		to++;
-	replace(k, at, to, &new);
+	/* One more before, between and behind them each, and two that are split. */
+	r = ARRAY_RESERVE(k->ranges, k->cap, (size_t)k->nr + (to - at) + 3, MAX_RANGES);
+	if (r == 0)
+		r = keep_name(k, start, name, &new.name);
+	if (r < 0) {
+		for (; at < to; at++)
+			k->ranges[at].name = NO_NAME;
+		return r;
+	}
+	split(k, new.start);
+	split(k, new.end);
+	cover(k, &new);
 	return 0;
 }
 
-const char *kernel_ranges_find(const struct kernel_ranges *k, uint64_t addr)
+bool kernel_ranges_find(const struct kernel_ranges *k, uint64_t addr, const char **ret_name)
 {
 	uint32_t at = first_after(k, addr);
 
 	if (at == k->nr || k->ranges[at].start > addr)
-		return NULL;
-	return k->names.data + k->ranges[at].name;
+		return false;
+	*ret_name = k->ranges[at].name == NO_NAME ? NULL : k->names.data + k->ranges[at].name;
+	return true;
 }

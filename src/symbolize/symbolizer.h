@@ -27,7 +27,8 @@ struct symbol_result {
 	uint32_t nr_frames;
 	/* The name came from a symbol. Otherwise it is "<file>+0x<start of the FDE>" or "0x…". */
 	bool is_named;
-	bool is_raw; /* it is "0x…" */
+	bool is_raw;    /* it is "0x…" */
+	bool is_reused; /* it is not named because different code was there in turn */
 };
 
 struct symbolizer;

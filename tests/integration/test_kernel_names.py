@@ -263,9 +263,9 @@ def test_lines():
         ok("lines" not in run.summary["kernel_symbols"] and run.status == 0, "nor is one that is sent")
 
 
-def bpf_leaves(run):
+def bpf_leaves(run, name="burn"):
     return sum(s.count for s in run.profile.samples
-               if re.fullmatch(r"bpf_prog_[0-9a-f]{16}_burn \[bpf\]", s.frames[0].name))
+               if re.fullmatch(rf"bpf_prog_[0-9a-f]{{16}}_{name} \[bpf\]", s.frames[0].name))
 
 
 def test_bpf_programs():
@@ -288,6 +288,22 @@ def test_bpf_programs():
     ok(share > 0.5, f"so is one that came and went meanwhile ({share:.2f}; {run.summary['kernel_symbols']})")
 
 
+def test_bpf_memory_used_again():
+    run = agent(tmp, "-F", 499, "--kernel-stacks", command=[os.path.join(os.environ["TEST_PROGS"], "bpf_burn"), 2, 2])
+    if run.status == 77:
+        skip("needs to load a BPF program")
+        return
+    first, second = bpf_leaves(run, "burn"), bpf_leaves(run, "next")
+    raw = sum(s.count for s in run.profile.samples
+              if s.frames[0].path == "[kernel]" and s.frames[0].name == hex(s.frames[0].address))
+    reused = next(x["count"] for x in run.summary["naming_failures"] if x["name"] == "reused")
+    total = run.profile.total()
+    note(f"{first} burn, {second} next, {raw} raw of {total}; {reused} addresses were used again")
+    ok(first + second + raw > 0.5 * total and max(first, second) < 0.9 * (first + second + raw),
+       "of two programs, each for half of the time, none has the other's samples")
+    ok(reused > 0 or raw < 0.1 * total, "where the second had the memory of the first, that is counted")
+
+
 need_root()
 tmp, cache = workdir(), private_cache()
 truth = Truth()
@@ -301,6 +317,7 @@ test_foreign_directory()
 test_restricted()
 test_unreadable()
 test_bpf_programs()
+test_bpf_memory_used_again()
 test_lines()
 end(target)
 done()

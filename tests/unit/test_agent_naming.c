@@ -214,8 +214,9 @@ static int no_iterator(int *ret_fd)
 	return -EOPNOTSUPP;
 }
 
-/* A sample in the kernel and one in a BPF program that came and went. */
-static struct capture *capture_kernel(const char *kallsyms)
+/* A sample in the kernel and one in a BPF program that came and went; then, unless it is NULL, one
+ * named next came to its place. */
+static struct capture *capture_kernel(const char *kallsyms, const char *next)
 {
 	struct capture_config cfg = { .proc_root = "/proc",
 				      .kallsyms_path = path,
@@ -234,6 +235,8 @@ static struct capture *capture_kernel(const char *kallsyms)
 
 	write_file(kallsyms, strlen(kallsyms));
 	must(capture_new(&cfg, NULL, &c) == 0 && capture_event(c, &e) == 0);
+	e.path = next;
+	must(!next || capture_event(c, &e) == 0);
 	for (unsigned int i = 0; i < 2; i++)
 		must(replay_sample(c, 100 + i, 2, &pcs[i], 1, NULL, 0,
 				   PA_SAMPLE_KERNEL_TASK | PA_SAMPLE_IN_KERNEL,
@@ -244,7 +247,8 @@ static struct capture *capture_kernel(const char *kallsyms)
 
 static void test_kernel(void)
 {
-	struct capture *c = capture_kernel("ffffffff81000000 T start\nffffffff81000100 T end\n");
+	static const char list[] = "ffffffff81000000 T start\nffffffff81000100 T end\n";
+	struct capture *c = capture_kernel(list, NULL);
 
 	ok(!strcmp(name_of(c, KERNEL_PC), "start"), "the kernel's code is named by its list");
 	ok(!strcmp(name_of(c, BPF_PC), "bpf_prog_1_f [bpf]"),
@@ -252,7 +256,13 @@ static void test_kernel(void)
 	ok(!strcmp(c->kernel.source, "/proc/kallsyms") && c->naming.nr_fallbacks == 0, "from '%s'",
 	   c->kernel.source);
 	capture_free(c);
-	c = capture_kernel("0000000000000000 T start\n");
+	c = capture_kernel(list, "bpf_prog_2_g");
+	ok(!strcmp(name_of(c, KERNEL_PC), "start") && strstr(name_of(c, BPF_PC), "0x") &&
+		   c->naming.failures[NAMING_REUSED] == 1 && c->naming.nr_raw == 1,
+	   "of two in one place it is not told which ran, and that is counted: %s",
+	   name_of(c, BPF_PC));
+	capture_free(c);
+	c = capture_kernel("0000000000000000 T start\n", NULL);
 	ok(!strcmp(name_of(c, KERNEL_PC), "0xffffffff81000010"), "without a list it is raw");
 	ok(strstr(c->kernel.source, "none: /proc/kallsyms: it shows zeroes") == c->kernel.source &&
 		   strstr(c->kernel.source, "the kernel's symbol iterator: this kernel has none"),

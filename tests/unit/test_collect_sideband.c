@@ -173,7 +173,8 @@ static void test_ksymbol(void)
 	ok(decode_ksymbol(PERF_RECORD_KSYMBOL_TYPE_OOL, 0, 1, &e) == 1 && !e.is_bpf,
 	   "other code of the kernel's");
 	ok(decode_ksymbol(PERF_RECORD_KSYMBOL_TYPE_BPF, PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER, 1,
-			  &e) == 0,
+			  &e) == 1 &&
+		   e.type == SIDEBAND_KSYMBOL && strcmp(e.path, "bpf_prog_1_f") == 0,
 	   "what is unloaded has been there");
 	ok(decode_ksymbol(PERF_RECORD_KSYMBOL_TYPE_BPF, 0, UINT64_MAX, &e) == -EBADMSG,
 	   "a range past the end of memory is refused");

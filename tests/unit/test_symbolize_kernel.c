@@ -391,6 +391,70 @@ static void test_zeroes_end_early(void)
 	symbolizer_free(s);
 }
 
+/* Whether exactly those addresses are told, by that name; "": by none. */
+static bool is_told(const struct kernel_ranges *k, uint64_t start, uint64_t size_bytes,
+		    const char *name)
+{
+	const char *found;
+
+	for (uint64_t a = start; a < start + size_bytes; a++)
+		if (!kernel_ranges_find(k, a, &found) || strcmp(found ? found : "", name) != 0)
+			return false;
+	for (unsigned int i = 0; i < 2; i++) {
+		uint64_t a = i ? start + size_bytes : start - 1;
+
+		if (kernel_ranges_find(k, a, &found) && !strcmp(found ? found : "", name))
+			return false;
+	}
+	return true;
+}
+
+static void test_reused_range(void)
+{
+	struct symbol_result r = { 0 };
+	struct kernel_ranges k;
+	struct symbolizer *s;
+
+	kernel_ranges_init(&k);
+	reset();
+	must(kernel_ranges_add(&k, BPF, 0x40, "first [bpf]") == 0);
+	must(kernel_ranges_add(&k, BPF, 0x40, "first [bpf]") == 0); /* and is unloaded */
+	ok(is_told(&k, BPF, 0x40, "first [bpf]") && k.nr == 1 && k.names.len == 12,
+	   "what is told twice is the same");
+	must(kernel_ranges_add(&k, BPF + 0x10, 0x10, "second [bpf]") == 0);
+	ok(is_told(&k, BPF, 0x10, "first [bpf]") && is_told(&k, BPF + 0x10, 0x10, "") &&
+		   is_told(&k, BPF + 0x20, 0x20, "first [bpf]"),
+	   "where two programs were in turn, neither is meant");
+	must(kernel_ranges_add(&k, BPF - 0x10, 0x60, "third [bpf]") == 0);
+	ok(is_told(&k, BPF - 0x10, 0x10, "third [bpf]") && is_told(&k, BPF, 0x40, "") &&
+		   is_told(&k, BPF + 0x40, 0x10, "third [bpf]"),
+	   "nor of three; what only one of them had is its own");
+	must(kernel_ranges_add(&k, BPF, 0x40, "first [bpf]") == 0);
+	ok(is_told(&k, BPF, 0x40, ""), "which holds to the end");
+	s = new_kernel_of(2, &k);
+	must(s->ops->resolve(s, BPF + 0x18, &r) == 0);
+	ok(r.is_raw && r.is_reused && !r.is_named && strstr(s->missing_why, "in turn"),
+	   "such an address is raw, also where the list has a name for it, and says why");
+	ok(is(s, BPF + 0x48, "third [bpf]") && is(s, CORE, "start"), "others are not");
+	symbolizer_free(s);
+	kernel_ranges_done(&k);
+}
+
+static void test_full_ranges(void)
+{
+	struct kernel_ranges k;
+	int r = 0;
+
+	kernel_ranges_init(&k);
+	for (uint64_t i = 0; r == 0; i++)
+		r = kernel_ranges_add(&k, BPF + i * 0x40, 0x40, "many [bpf]");
+	must(is_told(&k, BPF, (uint64_t)k.nr * 0x40, "many [bpf]"));
+	ok(r == -E2BIG && kernel_ranges_add(&k, BPF + 0x40, 0x40, "more [bpf]") == -E2BIG &&
+		   is_told(&k, BPF + 0x40, 0x40, ""),
+	   "of two, the second without room, neither is meant either");
+	kernel_ranges_done(&k);
+}
+
 static void test_ranges(void)
 {
 	struct kernel_ranges k;
@@ -406,13 +470,8 @@ static void test_ranges(void)
 	ok(is(s, BPF + 0x40, "bpf_prog_1_f [bpf]"), "as far as it reaches");
 	ok(is(s, NOWHERE + 1, "gone [bpf]"), "also when it has gone again");
 	symbolizer_free(s);
-	must(kernel_ranges_add(&k, BPF - 0x10, 0x20, "over [bpf]") == 0);
-	ok(!strcmp(kernel_ranges_find(&k, BPF), "over [bpf]") &&
-		   !kernel_ranges_find(&k, BPF + 0x20),
-	   "what lies over older code replaces it");
 	must(kernel_ranges_add(&k, BPF - 0x1000, 0x10, "below [bpf]") == 0);
-	ok(!strcmp(kernel_ranges_find(&k, BPF - 0x1000), "below [bpf]") &&
-		   !strcmp(kernel_ranges_find(&k, BPF - 1), "over [bpf]"),
+	ok(is_told(&k, BPF - 0x1000, 0x10, "below [bpf]") && is_told(&k, BPF, 0x40, "new [bpf]"),
 	   "any order will do");
 	ok(kernel_ranges_add(&k, UINT64_MAX, 2, "x") == -EINVAL &&
 		   kernel_ranges_add(&k, BPF, 0, "x") == -EINVAL,
@@ -462,6 +521,8 @@ int main(void)
 	test_lines();
 	test_zeroes_end_early();
 	test_ranges();
+	test_reused_range();
+	test_full_ranges();
 	test_two_at_once();
 	for (int i = 0; i < 2; i++)
 		(void)unlink(list_path[i]);

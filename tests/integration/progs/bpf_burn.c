@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * bpf_burn [SECONDS]: loads a BPF program named "burn" and has the kernel run it over and over.
+ * bpf_burn [SECONDS [MORE]]: loads a BPF program named "burn" and has the kernel run it over and over;
+ * then, for MORE seconds, one named "next", which may get the memory of the first.
  *
  * Truth: nearly all time is spent in the kernel, in bpf_prog_<tag>_burn, called by the system call
  * that main → burn_loop makes (through libc). With the process the program is gone. Status 77: it cannot be loaded.
@@ -17,7 +18,7 @@
 #define INSN(c, d, s, o, i)                                                                        \
 	((struct bpf_insn){ .code = (c), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i) })
 
-static int load(void)
+static int load(const char *name)
 {
 	const struct bpf_insn insns[] = {
 		INSN(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, TURNS),
@@ -32,7 +33,7 @@ static int load(void)
 		.license = (__u64)(unsigned long)"GPL",
 	};
 
-	memcpy(attr.prog_name, "burn", 5);
+	memcpy(attr.prog_name, name, strlen(name) + 1);
 	return (int)syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
 }
 
@@ -50,14 +51,32 @@ NOINLINE static int burn_loop(int fd)
 	return 0;
 }
 
-int main(int argc, char **argv)
+/* The kernel gives a program's memory back a little later. */
+NOINLINE static int burn_next(unsigned long seconds)
 {
+	struct timespec a_while = { .tv_nsec = (long)(300 * NS_PER_MS) };
 	int fd;
 
+	nanosleep(&a_while, NULL);
+	fd = load("next");
+	if (fd < 0)
+		return 77;
+	prog_stopped = 0;
+	prog_stop_after(seconds);
+	return burn_loop(fd);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long more = arg_number(argc, argv, 2, 0);
+	int fd, r;
+
 	prog_stop_after(arg_number(argc, argv, 1, 0));
-	fd = load();
+	fd = load("burn");
 	if (fd < 0)
 		return 77;
 	prog_say_ready();
-	return burn_loop(fd);
+	r = burn_loop(fd);
+	close(fd);
+	return r == 0 && more ? burn_next(more) : r;
 }
