@@ -2,6 +2,8 @@
 #include "agent/naming_batch.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 #include "agent/source.h"
 #include "base/array.h"
@@ -30,16 +32,15 @@ static const struct profile_mapping *mapping_of(const struct naming_part *part)
 	return part->has_mapping ? &part->mapping : NULL;
 }
 
-/* The source's address for a location's: link-time for files, as it is otherwise. */
-static uint64_t source_address(const struct source *s, const struct profile_mapping *m,
-			       uint64_t address)
+/* The source's address for a location's: link-time for files, as it is otherwise. -ENOENT: the file
+ * has no code there. */
+static int source_address(const struct source *s, const struct profile_mapping *m, uint64_t address,
+			  uint64_t *ret_addr)
 {
-	uint64_t vaddr;
-
-	if (m && s->image &&
-	    elf_image_vaddr_of(s->image, address - m->start + m->file_offset, &vaddr) == 0)
-		return vaddr;
-	return address;
+	if (m && s->image)
+		return elf_image_vaddr_of(s->image, address - m->start + m->file_offset, ret_addr);
+	*ret_addr = address;
+	return 0;
 }
 
 static enum naming_failure failure_of(const struct source *s, const struct profile_mapping *m)
@@ -103,15 +104,29 @@ static int resolve(struct symbolizer *s, uint64_t addr, uint64_t version, struct
 	return s->ops->resolve(s, addr, res);
 }
 
+static int keep_raw(struct naming_batch *b, uint64_t address, struct naming_answer *to)
+{
+	char text[sizeof("0x") + 16];
+	struct symbol_frame frame = { .name = text, .system_name = text };
+	struct symbol_result res = { .frames = &frame, .nr_frames = 1, .is_raw = true };
+
+	(void)snprintf(text, sizeof(text), "0x%" PRIx64, address);
+	to->failure = NAMING_NO_SYMBOL;
+	return naming_batch_keep(b, &res, to);
+}
+
 static int ask(struct naming_batch *b, const struct source *s, const struct profile_mapping *m,
 	       const struct naming_item *item, struct naming_answer *to)
 {
 	struct symbol_result res;
+	uint64_t addr;
 	int r;
 
 	if (!s->symbolizer)
 		return -ENOMEM;
-	r = resolve(s->symbolizer, source_address(s, m, item->address), item->version, &res);
+	if (source_address(s, m, item->address, &addr) < 0)
+		return keep_raw(b, item->address, to);
+	r = resolve(s->symbolizer, addr, item->version, &res);
 	if (r == 0)
 		r = naming_batch_keep(b, &res, to);
 	if (r < 0)

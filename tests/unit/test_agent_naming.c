@@ -194,6 +194,27 @@ static void test_counts(struct elf_maker *m)
 	   "an address whose file cannot be read is raw, by that reason, and a fallback");
 }
 
+/* The file has a function at the very number that the sample's address is in memory, but the sample
+ * lies where the file has no segment. */
+static void test_outside(void)
+{
+	struct sym_maker *s = calloc(1, sizeof(*s));
+	struct elf_maker m;
+
+	must(s);
+	maker_init(&m);
+	maker_section(&m, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, "code", 4);
+	sym_add(s, "elsewhere", CODE_START + FUNC, 0x10, STB_GLOBAL, STT_FUNC, 1);
+	sym_end(s, &m, SHT_SYMTAB);
+	maker_segment(&m, PT_LOAD, PF_R | PF_X, CODE_START, 0x800, 0x100);
+	maker_end(&m);
+	write_file(m.bytes, m.len);
+	ok(gives(capture_sample(8), "0x10000044", NULL),
+	   "an address in no segment of the file is not named by its number");
+	ok(counts(capture_sample(8), 1, 0, NAMING_NO_SYMBOL, 1), "and counted");
+	free(s);
+}
+
 #define KERNEL_PC 0xffffffff81000010
 #define BPF_PC 0xffffffffc0000010
 
@@ -293,6 +314,7 @@ int main(void)
 	test_changed(&m);
 	test_unreadable(&m);
 	test_counts(&m);
+	test_outside();
 	test_kernel();
 	ok(compiled(&m, false) == UNWIND_READY, "an unwind table is made of an unchanged file");
 	ok(compiled(&m, true) == UNWIND_NONE, "and none of a changed one");
