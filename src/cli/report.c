@@ -110,21 +110,22 @@ static bool has_cpu_clock(const struct pa_summary *s)
 }
 
 /* Of ticks that were not delivered nobody knows whom they would have met. */
-static double busy_percent(const struct pa_summary *s)
+static uint64_t ticks_delivered(const struct pa_summary *s)
 {
-	uint64_t seen = s->ticks_due;
+	uint64_t nr = s->ticks_due;
 
 	for (size_t i = 0; i < s->nr_losses; i++)
 		if (strcmp(s->losses[i].name, "not_delivered") == 0)
-			seen -= s->losses[i].count;
-	return text_percent(seen - s->ticks_idle, seen);
+			nr -= s->losses[i].count;
+	return nr;
 }
 
 /* Of no ticks there are no shares. */
 static void print_load(const struct pa_summary *s, const struct report_options *opts, FILE *out)
 {
 	char duration[DURATION_TEXT_SIZE];
-	double share = text_percent(s->samples, s->ticks_due);
+	uint64_t delivered = ticks_delivered(s);
+	double share = text_percent(s->samples, delivered);
 
 	if (!s->ticks_due)
 		return;
@@ -133,8 +134,9 @@ static void print_load(const struct pa_summary *s, const struct report_options *
 		line(opts, out, "CPUs", "%u, %s, one sample each 1/%u s by %s", s->nr_cpus,
 		     duration, s->sample_rate_hz, s->event);
 	else
-		line(opts, out, "CPUs", "%.1f%% busy (%u CPU%s, %s at %u Hz)", busy_percent(s),
-		     s->nr_cpus, text_plural(s->nr_cpus), duration, s->sample_rate_hz);
+		line(opts, out, "CPUs", "%.1f%% busy (%u CPU%s, %s at %u Hz)",
+		     text_percent(delivered - s->ticks_idle, delivered), s->nr_cpus,
+		     text_plural(s->nr_cpus), duration, s->sample_rate_hz);
 	if (opts->is_system_wide)
 		return;
 	if (has_cpu_clock(s))

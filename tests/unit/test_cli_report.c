@@ -142,6 +142,7 @@ static void test_kernel_time(void)
 	s.ticks_lost = 200;
 	s.ticks_idle = 550;
 	has(&s, "31.2% busy (4 CPUs", "ticks that were not delivered say nothing of how busy");
+	has(&s, "12.5% of the CPU time, 0.50 CPUs", "… nor of the target");
 }
 
 static void test_more_functions(void)
