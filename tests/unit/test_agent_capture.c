@@ -308,6 +308,47 @@ static void test_lost_events(void)
 	world_done(&w);
 }
 
+/* A sample in code that nobody told of, before the process went on to something else; of that tells
+ * what /proc shows. */
+static void look_at_what_came_after(struct world *w, enum sideband_type then)
+{
+	world_init(w, true);
+	task(w, SIDEBAND_EXEC, 10, PID, 0);
+	map_at(w, 20, 0x1000, 0x2000, "/known");
+	task(w, then, NS_PER_S + 1, PID, 0);
+	fake_write(&w->fake, "5001/maps", TWO_MAPPINGS);
+	leaf_sample(w, NS_PER_S, PID, 0x8100);
+	settle(w);
+}
+
+static void test_only_the_same_program_is_looked_at_again(void)
+{
+	struct world w;
+
+	look_at_what_came_after(&w, SIDEBAND_EXEC);
+	ok(is_in(&w, 0, 0, "", 0x8100), "code is not looked for in the program that came after");
+	world_done(&w);
+	look_at_what_came_after(&w, SIDEBAND_EXIT);
+	ok(is_in(&w, 0, 0, "", 0x8100), "nor in the next process of that PID");
+	world_done(&w);
+}
+
+static void test_siblings_of_one_pid(void)
+{
+	struct world w;
+
+	world_init(&w, true);
+	task(&w, SIDEBAND_EXEC, 10, PID + 1, 0);
+	task(&w, SIDEBAND_FORK, 20, PID, PID + 1);
+	task(&w, SIDEBAND_EXIT, NS_PER_S + 1, PID, 0);
+	task(&w, SIDEBAND_FORK, NS_PER_S + 2, PID, PID + 1);
+	fake_write(&w.fake, "5001/maps", TWO_MAPPINGS);
+	leaf_sample(&w, NS_PER_S, PID, 0x8100);
+	settle(&w);
+	ok(is_in(&w, 0, 0, "", 0x8100), "nor if both run the same program");
+	world_done(&w);
+}
+
 static void test_lost_events_are_made_up_for_once(void)
 {
 	struct sideband_event lost = { .type = SIDEBAND_LOST, .nr_lost = 1 };
@@ -379,6 +420,8 @@ int main(void)
 	test_fork_and_exit();
 	test_only_targets_are_followed();
 	test_lost_events();
+	test_only_the_same_program_is_looked_at_again();
+	test_siblings_of_one_pid();
 	test_lost_events_are_made_up_for_once();
 	test_empty_and_broken_records();
 	return tap_done();

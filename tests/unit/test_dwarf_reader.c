@@ -86,6 +86,32 @@ static void test_chain(void)
 	close_maker(&o);
 }
 
+/* Rows are to ascend within a sequence; a compiler that had them go back did mean something. */
+static void test_rows_going_back(void)
+{
+	struct opened o;
+
+	memset(&maker, 0, sizeof(maker));
+	make_abbrevs(&maker.abbrev);
+	unit_begin(&maker, MAKER_CODE, 0x40);
+	add_function(&maker, "f", MAKER_CODE, 0x40, 10);
+	end_children(&maker);
+	unit_end(&maker);
+	lines_begin(&maker);
+	line_address(&maker, MAKER_CODE);
+	line_row(&maker, 0, 10, 1);    /* 11 */
+	line_row(&maker, 0x20, 10, 1); /* 21 */
+	line_address(&maker, MAKER_CODE + 0x10);
+	line_row(&maker, 0, 10, 1); /* 31 */
+	line_end_sequence(&maker, 8);
+	lines_end(&maker);
+	open_maker(&o);
+	ok(is_at(&o, MAKER_CODE, "f /src/main.c:11"), "a row before one that goes back counts");
+	ok(is_at(&o, MAKER_CODE + 0x12, "f /src/main.c:31"), "one that goes back too");
+	ok(is_at(&o, MAKER_CODE + 0x1c, "f /src/main.c:11"), "not beyond its end");
+	close_maker(&o);
+}
+
 /* Segments in any order, one within another. */
 static void test_segments(void)
 {
@@ -373,6 +399,7 @@ int main(void)
 {
 	test_cancelled();
 	test_chain();
+	test_rows_going_back();
 	test_segments();
 	test_nested_units();
 	test_silent_unit();
