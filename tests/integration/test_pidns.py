@@ -71,7 +71,9 @@ run = agent(tmp, "--pid", host_pid, "-F", 499, "-d", "2s")
 p = run.profile
 ok(run.status == 0 and p.total() > 100 and all(s.labels["pid"] == host_pid for s in p.samples),
    "--pid from the host covers a container's process")
-ok(all("spin_inner" in s.names() for s in p.samples if s.frames[0].path.endswith("/spin")), "named")
+# It may have been caught where it begins.
+ok(all(f.is_named for s in p.samples for f in s.frames if f.path.endswith("/spin"))
+   and sum(s.count for s in p.samples if "spin_inner" in s.names()) > 0.9 * p.total(), "named")
 run = agent(tmp, "-a", "-F", 499, "-d", "2s")
 p = run.profile
 ok(sum(s.count for s in p.samples if s.labels["pid"] == host_pid) > 100, "so does -a")
