@@ -19,6 +19,7 @@ struct loop {
 	int drain_fd; /* owned: fires every drain interval */
 	int end_fd;   /* owned: fires when the duration is over */
 	uint64_t looked_ns;
+	struct pa_tick_stats *ticks; /* owned; of each CPU, when they were looked at; NULL: never */
 };
 
 static int add_timer(struct loop *l, uint64_t first_ns, uint64_t every_ns, int *ret_fd)
@@ -79,6 +80,7 @@ static void loop_done(struct loop *l)
 		close(l->drain_fd);
 	if (l->end_fd >= 0)
 		close(l->end_fd);
+	free(l->ticks);
 }
 
 static void publish(struct pa_session *s)
@@ -109,34 +111,43 @@ static int turn(struct pa_session *s, bool is_last)
 	return r;
 }
 
-/* Once a second: what the kernel side has lost, for the progress line. */
-static void read_losses(struct pa_session *s)
+/* What the kernel side has lost, for the progress line; and which CPUs have not ticked since the last
+ * look: the others are as they were, and need not be asked. */
+static void look_at_ticks(struct loop *l, struct cpus *ret_silent)
 {
-	_cleanup_(freep) struct pa_tick_stats *per_cpu = NULL;
-	unsigned int nr;
+	struct pa_tick_stats *per_cpu = NULL;
+	uint64_t ring_full = 0;
+	unsigned int nr = 0;
+	int r = programs_tick_stats(l->s->programs, &per_cpu, &nr);
 
-	if (programs_tick_stats(s->programs, &per_cpu, &nr) < 0)
+	memset(ret_silent, r < 0 ? 0xff : 0, sizeof(*ret_silent));
+	for (unsigned int i = 0; i < nr; i++) {
+		ring_full += per_cpu[i].ring_full;
+		if (!l->ticks || per_cpu[i].ticks == l->ticks[i].ticks)
+			cpus_add(ret_silent, i);
+	}
+	if (r < 0)
 		return;
-	s->nr_ring_full = 0;
-	for (unsigned int i = 0; i < nr; i++)
-		s->nr_ring_full += per_cpu[i].ring_full;
+	l->s->nr_ring_full = ring_full;
+	free(l->ticks);
+	l->ticks = per_cpu;
 }
 
 static void once_a_second(struct loop *l)
 {
 	uint64_t now = clock_mono_ns();
-	struct cpus online;
+	struct cpus online, silent;
 	int r;
 
 	if (now - l->looked_ns < LOOK_EVERY_NS)
 		return;
 	l->looked_ns = now;
-	read_losses(l->s);
+	look_at_ticks(l, &silent);
 	r = cpus_read(CPUS_ONLINE_PATH, &online);
 	if (r == 0)
-		r = sideband_follow(l->s->sideband, &online);
+		r = sideband_follow(l->s->sideband, &online, &silent);
 	if (r == 0)
-		r = events_follow(l->s->events, &online);
+		r = events_follow(l->s->events, &online, &silent);
 	if (r < 0)
 		log_warn(&l->s->log, "collect: a CPU that came online is not sampled: %s",
 			 strerror(-r));

@@ -149,16 +149,17 @@ int events_enable(struct events *e)
 	return 0;
 }
 
-int events_follow(struct events *e, const struct cpus *online)
+int events_follow(struct events *e, const struct cpus *online, const struct cpus *silent)
 {
 	int result = 0;
 
 	for (unsigned int i = 0; i < e->nr_cpus; i++) {
 		struct cpu_event *c = &e->cpus[i];
-		bool is_online = cpus_has(online, i);
+		bool is_online = cpus_has(online, i), is_doubted = cpus_has(silent, i);
 		int r = 0;
 
-		if (c->fd >= 0 && (!is_online || perf_event_is_dead(c->fd, &c->seen_ns)))
+		if (c->fd >= 0 &&
+		    (!is_online || (is_doubted && perf_event_is_dead(c->fd, &c->seen_ns))))
 			close_cpu(c);
 		if (c->fd < 0 && is_online)
 			r = open_cpu(e, i);

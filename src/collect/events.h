@@ -24,8 +24,9 @@ DEFINE_CLEANUP(struct events *, events_free)
 int events_enable(struct events *e);
 
 /* Opens on CPUs that are new in `online`, closes on those that left (their counts are kept: an
- * event of a CPU that went offline stays dead when the CPU returns). */
-int events_follow(struct events *e, const struct cpus *online);
+ * event of a CPU that went offline stays dead when the CPU returns). `silent`: those that have not
+ * ticked for a while, and may have been away meanwhile; to ask the others would wake them up. */
+int events_follow(struct events *e, const struct cpus *online, const struct cpus *silent);
 
 /* Stops all; when it returns no program runs any more. */
 void events_disable(struct events *e);

@@ -163,7 +163,7 @@ int sideband_open(const struct cpus *online, const struct log *log, struct sideb
 	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (s->epoll_fd < 0)
 		return -errno;
-	r = sideband_follow(s, online);
+	r = sideband_follow(s, online, online);
 	if (r < 0)
 		return error_set(err, -r, "cannot follow process events: %s", strerror(-r));
 	s->gap_ended = false; /* nothing came before */
@@ -185,17 +185,19 @@ static int follow_cpu(struct sideband *s, unsigned int cpu)
 	return r;
 }
 
-int sideband_follow(struct sideband *s, const struct cpus *online)
+int sideband_follow(struct sideband *s, const struct cpus *online, const struct cpus *silent)
 {
 	int result = 0;
 
 	for (unsigned int i = 0; i < s->nr_cpus; i++) {
 		struct cpu_ring *c = &s->cpus[i];
+		bool is_online = cpus_has(online, i), is_doubted = cpus_has(silent, i);
 		int r = 0;
 
-		if (c->fd >= 0 && (!cpus_has(online, i) || perf_event_is_dead(c->fd, &c->seen_ns)))
+		if (c->fd >= 0 &&
+		    (!is_online || (is_doubted && perf_event_is_dead(c->fd, &c->seen_ns))))
 			c->is_over = true;
-		else if (c->fd < 0 && cpus_has(online, i))
+		else if (c->fd < 0 && is_online)
 			r = follow_cpu(s, i);
 		if (r < 0 && r != -ENODEV) /* ENODEV: went offline just now */
 			result = r;

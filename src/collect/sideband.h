@@ -58,8 +58,8 @@ DEFINE_CLEANUP(struct sideband *, sideband_free)
 bool sideband_has_build_ids(const struct sideband *s);
 
 /* Opens on CPUs that are new, and again on those that were away; reads the last of those that
- * left when they are drained next. */
-int sideband_follow(struct sideband *s, const struct cpus *online);
+ * left when they are drained next. silent: as in events_follow(). */
+int sideband_follow(struct sideband *s, const struct cpus *online, const struct cpus *silent);
 
 /* Becomes readable when a ring is half full. */
 int sideband_fd(const struct sideband *s);
