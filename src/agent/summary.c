@@ -355,6 +355,21 @@ static void add_frame(const struct pa_session *s, struct summary *to)
 	to->pub.agent_sampling_rss_bytes = s->end_rss_bytes;
 }
 
+/* Those that samples have: some were taken apart in the end, by what was where when they were sampled. */
+static uint64_t count_stacks(const struct profile *p)
+{
+	_cleanup_(freep) bool *is_used = calloc((size_t)p->nr_stacks + 1, sizeof(*is_used));
+	uint64_t nr = 0;
+
+	if (!is_used)
+		return p->nr_stacks;
+	for (uint32_t i = 0; i < p->nr_samples; i++) {
+		nr += !is_used[p->samples[i].stack];
+		is_used[p->samples[i].stack] = true;
+	}
+	return nr;
+}
+
 int summary_of_capture(const struct capture *c, struct summary **ret_summary)
 {
 	_cleanup_(summary_freep) struct summary *to = calloc(1, sizeof(*to));
@@ -362,7 +377,7 @@ int summary_of_capture(const struct capture *c, struct summary **ret_summary)
 
 	if (!to)
 		return -ENOMEM;
-	to->pub.nr_stacks = c->profile->nr_stacks;
+	to->pub.nr_stacks = count_stacks(c->profile);
 	to->pub.nr_processes = c->stats.nr_processes;
 	to->pub.samples_in_kernel = c->stats.nr_in_kernel;
 	add_stops(&c->stats, to);

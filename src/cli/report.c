@@ -109,23 +109,37 @@ static bool has_cpu_clock(const struct pa_summary *s)
 	return !strcmp(s->event, "cpu-clock");
 }
 
-/* Of ticks that were not delivered nobody knows whom they would have met. */
-static uint64_t ticks_delivered(const struct pa_summary *s)
+static uint64_t ticks_not_delivered(const struct pa_summary *s)
 {
-	uint64_t nr = s->ticks_due;
+	uint64_t nr = 0;
 
 	for (size_t i = 0; i < s->nr_losses; i++)
 		if (strcmp(s->losses[i].name, "not_delivered") == 0)
-			nr -= s->losses[i].count;
+			nr += s->losses[i].count;
 	return nr;
+}
+
+/* Of ticks that were not delivered nobody knows whom they would have met: idle CPUs of a virtual machine
+ * as well as busy ones. So they are no part of either, but of the whole. */
+static void print_busy(const struct pa_summary *s, const struct report_options *opts, FILE *out)
+{
+	uint64_t missing = ticks_not_delivered(s);
+	char duration[DURATION_TEXT_SIZE], unknown[64] = "";
+
+	if (missing * 1000 >= s->ticks_due) /* 0.1 % */
+		(void)snprintf(unknown, sizeof(unknown), ", %.1f%% not known",
+			       text_percent(missing, s->ticks_due));
+	duration_format(s->duration_ns, duration);
+	line(opts, out, "CPUs", "%.1f%% busy%s (%u CPU%s, %s at %u Hz)",
+	     text_percent(s->ticks_due - missing - s->ticks_idle, s->ticks_due), unknown,
+	     s->nr_cpus, text_plural(s->nr_cpus), duration, s->sample_rate_hz);
 }
 
 /* Of no ticks there are no shares. */
 static void print_load(const struct pa_summary *s, const struct report_options *opts, FILE *out)
 {
 	char duration[DURATION_TEXT_SIZE];
-	uint64_t delivered = ticks_delivered(s);
-	double share = text_percent(s->samples, delivered);
+	double share = text_percent(s->samples, s->ticks_due);
 
 	if (!s->ticks_due)
 		return;
@@ -134,9 +148,7 @@ static void print_load(const struct pa_summary *s, const struct report_options *
 		line(opts, out, "CPUs", "%u, %s, one sample each 1/%u s by %s", s->nr_cpus,
 		     duration, s->sample_rate_hz, s->event);
 	else
-		line(opts, out, "CPUs", "%.1f%% busy (%u CPU%s, %s at %u Hz)",
-		     text_percent(delivered - s->ticks_idle, delivered), s->nr_cpus,
-		     text_plural(s->nr_cpus), duration, s->sample_rate_hz);
+		print_busy(s, opts, out);
 	if (opts->is_system_wide)
 		return;
 	if (has_cpu_clock(s))

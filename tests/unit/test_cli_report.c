@@ -141,8 +141,9 @@ static void test_kernel_time(void)
 	s.nr_losses = 1;
 	s.ticks_lost = 200;
 	s.ticks_idle = 550;
-	has(&s, "31.2% busy (4 CPUs", "ticks that were not delivered say nothing of how busy");
-	has(&s, "12.5% of the CPU time, 0.50 CPUs", "… nor of the target");
+	has(&s, "25.0% busy, 20.0% not known (4 CPUs",
+	    "ticks that were not delivered say nothing of how busy");
+	has(&s, "10.0% of the CPU time, 0.40 CPUs", "and the target has what its samples show");
 }
 
 static void test_more_functions(void)
