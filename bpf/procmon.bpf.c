@@ -47,6 +47,15 @@ static __always_inline void add_target(u32 pid)
 		__sync_fetch_and_add(&proc_stats.targets_lost, 1);
 }
 
+/* Who had the number before: gone by now, also where nobody has said so, because it was made a target
+ * when its exit had begun. */
+static __always_inline void forget_target(u32 pid)
+{
+	bpf_map_delete_elem(&exiting, &pid);
+	if (!bpf_map_delete_elem(&targets, &pid))
+		__sync_fetch_and_add(&proc_stats.nr_targets, -1);
+}
+
 SEC("raw_tp/sched_process_fork")
 int BPF_PROG(pa_fork, struct task_struct *parent, struct task_struct *child)
 {
@@ -57,7 +66,7 @@ int BPF_PROG(pa_fork, struct task_struct *parent, struct task_struct *child)
 	ppid = task_pid(parent);
 	pid = task_pid(child);
 	if (!cfg.all)
-		bpf_map_delete_elem(&exiting, &pid); /* who had the number before */
+		forget_target(pid);
 	if (!pid || !is_target(ppid))
 		return 0;
 	if (!cfg.all && !cfg.follow_children)

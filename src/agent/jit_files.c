@@ -47,6 +47,7 @@ struct jit_process {
 	enum jit_map map;
 	bool was_looked_for; /* while it was there: it had no map, if that is what map says */
 	int map_fd;          /* owned; -1: none */
+	uint32_t nr_users;   /* that are to be named by it, itself among them; see count_users() */
 	uint32_t dump_file;  /* in the filestore; NO_FILE: none of its own */
 	uint32_t nr_dumps;   /* that it had mapped when they were last looked at */
 	uint64_t look_again_ns, wait_ns;
@@ -66,6 +67,7 @@ struct jit_files {
 	struct jit_process *processes; /* owned */
 	uint32_t nr_processes, cap_processes;
 	struct idtable by_id;
+	bool has_counted_users;
 	uint64_t counts[NR_JIT_MAPS];
 	uint32_t nr_moments; /* of all processes */
 	pthread_mutex_t
@@ -517,6 +519,42 @@ static struct jit_told take_told(struct jit_files *j, struct jit_process *p, uin
 	return told;
 }
 
+typedef void (*row_fn)(struct jit_files *j, struct jit_process *p);
+
+/* The process and those that it was forked from. */
+static void each_in_row(struct jit_files *j, uint32_t own, row_fn fn)
+{
+	for (uint32_t i = own, nr = 0; i != NO_PROCESS && nr < JIT_MAX_TOLD; nr++) {
+		fn(j, &j->processes[i]);
+		i = j->processes[i].parent;
+	}
+}
+
+static void add_user(struct jit_files *j, struct jit_process *p)
+{
+	p->nr_users++;
+}
+
+/* Once, when all are known. */
+static void count_users(struct jit_files *j)
+{
+	for (uint32_t i = 0; i < j->nr_processes && !j->has_counted_users; i++)
+		if (j->processes[i].nr_addresses)
+			each_in_row(j, i, add_user);
+	j->has_counted_users = true;
+}
+
+static void drop_user(struct jit_files *j, struct jit_process *p)
+{
+	if (p->nr_users)
+		p->nr_users--;
+	if (p->nr_users || p->map_fd < 0)
+		return;
+	closep(&p->map_fd);
+	p->map_fd = -1;
+	j->nr_fds--;
+}
+
 enum jit_map jit_files_get(struct jit_files *j, uint64_t owner, struct jit_sources *ret_sources,
 			   const char **ret_comm)
 {
@@ -531,6 +569,7 @@ enum jit_map jit_files_get(struct jit_files *j, uint64_t owner, struct jit_sourc
 	src.addresses = j->processes[own].addresses;
 	src.nr_addresses = j->processes[own].nr_addresses;
 	pthread_mutex_lock(&j->lock);
+	count_users(j);
 	for (uint32_t i = own; i != NO_PROCESS && src.nr_told < JIT_MAX_TOLD;) {
 		struct jit_process *p = &j->processes[i];
 
@@ -555,18 +594,10 @@ void jit_sources_done(struct jit_sources *src)
 
 void jit_files_drop(struct jit_files *j, uint64_t owner)
 {
-	uint32_t i = find(j, owner);
-	struct jit_process *p;
+	uint32_t own = find(j, owner);
 
-	if (i == NO_PROCESS)
-		return;
-	p = &j->processes[i];
 	pthread_mutex_lock(&j->lock);
-	if (p->map_fd >= 0) {
-		closep(&p->map_fd);
-		p->map_fd = -1;
-		j->nr_fds--;
-	}
+	each_in_row(j, own, drop_user);
 	pthread_mutex_unlock(&j->lock);
 }
 

@@ -83,7 +83,8 @@ enum jit_map jit_files_get(struct jit_files *j, uint64_t owner, struct jit_sourc
 
 void jit_sources_done(struct jit_sources *src);
 
-/* Closes what was kept of a process: names have been made of it. */
+/* Closes what was kept of a process, and of those that it was forked from, unless it is needed for
+ * others: it has been asked for. */
 void jit_files_drop(struct jit_files *j, uint64_t owner);
 
 /* Processes by what became of their map; after jit_files_get() of all of them. */

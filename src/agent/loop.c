@@ -11,6 +11,7 @@
 #include "base/error.h"
 
 #define LOOK_EVERY_NS NS_PER_S
+#define EXIT_MAX_NS (10 * NS_PER_S) /* the memory of the largest machines takes about that long */
 #define SOON_MS 2 /* capture_is_in_a_hurry(), or the last target is about to be gone */
 
 struct loop {
@@ -19,6 +20,7 @@ struct loop {
 	int drain_fd; /* owned: fires every drain interval */
 	int end_fd;   /* owned: fires when the duration is over */
 	uint64_t looked_ns;
+	uint64_t exited_ns;          /* when no target was left; 0: some are */
 	struct pa_tick_stats *ticks; /* owned; of each CPU, when they were looked at; NULL: never */
 };
 
@@ -143,6 +145,7 @@ static void once_a_second(struct loop *l)
 		return;
 	l->looked_ns = now;
 	look_at_ticks(l, &silent);
+	session_recheck_targets(l->s);
 	r = cpus_read(CPUS_ONLINE_PATH, &online);
 	if (r == 0)
 		r = sideband_follow(l->s->sideband, &online, &silent);
@@ -153,6 +156,12 @@ static void once_a_second(struct loop *l)
 			 strerror(-r));
 }
 
+/* One that waits for others in its exit may never be. */
+static bool are_gone(struct loop *l)
+{
+	return session_targets_are_gone(l->s) || clock_mono_ns() - l->exited_ns > EXIT_MAX_NS;
+}
+
 static bool is_over(struct loop *l)
 {
 	struct pa_session *s = l->s;
@@ -160,7 +169,11 @@ static bool is_over(struct loop *l)
 
 	/* First: whoever asks to stop may do so because the targets are gone. */
 	s->targets_exited = !s->settings.o.all && programs_nr_targets(s->programs) == 0;
-	if (atomic_load(&s->stop) || (s->targets_exited && session_targets_are_gone(s)))
+	if (!s->targets_exited)
+		l->exited_ns = 0;
+	else if (!l->exited_ns)
+		l->exited_ns = clock_mono_ns();
+	if (atomic_load(&s->stop) || (s->targets_exited && are_gone(l)))
 		return true;
 	return l->end_fd >= 0 && read(l->end_fd, &fired, sizeof(fired)) == sizeof(fired);
 }

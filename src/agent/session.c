@@ -469,11 +469,11 @@ void pa_session_free(struct pa_session *s)
 		(void)pa_session_cancel(s); /* cannot fail: it runs */
 		pthread_join(s->thread, NULL);
 	}
-	detach(s);
 	for (unsigned int i = 0; i < s->nr_outputs; i++)
 		outfile_free(s->outputs[i].file);
 	summary_free(s->summary);
-	capture_free(s->capture);
+	capture_free(s->capture); /* its tables lie in maps of the programs */
+	detach(s);
 	if (s->wake_fd >= 0)
 		close(s->wake_fd);
 	if (s->done_fd >= 0)

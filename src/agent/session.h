@@ -75,6 +75,8 @@ void *session_thread(void *session);
 
 /* targets.c: makes the targets targets, and learns what they have mapped. */
 int session_add_targets(struct pa_session *s, struct pa_error *err);
+/* One that had begun to exit when it became a target has nobody who says when it is gone. */
+void session_recheck_targets(struct pa_session *s);
 /* Whether those that are none any more have come to the end of their exit. */
 bool session_targets_are_gone(struct pa_session *s);
 

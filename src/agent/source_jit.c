@@ -64,13 +64,13 @@ int source_open_jit(struct capture *c, const struct profile_mapping *m, struct s
 	struct naming_note note = map_notes[map];
 	int r;
 
+	jit_files_drop(c->jit, m->owner); /* there may be more of them than may be open at once */
 	if (map == JIT_MAP_NONE || map == JIT_MAP_STALE)
 		note.cure = cure_for(comm);
 	if (!has_map(&src) && !has_dump(&src))
 		return source_open_raw(s, note.why, note.cure);
 	src.cancel = s->cancel;
 	r = symbolizer_new_jit(&src, &s->jit_counts, &s->symbolizer);
-	jit_files_drop(c->jit, m->owner); /* there may be more of them than may be open at once */
 	if (r < 0)
 		return r;
 	s->symbolizer->missing_why = has_map(&src) ? map_notes[JIT_MAP_OPEN].why

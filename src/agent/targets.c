@@ -142,6 +142,16 @@ int session_add_targets(struct pa_session *s, struct pa_error *err)
 	return r;
 }
 
+void session_recheck_targets(struct pa_session *s)
+{
+	const struct pa_options *o = &s->settings.o;
+
+	for (size_t i = 0; i < o->nr_pids; i++)
+		if (!is_running(o->pids[i]))
+			(void)programs_remove_target(s->programs,
+						     o->pids[i]); /* most often it was */
+}
+
 bool session_targets_are_gone(struct pa_session *s)
 {
 	pid_t pid;

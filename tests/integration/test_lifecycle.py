@@ -62,6 +62,27 @@ def test_time_to_exit(tmp):
        f"the time to exit is the target's: {of_target:.3f} of it, {of_all:.3f} among all processes")
 
 
+def is_exiting(pid):
+    with open(f"/proc/{pid}/stat") as f:
+        return int(f.read().rsplit(")", 1)[1].split()[6]) & 4  # PF_EXITING
+
+
+def test_attach_to_exiting(tmp):
+    """Its exit was told of before it became a target, and is not told again."""
+    for _ in range(5):
+        p = subprocess.Popen([os.path.join(PROGS, "big_exit"), "1500"])
+        wait_for(lambda p=p: is_exiting(p.pid), "its exit")
+        run = agent(tmp, "--pid", p.pid, "-F", 99, "-d", "30s")
+        p.wait()
+        if run.status == 0:
+            break
+    if run.status:
+        skip("attaching to a process that exits: it was gone each time")
+        return
+    ok(run.summary["targets_exited"] and run.summary["duration_ns"] < 20e9,
+       f"a process that exits already ends the capture: {run.summary['duration_ns'] / 1e9:.1f} s")
+
+
 def test_children(tmp):
     run = agent(tmp, "-F", 1999, command=[os.path.join(PROGS, "shortlived"), 2, 5])
     pids = {s.labels["pid"] for s in run.profile.samples if "child_life" in s.names()}
@@ -343,7 +364,7 @@ def test_machine(tmp):
 
 
 need_root()
-for test in (test_command, test_time_to_exit, test_children, test_exit, test_signals, test_exec, test_midst_of_exec,
+for test in (test_command, test_time_to_exit, test_attach_to_exiting, test_children, test_exit, test_signals, test_exec, test_midst_of_exec,
              test_churn, test_many_threads, test_first_thread_gone, test_deep, test_files, test_other_mounts,
              test_outputs, test_kernel_types, test_machine):
     test(workdir())

@@ -572,6 +572,36 @@ static void test_forked(void)
 	world_done(&w);
 }
 
+/* A parent is named before its children, and its map is gone by then. */
+static void test_forked_dropped(void)
+{
+	const struct process *parent, *child;
+	struct jit_sources src;
+	unsigned int nr_files;
+	struct world w;
+
+	world_init(&w, 4);
+	nr_files = nr_open_files();
+	map(&w, "A");
+	write_process(&w, CHILD, PID);
+	must(tracker_fork(w.tracker, 25, CHILD, PID) == 0);
+	note(&w, CODE, 30);
+	parent = process(&w);
+	child = tracker_find(w.tracker, CHILD, 30);
+	jit_files_note(w.jit, child, CHILD, CODE, 30);
+	must(get(&w, &src) == JIT_MAP_OPEN);
+	jit_sources_done(&src);
+	jit_files_drop(w.jit, process_program(parent, 20));
+	fake_unlink(&w.f, "4242/root/tmp/perf-7.map");
+	(void)get_of(&w, CHILD, 30, &src);
+	ok(src.nr_told == 2 && first_byte_of(src.told[1].map_fd) == 'A',
+	   "a parent's map is kept as long as a child is to be named by it");
+	jit_sources_done(&src);
+	jit_files_drop(w.jit, process_program(child, 30));
+	ok(nr_open_files() == nr_files, "and no longer");
+	world_done(&w);
+}
+
 static void test_forked_refused(void)
 {
 	struct jit_sources src;
@@ -753,6 +783,7 @@ int main(void)
 	test_place();
 	test_dump();
 	test_forked();
+	test_forked_dropped();
 	test_forked_refused();
 	test_found();
 	test_forked_dump();
