@@ -141,8 +141,18 @@ static void load(const char *path)
 	must(maps_parse(bytes + at, n - at, add_mapping, NULL, &nr_bad) == 0 && nr_bad == 0);
 }
 
+static const struct code_map *code_at(uint64_t pc)
+{
+	for (unsigned int i = 0; i < nr_code; i++)
+		if (pc >= code[i].start && pc < code[i].end)
+			return &code[i];
+	return NULL;
+}
+
 static int read_memory(void *ctx, uint64_t addr, void *to, size_t size)
 {
+	const struct code_map *m;
+
 	for (uint64_t i = 0; i < rec->nr_regions; i++) {
 		uint64_t at = addr - rec->regions[i].addr;
 
@@ -151,15 +161,12 @@ static int read_memory(void *ctx, uint64_t addr, void *to, size_t size)
 			return 0;
 		}
 	}
-	return -EFAULT;
-}
-
-static const struct code_map *code_at(uint64_t pc)
-{
-	for (unsigned int i = 0; i < nr_code; i++)
-		if (pc >= code[i].start && pc < code[i].end)
-			return &code[i];
-	return NULL;
+	/* Of code there is no recording; it is what the file has. */
+	m = code_at(addr);
+	if (!m || !m->file->img || size > m->end - addr ||
+	    elf_image_read(m->file->img, addr - m->start + m->offset, to, size) < 0)
+		return -EFAULT;
+	return 0;
 }
 
 /* The address that the file has for a pc; false: it is no ELF file. */
@@ -177,8 +184,11 @@ static uint32_t find_word(uint64_t pc, pa_rule *ret_word)
 	if (!m)
 		return PA_STOP_NO_MAPPING;
 	*ret_word = PA_RULE_WORD_NONE;
-	if (m->file->table && link_time(m, pc, &addr))
+	if (m->file->table && link_time(m, pc, &addr)) {
 		*ret_word = unwind_table_find(m->file->table, &dict, addr);
+		if (*ret_word == PA_RULE_WORD_NONE)
+			*ret_word = PA_RULE_WORD_GAP;
+	}
 	return 0;
 }
 
@@ -221,7 +231,7 @@ static uint32_t find_row(void *ctx, uint64_t pc, pa_rule *ret_word, struct cfi_f
 	uint32_t stop = find_word(pc, ret_word);
 	uint64_t addr;
 
-	if (stop || *ret_word == PA_RULE_WORD_NONE)
+	if (stop || PA_RULE_CFA_KIND(*ret_word) == PA_CFA_NONE)
 		return stop;
 	must(link_time(m, pc, &addr));
 	if (!m->file->cfi || cfi_rules_at(m->file->cfi, addr, ret_row) < 0)
