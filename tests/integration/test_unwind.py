@@ -26,16 +26,18 @@ def is_enough(name, profile):
     return profile.total() >= MIN_SAMPLES
 
 
-# Java takes 30 ms to give its memory back, without a stack any more: so much of a short run is cut.
-FIRST_S = {"java_fp": 8}
+# These take 30 to 60 ms to give their memory back, and have no stack any more meanwhile: the capture
+# ends before that.
+WITHOUT_EXIT = {"java_fp"}
 
 
 def run_long_enough(tmp, name, make):
-    for seconds in (FIRST_S.get(name, 3), 8, 20):
+    for seconds in (3, 8, 20):
         command = make(tmp, seconds)
         if isinstance(command, str):
             return command
-        run = agent(tmp, "-F", 999, command=command, timeout=300)
+        limit = ("-d", f"{seconds}s") if name in WITHOUT_EXIT else ()
+        run = agent(tmp, "-F", 999, *limit, command=command, timeout=300)
         if run.profile and is_enough(name, run.profile):
             break
     return run
