@@ -212,6 +212,7 @@ static void test_outside(void)
 	ok(gives(capture_sample(8), "0x10000044", NULL),
 	   "an address in no segment of the file is not named by its number");
 	ok(counts(capture_sample(8), 1, 0, NAMING_NO_SYMBOL, 1), "and counted");
+	maker_done(&m);
 	free(s);
 }
 
