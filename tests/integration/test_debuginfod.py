@@ -100,8 +100,17 @@ class Debuginfod:
         self.process = subprocess.Popen(
             ["debuginfod", "-p", str(port), "-d", ":memory:", "-F", folder],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env)
+        self.looked = time.monotonic()
         for t in targets:
-            wait_for(lambda: self.has(t), f"debuginfod to know {t.name}", 60)
+            wait_for(lambda t=t: self.has(t) or self.look_again(), f"debuginfod to know {t.name}", 60)
+
+    def look_again(self):
+        """A look at the folder that was cut short is made good by the next one, which is an hour away."""
+        time.sleep(0.2)
+        if time.monotonic() - self.looked > 5:
+            self.looked = time.monotonic()
+            self.process.send_signal(signal.SIGUSR1)
+        return False
 
     def has(self, t):
         try:
