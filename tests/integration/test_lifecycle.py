@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Targets that start, fork, exec, exit, move and multiply; runs that end early or by themselves."""
+import ctypes
 import glob
 import os
 import re
@@ -14,6 +15,8 @@ from harness import no_mount_namespace, note, ok, prog, skip, start_agent, wait_
 
 SPIN = os.path.join(PROGS, "spin")
 TYPES = "/sys/kernel/btf/vmlinux"
+PTRACE_SEIZE = 0x4206  # include/uapi/linux/ptrace.h
+WALL = 0x40000000      # include/uapi/linux/wait.h: __WALL
 OWN = ["spin_inner", "spin_outer", "main"]
 
 
@@ -67,19 +70,29 @@ def is_exiting(pid):
         return int(f.read().rsplit(")", 1)[1].split()[6]) & 4  # PF_EXITING
 
 
+def child_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as f:
+        return int((f.read().split() or [0])[0])
+
+
 def test_attach_to_exiting(tmp):
-    """Its exit was told of before it became a target, and is not told again."""
-    for _ in range(5):
-        p = subprocess.Popen([os.path.join(PROGS, "big_exit"), "1500"])
-        wait_for(lambda p=p: is_exiting(p.pid), "its exit")
-        run = agent(tmp, "--pid", p.pid, "-F", 99, "-d", "30s")
-        p.wait()
-        if run.status == 0:
-            break
-    if run.status:
-        skip("attaching to a process that exits: it was gone each time")
-        return
-    ok(run.summary["targets_exited"] and run.summary["duration_ns"] < 20e9,
+    """Its exit was told of before it became a target, and is not told again. The first process of a
+    namespace waits in its exit until all others are gone; one of them waits for us, who trace it."""
+    outer = subprocess.Popen(["unshare", "-p", "-f", "sh", "-c", "sleep 1000 & wait"])
+    wait_for(lambda: child_of(outer.pid), "the first process")
+    first = child_of(outer.pid)
+    wait_for(lambda: child_of(first), "its child")
+    traced = child_of(first)
+    if ctypes.CDLL(None, use_errno=True).ptrace(PTRACE_SEIZE, traced, None, None):
+        raise OSError(ctypes.get_errno(), "PTRACE_SEIZE")
+    os.kill(first, signal.SIGKILL)
+    wait_for(lambda: is_exiting(first), "its exit")
+    p = start_agent(tmp, "--pid", first, "-F", 99, "-d", "30s")
+    time.sleep(2)
+    os.waitpid(traced, WALL)
+    run = finish_agent(p)
+    outer.wait()
+    ok(run.status == 0 and run.summary["targets_exited"] and run.summary["duration_ns"] < 20e9,
        f"a process that exits already ends the capture: {run.summary['duration_ns'] / 1e9:.1f} s")
 
 
