@@ -283,6 +283,21 @@ static void test_damage(void)
 	close_program(&p);
 }
 
+/* Byte i of a section, and every other time all behind it. False: it has none, and the file is done. */
+static bool spoil(struct elf_maker *elf, uint32_t nr, size_t i)
+{
+	Elf64_Shdr *s = maker_shdr(elf, nr);
+
+	if (i >= s->sh_size) {
+		maker_done(elf);
+		return false;
+	}
+	elf->bytes[s->sh_offset + i] ^= 0x81;
+	if (i % 2)
+		s->sh_size = i;
+	return true;
+}
+
 /* Every cut of the table, and every byte of it changed: nothing but values comes out. */
 static void test_spoilt(void)
 {
@@ -294,17 +309,10 @@ static void test_spoilt(void)
 	    "\x02\x01\x10\x0a");
 	for (size_t i = 0;; i++, nr_tried++) {
 		struct program p;
-		Elf64_Shdr *s;
 
 		make_elf(&p.elf, MAGIC_1_20, ".gopclntab");
-		s = maker_shdr(&p.elf, 1);
-		if (i >= s->sh_size) {
-			maker_done(&p.elf);
+		if (!spoil(&p.elf, 1, i))
 			break;
-		}
-		p.elf.bytes[s->sh_offset + i] ^= 0x81;
-		if (i % 2)
-			s->sh_size = i;
 		open_image(&p);
 		close_program(&p);
 	}
@@ -574,18 +582,11 @@ static void test_merged_spoilt(void)
 
 	for (size_t i = 0;; i++, nr_tried++) {
 		struct program p;
-		Elf64_Shdr *s;
 
 		begin();
 		make_merged(&p.elf, &usual);
-		s = maker_shdr(&p.elf, 3);
-		if (i >= s->sh_size) {
-			maker_done(&p.elf);
+		if (!spoil(&p.elf, 3, i))
 			break;
-		}
-		p.elf.bytes[s->sh_offset + i] ^= 0x81;
-		if (i % 2)
-			s->sh_size = i;
 		open_image(&p);
 		nr_read += p.known.nr > 1;
 		close_program(&p);
