@@ -382,6 +382,22 @@ static void note_origins(struct jit_files *j, uint32_t i, const struct process *
 
 /* ---- addresses ---- */
 
+typedef void (*row_fn)(struct jit_files *j, struct jit_process *p);
+
+/* The process and those that it was forked from. */
+static void each_in_row(struct jit_files *j, uint32_t own, row_fn fn)
+{
+	for (uint32_t i = own, nr = 0; i != NO_PROCESS && nr < JIT_MAX_TOLD; nr++) {
+		fn(j, &j->processes[i]);
+		i = j->processes[i].parent;
+	}
+}
+
+static void look_for_map_early(struct jit_files *j, struct jit_process *p)
+{
+	look_for_map(j, p, false);
+}
+
 static void look(struct jit_files *j, uint32_t i, const struct process *p, uint64_t time_ns)
 {
 	struct jit_process *jp = &j->processes[i];
@@ -389,10 +405,7 @@ static void look(struct jit_files *j, uint32_t i, const struct process *p, uint6
 	jp->look_again_ns = time_ns + jp->wait_ns;
 	if (jp->wait_ns < LOOK_AGAIN_LAST_NS)
 		jp->wait_ns *= 2;
-	for (uint32_t k = i, n = 0; k != NO_PROCESS && n < JIT_MAX_TOLD; n++) {
-		look_for_map(j, &j->processes[k], false);
-		k = j->processes[k].parent;
-	}
+	each_in_row(j, i, look_for_map_early);
 	look_for_dump(j, i, p, time_ns);
 	if (jp->map_fd >= 0 || jp->dump_file != NO_FILE)
 		note_ranges(jp, p, time_ns);
@@ -517,17 +530,6 @@ static struct jit_told take_told(struct jit_files *j, struct jit_process *p, uin
 	if (p->dump_file != NO_FILE)
 		told.dump_fd = filestore_get(j->files, p->dump_file)->fd;
 	return told;
-}
-
-typedef void (*row_fn)(struct jit_files *j, struct jit_process *p);
-
-/* The process and those that it was forked from. */
-static void each_in_row(struct jit_files *j, uint32_t own, row_fn fn)
-{
-	for (uint32_t i = own, nr = 0; i != NO_PROCESS && nr < JIT_MAX_TOLD; nr++) {
-		fn(j, &j->processes[i]);
-		i = j->processes[i].parent;
-	}
 }
 
 static void add_user(struct jit_files *j, struct jit_process *p)

@@ -11,7 +11,7 @@
 #include "base/error.h"
 
 #define LOOK_EVERY_NS NS_PER_S
-#define EXIT_MAX_NS (10 * NS_PER_S) /* 100 GB of small pages, at 0.1 s each */
+#define EXIT_MAX_NS (10 * NS_PER_S)
 #define SOON_MS 2 /* capture_is_in_a_hurry(), or the last target is about to be gone */
 
 struct loop {

@@ -13,7 +13,7 @@
 #include "cli/options.h"
 
 /* What is bigger comes from the kernel and goes back as soon as it is free: tables of a big library are
- * compiled in 10 MB that nobody needs afterwards. By itself the C library learns to keep them. */
+ * compiled in memory that nobody needs afterwards. By itself the C library learns to keep them. */
 #define MMAP_THRESHOLD_BYTES (256 << 10)
 
 /*
