@@ -12,6 +12,7 @@
 #include "agent/cost.h"
 #include "agent/debug_files.h"
 #include "agent/summary.h"
+#include "base/capabilities.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "collect/cpus.h"
@@ -247,6 +248,20 @@ static int check_fetching(struct pa_session *s, struct pa_error *err)
 	return r;
 }
 
+/* All that the caller named: directories, servers, files. */
+static int prepare_paths(struct pa_session *s, struct pa_error *err)
+{
+	_cleanup_(capabilities_raise) struct capabilities held = capabilities_lower();
+	int r;
+
+	if (cache_dir_default(&s->cache_dir) < 0)
+		s->cache_dir = NULL; /* works without */
+	r = new_capture(s);
+	if (r == 0)
+		r = check_fetching(s, err);
+	return r < 0 ? r : open_outputs(s, err);
+}
+
 static int prepare(struct pa_session *s, const struct pa_options *opts, struct pa_error *err)
 {
 	int r = session_check_proc(err);
@@ -256,14 +271,8 @@ static int prepare(struct pa_session *s, const struct pa_options *opts, struct p
 	s->log = (struct log){ s->settings.o.log, s->settings.o.log_ctx };
 	if (r == 0)
 		r = features_check(&s->log, err);
-	if (r == 0 && cache_dir_default(&s->cache_dir) < 0)
-		s->cache_dir = NULL; /* works without */
 	if (r == 0)
-		r = new_capture(s);
-	if (r == 0)
-		r = check_fetching(s, err);
-	if (r == 0)
-		r = open_outputs(s, err);
+		r = prepare_paths(s, err);
 	if (r == 0) {
 		s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 		s->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -11,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "base/buf.h"
+#include "base/capabilities.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "fetch/exit_status.h"
@@ -75,17 +75,6 @@ int child_environment(const struct fetcher_config *cfg, char ***ret_env)
 	return r < 0 ? r : join(&b, offsets, nr, ret_env);
 }
 
-/* No capability survives an exec under no_new_privs but those held before it: none. */
-static void drop_privileges(void)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct none[2] = { 0 };
-
-	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	(void)syscall(SYS_capset, &header, none);
-}
-
 static void limit_child(uint64_t max_bytes)
 {
 	const struct rlimit file = { max_bytes, max_bytes }, core = { 0, 0 };
@@ -135,10 +124,9 @@ static _Noreturn void become(const struct child_setup *s, char *const argv[], in
 		_exit(EXIT_NO_PROGRAM);
 	(void)syscall(SYS_close_range, PROGRAM_FD + 1, ~0u, 0); /* since 5.9 */
 	limit_child(s->max_bytes);
-	if ((!s->as_nobody || become_nobody()) && child_follow(parent)) {
-		drop_privileges();
+	/* No capability survives an exec under no_new_privs but those held before it: none. */
+	if ((!s->as_nobody || become_nobody()) && child_follow(parent) && capabilities_give_up())
 		(void)syscall(SYS_execveat, PROGRAM_FD, "", argv, s->env, AT_EMPTY_PATH);
-	}
 	_exit(EXIT_NO_PROGRAM);
 }
 

@@ -12,6 +12,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/capabilities.h"
 #include "base/cleanup.h"
 #include "fetch/answers.h"
 #include "fetch/child.h"
@@ -145,6 +146,10 @@ int fetch_main(int argc, char *const argv[])
 {
 	struct library l = { 0 };
 
+	/* Anybody who may run the program can call this, with file capabilities and an environment of
+	 * their own: it reads nothing that its caller could not. */
+	if (!capabilities_give_up())
+		return EXIT_NO_PROGRAM;
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* not to be traced by others of the same user */
 	if (argc != 4 || !follows(argv[3]))
 		return EXIT_NO_PROGRAM;

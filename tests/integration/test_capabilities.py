@@ -5,6 +5,7 @@ import os
 import pwd
 import shutil
 import subprocess
+import tempfile
 
 from harness import AGENT, PROGS, adds_up, agent, agent_until, done, end, need_root, note, ok, skip, workdir
 
@@ -84,4 +85,45 @@ note(run.stderr)
 ok(run.status == 1 and "Permission denied" in run.stderr, "a command where its user may not come is not run")
 run = agent(tmp, command=["grep", "CapEff", "/proc/self/status"], agent=copy, before=as_nobody(user))
 ok(run.status == 0 and int(run.stdout.split()[-1], 16) == 0, "... and another one has none")
+
+
+def fetch_as_nobody(source):
+    """What the program's own fetch command gives to a user who calls it; None: nothing."""
+    folder = tempfile.mkdtemp(dir=tmp)
+    os.makedirs(os.path.join(folder, "server/buildid/abcdef12"))
+    os.symlink(source, os.path.join(folder, "server/buildid/abcdef12/debuginfo"))
+    for path, _, _ in os.walk(folder):
+        os.chown(path, user.pw_uid, user.pw_gid)
+    subprocess.run([*as_nobody(user), copy, "fetch-debuginfo", "abcdef12", str(os.getpid())], cwd=folder,
+                   env={"DEBUGINFOD_URLS": f"file://{folder}/server", "DEBUGINFOD_CACHE_PATH": f"{folder}/cache"})
+    try:
+        with open(os.path.join(folder, "result")) as f:
+            return f.read()
+    except FileNotFoundError:
+        return None
+
+
+# Nor are they lent to whoever calls the program's own helper by hand.
+public, secret = os.path.join(tmp, "public"), os.path.join(closed, "secret")
+for path, mode in ((public, 0o644), (secret, 0o600)):
+    with open(path, "w") as f:
+        f.write("what is in it")
+    os.chmod(path, mode)
+if fetch_as_nobody(public) != "what is in it":
+    skip("a fetch by hand reads no secret: needs libdebuginfod1")
+else:
+    ok(True, "a fetch by hand gives what its caller may read")
+    ok(fetch_as_nobody(secret) is None, "... and nothing that its caller may not read")
+
+# A path that the caller names is looked up with the caller's own rights: no message tells what is there.
+for option in ("--profile-output", "--folded-output", "--symbol-cache-dir"):
+    said = []
+    for name in ("spin", "not-there"):
+        path = os.path.join(closed, name, "x")
+        r = subprocess.run([*as_nobody(user), copy, "--profile", "--no-follow-children", "-d", "100ms",
+                            "--debuginfod-url", "http://127.0.0.1:9", option, path, "--pid", str(os.getpid())],
+                           capture_output=True, text=True, cwd=tmp)
+        said.append((r.returncode, r.stderr.replace(path, "PATH").replace(os.path.dirname(path), "DIR")))
+    note(str(said))
+    ok(said[0] == said[1] and said[0][0] == 1, f"{option} says the same of a file and of nothing behind a closed door")
 done()

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program's side of a fetch, with a libdebuginfod from before 0.186 that knows no file. */
 #include <errno.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +19,15 @@
 void *debuginfod_begin(void); /* of the fake: so that it is there before any other */
 
 static char dir[] = "/tmp/test_fetch_main_XXXXXX";
+
+static bool has_capability(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct caps[2];
+
+	must(syscall(SYS_capget, &head, caps) == 0);
+	return caps[0].permitted || caps[1].permitted;
+}
 
 /* Runs it in a process of its own, as if it had just been started by `parent`; its exit status. */
 static int start_program(const char *what, pid_t parent)
@@ -34,6 +45,8 @@ static int start_program(const char *what, pid_t parent)
 	snprintf(asked, sizeof(asked), "%s", what);
 	snprintf(text, sizeof(text), "%d", (int)parent);
 	status = chdir(dir) == 0 ? fetch_main(4, argv) : AMISS;
+	if (status == 0 && (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1 || has_capability()))
+		status = AMISS;
 	if (status == 0 && (prctl(PR_GET_PDEATHSIG, &sig, 0, 0, 0) < 0 || sig != SIGKILL ||
 			    prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0))
 		status = AMISS;
@@ -46,7 +59,7 @@ int main(void)
 
 	must(mkdtemp(dir) && debuginfod_begin());
 	ok(start_program(FETCH_PROBE, getpid()) == 0,
-	   "the program is to end with its parent, and not to be traced");
+	   "a fetch ends with its parent, cannot be traced, and has no capability");
 	ok(start_program(FETCH_PROBE, getppid()) == EXIT_NO_PROGRAM,
 	   "it does nothing if that has ended");
 	ok(start_program("no id", getpid()) == EXIT_NO_PROGRAM, "nor without a build-id");
