@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * V8: "JS:*name /file.js:12:34", with a sign for the tier that made the code (V8's code-kind
- * markers: '~' interpreted, '^' baseline, '+' mid-tier, '*' optimized). CPython: "py::name:/file.py".
+ * V8: "JS:*name /file.js:12:34", where marks before the name say which tier compiled the code: '~'
+ * interpreted, '^' baseline, '+' mid-tier, '*' optimized. Since V8 13 the two optimizing tiers have
+ * more marks: "*'" for code specialized to one context, "o*" for on-stack replacement, "o*'" for
+ * both. CPython: "py::name:/file.py".
  */
 #include "symbolize/jit_name.h"
 
 #include <string.h>
 
-#define TIER_SIGNS "~^+*'-"
+#define TIER_MARKS "~^+*'-"
+#define OPTIMIZED_MARKS "+*" /* those that 'o' may precede and an apostrophe may follow */
 #define MAX_LINE (1u << 30)
 
 struct text {
@@ -63,13 +66,39 @@ static size_t file_start(const struct text *t)
 	return space ? (size_t)(space - t->at) : t->len;
 }
 
+static bool starts_with_any(const struct text *t, const char *set)
+{
+	return t->len && t->at[0] && strchr(set, t->at[0]);
+}
+
+static void skip_byte(struct text *t)
+{
+	t->at++;
+	t->len--;
+}
+
+/* One function keeps one name in all its tiers, so the marks go. 'o' is a mark only before another
+ * one: it is a letter that names may begin with. */
+static void skip_tier_marks(struct text *t)
+{
+	struct text after_o = { t->at + 1, t->len ? t->len - 1 : 0 };
+	bool is_optimized;
+
+	if (t->len && t->at[0] == 'o' && starts_with_any(&after_o, OPTIMIZED_MARKS))
+		skip_byte(t);
+	is_optimized = starts_with_any(t, OPTIMIZED_MARKS);
+	if (starts_with_any(t, TIER_MARKS))
+		skip_byte(t);
+	if (is_optimized && starts_with_any(t, "'"))
+		skip_byte(t);
+}
+
 static void decode_v8(struct text t, const char *nameless, struct jit_name *to)
 {
 	uint32_t last, before;
 	size_t n;
 
-	if (t.len && t.at[0] && strchr(TIER_SIGNS, t.at[0]))
-		t = (struct text){ t.at + 1, t.len - 1 };
+	skip_tier_marks(&t);
 	to->is_v8 = true;
 	if (cut_number(&t, &last)) { /* "file:line", or "file:line:column" */
 		to->line = cut_number(&t, &before) ? before : last;
