@@ -2,6 +2,7 @@
 #include "symbolize/jitdump_file.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define JITDUMP_MAGIC 0x4a695444u
 #define JITDUMP_VERSION 1
@@ -104,12 +105,27 @@ bool jitdump_read_move(struct jitdump_file *f, const struct jitdump_record *rec,
 
 /* ---- one after the other ---- */
 
+/* A LOAD whose name ends inside the file. Writers that buffer leave such a last record while they run:
+ * what is missing of it is code, which is not read anyway. */
+static bool has_whole_name(struct jitdump_file *f, const struct jitdump_record *rec)
+{
+	uint64_t name_bytes = rec->size - JITDUMP_LOAD_BYTES;
+	struct cursor name;
+
+	if (rec->id != JITDUMP_LOAD || rec->size <= JITDUMP_LOAD_BYTES)
+		return false;
+	if (name_bytes > JIT_MAX_NAME_BYTES)
+		name_bytes = JIT_MAX_NAME_BYTES;
+	name = jitdump_bytes(f, rec->offset + JITDUMP_LOAD_BYTES, name_bytes);
+	return cursor_left(&name) && memchr(name.at, '\0', cursor_left(&name));
+}
+
 void jitdump_walk_init(struct jitdump_walk *w, struct jitdump_file *f, struct jit_counts *counts)
 {
 	*w = (struct jitdump_walk){ .file = f, .counts = counts, .at = f->first };
 }
 
-/* The next record that is whole. */
+/* The next record that is whole, or that lacks nothing but code. */
 static bool next_record(struct jitdump_walk *w, struct jitdump_record *ret)
 {
 	int r = jitdump_record_at(w->file, w->at, ret);
@@ -122,7 +138,7 @@ static bool next_record(struct jitdump_walk *w, struct jitdump_record *ret)
 	}
 	w->nr++;
 	w->counts->nr_dump_records++;
-	if (r < 0 || !is_in_file(w->file, ret)) { /* the one that is cut short */
+	if (r < 0 || (!is_in_file(w->file, ret) && !has_whole_name(w->file, ret))) {
 		w->counts->nr_dump_bad_records++;
 		return false;
 	}

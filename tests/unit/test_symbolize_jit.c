@@ -366,8 +366,17 @@ static void test_bad_dumps(struct dump_maker *d)
 	dump_load(d, 10, 0x2000, 0x20, 1, "g");
 	d->len -= 3;
 	s = dump_of(d, a, 2);
+	ok(is(s, 0x1000, "f||0") && is(s, 0x2000, "g||0") && counts.nr_dump_bad_records == 0,
+	   "dump: a last record without all of its code still has a name");
+	symbolizer_free(s);
+	d->len -= 5; /* the rest of the code */
+	s = dump_of(d, a, 2);
+	ok(is(s, 0x2000, "g||0"), "dump: nor does it need any code");
+	symbolizer_free(s);
+	d->len -= 1; /* the NUL */
+	s = dump_of(d, a, 2);
 	ok(is(s, 0x1000, "f||0") && is(s, 0x2000, "0x2000||0") && counts.nr_dump_bad_records == 1,
-	   "dump: cut short, the whole records count");
+	   "dump: a name without its end is none, and the whole records count");
 	symbolizer_free(s);
 	s = named_by(jit_file(map, strlen(map)), jit_file(d->bytes, d->len), a, 2);
 	ok(is(s, 0x1000, "f||0") && is(s, 0x2000, "by_map||0"), "a map tells what a dump does not");
@@ -525,10 +534,10 @@ static void test_bad_versions(struct dump_maker *d)
 	   "versions: nothing is asked where nothing was replaced");
 	dump_load(d, 20, UINT64_MAX - 4, 0x20, 1, "overflow");
 	dump_load(d, 30, 0x1000, 0x20, 2, "two");
-	d->len -= 3;
+	d->len -= 9;
 	ok(versions_of(d, 0x1010, times, 3, &a) == 0,
-	   "versions: a record that is cut short is none");
-	d->len += 3;
+	   "versions: a record without the end of its name is none");
+	d->len += 9;
 	ok(versions_of(d, 0x1010, times, 3, &a) == 1 && !a.versions[1] && a.versions[2],
 	   "versions: what makes no sense costs nothing else");
 	d->bytes[0] = 0;
