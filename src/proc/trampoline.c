@@ -7,10 +7,11 @@
 #define BODY_BYTES 11
 
 const struct trampoline trampolines[NR_TRAMPOLINES] = {
-	{ 0, 11 }, /* 3.12 */
-	{ 0, 16 }, /* 3.13 */
-	{ 4, 15 }, /* the same, built for control-flow enforcement */
-	{ 4, 16 },
+	{ 0, 11 },                  /* 3.12 */
+	{ 0, 16 },                  /* 3.13 */
+	{ 4, 15 },                  /* the same, built for control-flow enforcement */
+	{ 4, 16 },    { 0, 0x110 }, /* 3.13, -X perf_jit */
+	{ 4, 0x110 },
 };
 
 /* From `at` on: one trampoline, and nothing up to the next. */

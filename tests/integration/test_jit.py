@@ -349,17 +349,17 @@ else:
 
 
 # CPython 3.12 or later.
-def find_python():
+def find_python(switch, version):
     root = os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))
     for path in ["python3", "python3.12", "python3.13", *sorted(glob.glob(f"{root}/versions/3.1[2-9]*/bin/python3"))]:
         path = shutil.which(path)
-        test = "import sys; sys.exit(not hasattr(sys, 'activate_stack_trampoline'))"
-        if path and subprocess.run([path, "-X", "perf", "-c", test], capture_output=True).returncode == 0:
+        test = f"import sys; sys.exit(not hasattr(sys, 'activate_stack_trampoline') or sys.version_info < {version})"
+        if path and subprocess.run([path, "-X", switch, "-c", test], capture_output=True).returncode == 0:
             return path
     return None
 
 
-python = find_python()
+python = find_python("perf", (3, 12))
 busy = os.path.join(HERE, "calls.py")
 if python:
     check_with_servers("python -X perf", "work", busy, python, "-X", "perf", busy, 1)
@@ -378,6 +378,17 @@ if python:
         end_contained(p, pid)
 else:
     skip("no CPython 3.12 or later is installed")
+
+python = find_python("perf_jit", (3, 13))
+if python:
+    # CPython does not write out what it says of the code that it made last, until there is more of it.
+    run = agent(tmp, "-F", 499, command=[python, "-X", "perf_jit", busy, 1], cwd=dumps.name)
+    whole = run.summary["stacks_complete"] / run.summary["samples"]
+    ok(whole > 0.95, f"python -X perf_jit: {whole:.1%} of the stacks are complete, through all trampolines")
+    check_script(run, "python -X perf_jit", "work", busy, None, "_PyEval_EvalFrameDefault")
+    made += glob.glob("/tmp/jit-*.dump")
+else:
+    skip("no CPython 3.13 or later is installed")
 
 for path in made:
     if os.path.exists(path):

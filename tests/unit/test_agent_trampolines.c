@@ -21,6 +21,15 @@ static int find(const char *text, size_t n)
 	return trampoline_find(code, sizeof(code));
 }
 
+static int find_padded(const char *text, size_t n, size_t stride)
+{
+	uint8_t code[TRAMPOLINE_LOOK_BYTES] = { 0 };
+
+	for (size_t at = 0; at + n <= sizeof(code); at += stride)
+		memcpy(code + at, text, n);
+	return trampoline_find(code, sizeof(code));
+}
+
 static void test_find(void)
 {
 	uint8_t code[TRAMPOLINE_LOOK_BYTES] = { 0 };
@@ -28,6 +37,9 @@ static void test_find(void)
 	ok(find(BODY, 11) == 0, "CPython 3.12's, one behind the other");
 	ok(find(BODY "\0\0\0\0\0", 16) == 1, "CPython 3.13's, aligned");
 	ok(find(ENDBR BODY, 15) == 2 && find(ENDBR BODY "\0", 16) == 3, "with endbr64");
+	ok(find_padded(BODY, 11, 0x110) == 4 && find_padded(ENDBR BODY, 15, 0x110) == 5,
+	   "CPython 3.13's for -X perf_jit, with 256 bytes of padding");
+	ok(find_padded(BODY, 11, 0x120) == -1, "other padding is other code");
 	ok(find(BODY "\x90\x90\x90\x90\x90", 16) == -1, "other filling is other code");
 	ok(find("\x55\x48\x89\xe5\xff\xd1\x5d\xc3\0\0\0\0\0\0\0\0", 16) == -1,
 	   "what keeps a frame pointer needs no rule");
