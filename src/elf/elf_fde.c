@@ -532,6 +532,16 @@ int elf_fdes_find(const struct elf_fdes *f, uint64_t addr, uint64_t *ret_start, 
 	return -ENOENT;
 }
 
+int elf_fdes_start_before(const struct elf_fdes *f, uint64_t addr, uint64_t *ret_start)
+{
+	size_t n = nr_at_or_below(f, addr);
+
+	if (!n)
+		return -ENOENT;
+	*ret_start = entry_start(f, n - 1);
+	return 0;
+}
+
 size_t elf_fdes_nr(const struct elf_fdes *f)
 {
 	return f->nr;

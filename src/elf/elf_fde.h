@@ -28,6 +28,10 @@ DEFINE_CLEANUP(struct elf_fdes *, elf_fdes_free)
 /* The FDE that covers a link-time address. -ENOENT: none does. */
 int elf_fdes_find(const struct elf_fdes *f, uint64_t addr, uint64_t *ret_start, uint64_t *ret_end);
 
+/* Where the last FDE at or below a link-time address starts, whether or not it covers the address.
+ * -ENOENT: all start above. */
+int elf_fdes_start_before(const struct elf_fdes *f, uint64_t addr, uint64_t *ret_start);
+
 /* The table as it stands, sorted by start, nothing behind it checked: where each FDE says that it
  * starts, and where it lies. */
 size_t elf_fdes_nr(const struct elf_fdes *f);

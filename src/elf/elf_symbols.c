@@ -58,6 +58,16 @@ static bool is_code(const struct elf_image *img, const Elf64_Sym *sym)
 	}
 }
 
+static uint64_t section_bytes(const struct elf_image *img, const Elf64_Sym *sym)
+{
+	const struct elf_section *s;
+
+	if (!is_in_code_section(img, sym))
+		return 0;
+	s = &img->sections[sym->st_shndx];
+	return sym->st_value - s->addr < s->size ? s->size - (sym->st_value - s->addr) : 0;
+}
+
 /* "$x", "$d", "$x.17": where code and data begin inside a section (ELF for the Arm 64-bit
  * Architecture, "Mapping symbols"). */
 static bool is_mapping_symbol(const struct elf_image *img, const char *name)
@@ -77,6 +87,7 @@ static int visit(struct table *t, const Elf64_Sym *sym)
 
 	if (!is_code(t->img, sym))
 		return 0;
+	out.section_bytes = section_bytes(t->img, sym);
 	out.name = elf_strings_get(&t->names, sym->st_name);
 	if (!out.name || out.name[0] == '\0' || is_mapping_symbol(t->img, out.name))
 		return 0;

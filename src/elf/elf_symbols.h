@@ -10,8 +10,11 @@ struct elf_image;
 #define ELF_MAX_SYMBOLS (32u << 20)
 
 struct elf_symbol {
-	uint64_t addr;    /* link-time address */
-	uint64_t size;    /* 0: the file does not say */
+	uint64_t addr; /* link-time address */
+	uint64_t size; /* 0: the file does not say */
+	/* Bytes from addr to the end of the code section that it lies in; 0: in none. How far a symbol
+	 * without a size can reach. */
+	uint64_t section_bytes;
 	const char *name; /* valid during the call only; NUL-terminated, not empty, cut at 16 KiB */
 	uint8_t bind;     /* STB_* */
 	uint8_t type;     /* STT_FUNC, STT_GNU_IFUNC, or STT_NOTYPE in an executable section */

@@ -99,7 +99,14 @@ int symtab_index_init(struct symtab_index *idx, const struct elf_image *img, sym
 		      enum symtab_state *ret_state);
 void symtab_index_done(struct symtab_index *idx);
 
-/* Borrowed until symtab_index_done(). NULL: no symbol covers the address. */
-const char *symtab_index_find(const struct symtab_index *idx, uint64_t addr);
+struct symtab_hit {
+	const char *name;    /* borrowed until symtab_index_done() */
+	uint64_t start;      /* of a label: its address */
+	bool is_label;       /* the symbol has no size: it may end before the address */
+	bool is_local_label; /* and may lie inside a function */
+};
+
+/* False: no symbol covers the address. */
+bool symtab_index_find(const struct symtab_index *idx, uint64_t addr, struct symtab_hit *ret_hit);
 
 #endif

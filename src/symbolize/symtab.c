@@ -60,30 +60,62 @@ static int open_plt(struct elf_symbolizer *e)
 	return 0;
 }
 
-/* NULL: there is none. */
-static const char *find_own(const struct elf_symbolizer *e, uint64_t addr)
+static bool find_hit(const struct elf_symbolizer *e, uint64_t addr, struct symtab_hit *ret_hit)
 {
 	const struct symtab_index *in[] = { &e->index, &e->mini_index, &e->go_index };
-	const char *symbol = NULL;
 
-	for (size_t i = 0; i < sizeof(in) / sizeof(in[0]) && !symbol; i++)
-		symbol = symtab_index_find(in[i], addr);
-	return symbol;
+	for (size_t i = 0; i < sizeof(in) / sizeof(in[0]); i++)
+		if (symtab_index_find(in[i], addr, ret_hit))
+			return true;
+	return false;
+}
+
+/* The function of a label's code. FDEs begin where functions do: one that begins behind the label is
+ * another function, and one that holds a local label is the function that the label lies in. */
+static const char *name_of_label(const struct elf_symbolizer *e, const struct symtab_hit *label,
+				 uint64_t addr)
+{
+	uint64_t start, end;
+	struct symtab_hit outer;
+
+	if (!e->fdes)
+		return label->name;
+	if (elf_fdes_start_before(e->fdes, addr, &start) == 0 && start > label->start)
+		return NULL;
+	if (label->is_local_label && elf_fdes_find(e->fdes, label->start, &start, &end) == 0 &&
+	    find_hit(e, start, &outer) && outer.start == start)
+		return outer.name;
+	return label->name;
+}
+
+/* *ret_symbol is NULL where there is none. */
+static int find_own(struct elf_symbolizer *e, uint64_t addr, const char **ret_symbol)
+{
+	struct symtab_hit hit;
+	int r;
+
+	*ret_symbol = NULL;
+	if (!find_hit(e, addr, &hit))
+		return 0;
+	r = hit.is_label ? open_fdes(e) : 0;
+	if (r == 0)
+		*ret_symbol = hit.is_label ? name_of_label(e, &hit, addr) : hit.name;
+	return r;
 }
 
 /* The symbol of a function that is chosen stands where the one that chooses does: its stub has that
  * name, or none. */
 static int find_chosen(struct elf_symbolizer *e, const char *stub, const char **ret_symbol)
 {
-	const char *symbol = find_own(e, strtoull(stub + strlen(PLT_CHOSEN), NULL, 16));
+	const char *symbol;
 	char name[CHOSEN_MAX_BYTES];
 	uint32_t id;
-	int r;
+	int r = find_own(e, strtoull(stub + strlen(PLT_CHOSEN), NULL, 16), &symbol);
 
 	*ret_symbol = NULL;
-	if (!symbol ||
+	if (r < 0 || !symbol ||
 	    (size_t)snprintf(name, sizeof(name), "%s" PLT_SUFFIX, symbol) >= sizeof(name))
-		return 0;
+		return r;
 	r = strtab_intern(&e->answer.strings, name, &id);
 	if (r == 0)
 		*ret_symbol = strtab_get(&e->answer.strings, id);
@@ -93,16 +125,16 @@ static int find_chosen(struct elf_symbolizer *e, const char *stub, const char **
 /* *ret_symbol is NULL where there is none. */
 static int find_symbol(struct elf_symbolizer *e, uint64_t addr, const char **ret_symbol)
 {
-	const char *stub = NULL, *symbol = find_own(e, addr);
-	int r = symbol ? 0 : open_plt(e);
+	struct symtab_hit stub;
+	int r = find_own(e, addr, ret_symbol);
 
-	if (r < 0)
+	if (r == 0 && !*ret_symbol)
+		r = open_plt(e);
+	if (r < 0 || *ret_symbol || !symtab_index_find(&e->plt_index, addr, &stub))
 		return r;
-	if (!symbol)
-		stub = symtab_index_find(&e->plt_index, addr);
-	if (stub && strncmp(stub, PLT_CHOSEN, strlen(PLT_CHOSEN)) == 0)
-		return find_chosen(e, stub, ret_symbol);
-	*ret_symbol = symbol ? symbol : stub;
+	if (strncmp(stub.name, PLT_CHOSEN, strlen(PLT_CHOSEN)) == 0)
+		return find_chosen(e, stub.name, ret_symbol);
+	*ret_symbol = stub.name;
 	return 0;
 }
 

@@ -5,8 +5,10 @@
  * each with its winner: the symbol with the greatest start among those that cover it, and of
  * those with one start the best alias. The sweep is linear, whatever the table looks like.
  *
- * A symbol without a size names its own address only, and only if no symbol with a size covers it:
- * a label inside a function must not tear an address out of it.
+ * A symbol without a size (a label: assemblers set none by themselves) counts only where no symbol with
+ * a size covers it, because a label inside a function must not tear an address out of it. It reaches
+ * to the next symbol or the end of its section. "f.loop", which is how NASM spells a label local to f,
+ * is part of f, and so is ".loop". Where FDEs end a label's reach earlier is the caller's to check.
  */
 #include <elf.h>
 #include <errno.h>
@@ -27,9 +29,11 @@
 #define INDEX_FIRST_NAME_BYTES (1u << 20)
 #define NAME_MAX_BYTES 16384 /* what is longer is cut */
 
+#define RANK_IS_LABEL 0x20
+
 struct symbol {
 	uint64_t addr;
-	uint32_t size; /* 0: not known; at most 4 GiB */
+	uint32_t size; /* at most 4 GiB; of a label: bytes to the end of its section, or 0 */
 	uint32_t name; /* in names: a rank byte, then this string */
 };
 
@@ -53,7 +57,18 @@ static char rank_of(const struct elf_symbol *sym)
 {
 	int binding = sym->bind == STB_LOCAL ? 0 : sym->bind == STB_WEAK ? 1 : 2;
 
-	return (char)(2 * binding + (sym->type != STT_NOTYPE));
+	return (char)(2 * binding + (sym->type != STT_NOTYPE) + (sym->size ? 0 : RANK_IS_LABEL));
+}
+
+static bool is_label(const char *name)
+{
+	return name[-1] & RANK_IS_LABEL;
+}
+
+/* Not a function by what the symbol table says: neither typed nor visible outside of its object. */
+static bool is_local_label(const char *name)
+{
+	return name[-1] == RANK_IS_LABEL;
 }
 
 /* Length without a symbol version: "name@VERSION", "name@@VERSION". */
@@ -92,9 +107,10 @@ static int add_name(struct builder *b, const struct elf_symbol *sym, uint32_t *r
 static int add_symbol(void *ctx, const struct elf_symbol *sym)
 {
 	struct builder *b = ctx;
+	uint64_t size = sym->size ? sym->size : sym->section_bytes;
 	struct symbol s = {
 		.addr = sym->addr,
-		.size = sym->size < UINT32_MAX ? (uint32_t)sym->size : UINT32_MAX,
+		.size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX,
 	};
 	int r = ARRAY_RESERVE(b->symbols, b->cap, (size_t)b->nr + 1, INDEX_MAX_SYMBOLS);
 
@@ -137,13 +153,14 @@ static int compare_aliases(const char *a, const char *b)
 static int compare_symbols(const void *pa, const void *pb, void *names)
 {
 	const struct symbol *a = pa, *b = pb;
+	const char *a_name = (const char *)names + a->name, *b_name = (const char *)names + b->name;
 	int r;
 
 	if (a->addr != b->addr)
 		return a->addr < b->addr ? -1 : 1;
-	if (!a->size != !b->size)
-		return a->size ? -1 : 1;
-	r = compare_aliases((const char *)names + a->name, (const char *)names + b->name);
+	if (is_label(a_name) != is_label(b_name))
+		return is_label(b_name) ? -1 : 1;
+	r = compare_aliases(a_name, b_name);
 	if (r)
 		return r;
 	return a->size < b->size ? -1 : a->size > b->size;
@@ -152,6 +169,8 @@ static int compare_symbols(const void *pa, const void *pb, void *names)
 struct sweep {
 	struct symtab_index *idx;
 	const struct symbol *symbols;
+	uint32_t nr;
+	const char *names;
 	uint32_t *open; /* owned: stack of symbols that may cover pos, the latest start on top */
 	uint32_t nr_open;
 	uint64_t pos; /* everything below is in pieces */
@@ -206,26 +225,60 @@ static int sweep_to(struct sweep *w, uint64_t to)
 	return 0;
 }
 
-static int sweep(struct symtab_index *idx, const struct symbol *symbols, uint32_t nr)
+/* "f.loop" of "f"; ".loop" of whatever comes before it. */
+static bool is_part_of(const char *label, const char *name)
 {
-	_cleanup_(sweep_done) struct sweep w = { .idx = idx, .symbols = symbols };
+	size_t n = strlen(name);
+
+	return label[0] == '.' || (strncmp(label, name, n) == 0 && label[n] == '.');
+}
+
+/* Where the symbol after label i begins that is not a part of it. */
+static uint64_t next_start(const struct sweep *w, uint32_t i)
+{
+	const char *name = w->names + w->symbols[i].name;
+
+	for (uint32_t k = i + 1; k < w->nr; k++) {
+		const char *next = w->names + w->symbols[k].name;
+
+		if (!is_label(next) || !is_part_of(next, name))
+			return w->symbols[k].addr;
+	}
+	return UINT64_MAX;
+}
+
+/* The last address is the end of everything and has no piece of its own. */
+static int emit_label(struct sweep *w, uint32_t i)
+{
+	const struct symbol *s = &w->symbols[i];
+	uint64_t room = next_start(w, i) - s->addr, reach = s->size ? s->size : 1;
+	bool is_last_alias = i + 1 == w->nr || w->symbols[i + 1].addr != s->addr;
+
+	if (w->nr_open || !is_last_alias || s->addr == UINT64_MAX)
+		return 0;
+	return emit(w, s->addr + (reach < room ? reach : room), s->name);
+}
+
+static int sweep(struct symtab_index *idx, const struct symbol *symbols, uint32_t nr,
+		 const char *names)
+{
+	_cleanup_(sweep_done) struct sweep w = {
+		.idx = idx, .symbols = symbols, .nr = nr, .names = names
+	};
 
 	w.open = calloc(nr, sizeof(*w.open));
 	if (!w.open)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < nr; i++) {
-		bool is_last_alias = i + 1 == nr || symbols[i + 1].addr != symbols[i].addr;
-		/* The last address is the end of everything and has no piece of its own. */
-		bool is_label = symbols[i].size == 0 && symbols[i].addr < UINT64_MAX;
 		int r;
 
+		if (symbols[i].addr < w.pos)
+			continue; /* a part of a label that is in pieces */
 		r = sweep_to(&w, symbols[i].addr);
-		if (r < 0)
-			return r;
-		if (symbols[i].size)
+		if (r == 0 && is_label(names + symbols[i].name))
+			r = emit_label(&w, i);
+		else if (r == 0)
 			w.open[w.nr_open++] = i;
-		else if (is_label && is_last_alias && !w.nr_open)
-			r = emit(&w, w.pos + 1, symbols[i].name);
 		if (r < 0)
 			return r;
 	}
@@ -238,7 +291,7 @@ static int build_pieces(struct symtab_index *idx, struct builder *b)
 	int r;
 
 	qsort_r(b->symbols, b->nr, sizeof(*b->symbols), compare_symbols, b->names.data);
-	r = sweep(idx, b->symbols, b->nr);
+	r = sweep(idx, b->symbols, b->nr, b->names.data);
 	if (r < 0)
 		return r;
 	fitting = reallocarray(idx->pieces, idx->nr_pieces ? idx->nr_pieces : 1,
@@ -281,10 +334,11 @@ void symtab_index_done(struct symtab_index *idx)
 	*idx = (struct symtab_index){ 0 };
 }
 
-const char *symtab_index_find(const struct symtab_index *idx, uint64_t addr)
+bool symtab_index_find(const struct symtab_index *idx, uint64_t addr, struct symtab_hit *ret_hit)
 {
 	uint32_t low = 0, high = idx->nr_pieces;
 	const struct symtab_piece *p;
+	const char *name;
 
 	while (low < high) {
 		uint32_t mid = low + (high - low) / 2;
@@ -294,8 +348,13 @@ const char *symtab_index_find(const struct symtab_index *idx, uint64_t addr)
 		else
 			high = mid;
 	}
-	if (low == 0)
-		return NULL;
-	p = &idx->pieces[low - 1];
-	return addr - p->start < p->bytes ? idx->names + p->name : NULL;
+	p = low ? &idx->pieces[low - 1] : NULL;
+	if (!p || addr - p->start >= p->bytes)
+		return false;
+	name = idx->names + p->name;
+	*ret_hit = (struct symtab_hit){ .name = name,
+					.start = p->start,
+					.is_label = is_label(name),
+					.is_local_label = is_local_label(name) };
+	return true;
 }

@@ -27,12 +27,13 @@ static int try_names(const uint8_t *data, size_t size, symbols_each_fn each)
 	struct symtab_index idx;
 	enum symtab_state state;
 	struct elf_image *img;
+	struct symtab_hit hit;
 
 	if (elf_image_open_mem(data, size, &img) < 0)
 		return 0;
 	(void)each(img, check_symbol, &size); /* damage is no failure */
 	if (symtab_index_init(&idx, img, each, &state) == 0)
-		(void)symtab_index_find(&idx, elf_image_entry(img));
+		(void)symtab_index_find(&idx, elf_image_entry(img), &hit);
 	symtab_index_done(&idx);
 	elf_image_free(img);
 	return 0;

@@ -58,6 +58,7 @@ static int answer(struct dwarf *d, const struct symtab_index *symbols, bool is_q
 
 	while (fgets(line, sizeof(line), stdin)) {
 		uint64_t addr = strtoull(line, NULL, 16);
+		struct symtab_hit hit;
 		uint32_t nr = 0;
 		int r = dwarf_resolve(d, addr, frames, &nr);
 
@@ -65,8 +66,8 @@ static int answer(struct dwarf *d, const struct symtab_index *symbols, bool is_q
 			return 1;
 		if (r < 0)
 			frames[nr++] = (struct dwarf_frame){ 0 };
-		if (!frames[nr - 1].name)
-			frames[nr - 1].name = symtab_index_find(symbols, addr);
+		if (!frames[nr - 1].name && symtab_index_find(symbols, addr, &hit))
+			frames[nr - 1].name = hit.name;
 		for (uint32_t i = 0; i < nr && !is_quiet; i++)
 			print_frame(&frames[i], i == 0);
 		if (!is_quiet)

@@ -1,23 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every FDE that eu-readelf (libdw) sees begins and ends where we say."""
 import os
-import re
 import struct
 import tempfile
 
-from names_common import Tap, ask, binaries, compare, need, output_of
-
-
-def fdes_of(path):
-    text = output_of("eu-readelf", "--debug-dump=frames", path)
-    # Only .eh_frame has a search table; a .debug_frame is not asked for.
-    sections = [s for s in text.split("\nCall frame ") if re.match(r"information.*'\.eh_frame'", s)]
-    entry = r"initial_location: +\+?0x([0-9a-f]+).*\n +address_range: +0x([0-9a-f]+)"
-    found = set()
-    for start, size in re.findall(entry, sections[0] if sections else ""):
-        if int(size, 16):
-            found.add((int(start, 16), int(start, 16) + int(size, 16)))
-    return sorted(found)
+from names_common import Tap, ask, binaries, compare, fdes_of, need
 
 
 def without_header(path, directory):

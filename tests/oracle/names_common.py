@@ -2,6 +2,7 @@
 """TAP, and the programs on both sides of the comparison."""
 import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -65,3 +66,16 @@ def compare(tap, what, questions, ours, theirs):
     tap.ok(not wrong and len(questions) > 0, f"{what}: {len(questions)} answers agree")
     for q, o, t in wrong[:10]:
         print(f"# {q}: ours {o}, theirs {t}")
+
+
+def fdes_of(path):
+    """(start, end) of each FDE of .eh_frame, sorted, as eu-readelf (libdw) has them."""
+    text = output_of("eu-readelf", "--debug-dump=frames", path)
+    # Only .eh_frame has a search table; a .debug_frame is not asked for.
+    sections = [s for s in text.split("\nCall frame ") if re.match(r"information.*'\.eh_frame'", s)]
+    entry = r"initial_location: +\+?0x([0-9a-f]+).*\n +address_range: +0x([0-9a-f]+)"
+    found = set()
+    for start, size in re.findall(entry, sections[0] if sections else ""):
+        if int(size, 16):
+            found.add((int(start, 16), int(start, 16) + int(size, 16)))
+    return sorted(found)

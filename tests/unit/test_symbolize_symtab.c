@@ -76,6 +76,51 @@ static void test_sizes_count(struct fixture *f)
 	done(f);
 }
 
+/* .text from 0x100 to 0x200. */
+static void begin_with_text(struct fixture *f)
+{
+	static const char text[0x100];
+
+	memset(&f->syms, 0, sizeof(f->syms));
+	maker_init(&f->elf);
+	maker_section(&f->elf, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, text,
+		      sizeof(text));
+	f->elf.shdrs[TEXT].sh_addr = 0x100;
+}
+
+static void label(struct fixture *f, const char *name, uint64_t addr, int bind)
+{
+	sym_add(&f->syms, name, addr, 0, bind, STT_NOTYPE, TEXT);
+}
+
+static void test_labels_reach(struct fixture *f)
+{
+	begin_with_text(f);
+	label(f, "first", 0x110, STB_GLOBAL);
+	label(f, "first.loop", 0x118, STB_LOCAL);
+	label(f, ".again", 0x11c, STB_LOCAL);
+	label(f, "first.end", 0x11e, STB_LOCAL);
+	label(f, "second", 0x120, STB_GLOBAL);
+	label(f, "second_alias", 0x120, STB_LOCAL);
+	func(f, "sized", 0x140, 0x10);
+	label(f, "in_sized", 0x148, STB_GLOBAL);
+	label(f, "helper", 0x160, STB_LOCAL);
+	func(f, "typed", 0x180, 0);
+	label(f, "at_end", 0x200, STB_GLOBAL);
+	end(f, SHT_SYMTAB);
+	ok(is(f, 0x10f, "0x10f"), "labels: code before the first has no name");
+	ok(is(f, 0x110, "first") && is(f, 0x117, "first"), "labels: code behind one has its name");
+	ok(is(f, 0x118, "first") && is(f, 0x11d, "first") && is(f, 0x11f, "first"),
+	   "labels: those with a dot are part of the one before them");
+	ok(is(f, 0x120, "second") && is(f, 0x13f, "second"), "labels: one ends at a sized symbol");
+	ok(is(f, 0x148, "sized") && is(f, 0x14f, "sized"), "labels: none inside a sized symbol");
+	ok(is(f, 0x150, "0x150"), "labels: nor behind it, where another one has begun");
+	ok(is(f, 0x160, "helper") && is(f, 0x17f, "helper"), "labels: a local one counts too");
+	ok(is(f, 0x180, "typed") && is(f, 0x1ff, "typed"), "labels: to the end of the section");
+	ok(is(f, 0x200, "at_end") && is(f, 0x201, "0x201"), "labels: none beyond it");
+	done(f);
+}
+
 static void test_nested_and_overlapping(struct fixture *f)
 {
 	begin(f);
@@ -341,6 +386,7 @@ int main(void)
 
 	must(f);
 	test_sizes_count(f);
+	test_labels_reach(f);
 	test_nested_and_overlapping(f);
 	test_ends_that_wrap(f);
 	test_aliases(f);
