@@ -231,6 +231,8 @@ static int choose_walk(struct resolve *rs, const struct pa_sample *s,
 	}
 	if (!stack)
 		return 0;
+	if (s->stop == PA_STOP_NO_TABLE && s->nr_user)
+		unwinder_ask_at(u, rs->process, s->pcs[s->nr_kernel + s->nr_user - 1], rs->time_ns);
 	if (!stack->nr_pages) {
 		rs->stop = stack->stop;
 		return 0;

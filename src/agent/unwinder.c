@@ -348,6 +348,14 @@ bool unwinder_is_current(const struct unwinder *u, uint32_t generation, const st
 	return nr > 0;
 }
 
+void unwinder_ask_at(struct unwinder *u, const struct process *p, uint64_t pc, uint64_t time_ns)
+{
+	const struct mapping *m = process_mapping(p, code_addr(pc), time_ns);
+
+	if (m)
+		(void)unwind_files_ask(&u->files, m);
+}
+
 bool unwinder_is_root(struct unwinder *u, const struct process *p, uint64_t pc, uint64_t time_ns)
 {
 	uint64_t addr = code_addr(pc);

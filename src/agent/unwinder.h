@@ -51,6 +51,11 @@ bool unwinder_publish(struct unwinder *u);
 bool unwinder_is_current(const struct unwinder *u, uint32_t generation, const struct process *p,
 			 uint64_t time_ns, const uint64_t *pcs, uint32_t nr);
 
+/* Asks for the table of the file that holds pc (as in a record), where the kernel's walk stopped for
+ * want of it. A walk in user space asks only for what its copy of the stack reaches: not for what lies
+ * beyond a frame larger than the copy, nor on another stack. */
+void unwinder_ask_at(struct unwinder *u, const struct process *p, uint64_t pc, uint64_t time_ns);
+
 /* Whether a walk that ended at pc (as in a record) has reached the outermost frame after all: the
  * kernel's rows do not know entries without call frame information, nor Go's goexit. */
 bool unwinder_is_root(struct unwinder *u, const struct process *p, uint64_t pc, uint64_t time_ns);

@@ -7,6 +7,8 @@
 #include "self_walk.h"
 #include "tap.h"
 
+int main(void);
+
 static struct capture *new_capture(size_t table_bytes, bool is_inline, bool is_first)
 {
 	struct capture_config cfg = { .proc_root = "/proc",
@@ -223,6 +225,35 @@ static void test_full(void)
 	capture_free(c);
 }
 
+struct stopped_sample {
+	struct pa_sample s;
+	uint64_t pcs[2];
+	struct pa_stack_regs regs;
+};
+
+/* The stack of such a walk was not copied as far as its caller in libc. */
+static void test_ask_for_where_the_kernel_stopped(void)
+{
+	struct capture *c = new_capture(SIZE_MAX, false, false);
+	struct stopped_sample r = {
+		.s = { .head = { PA_RECORD_SAMPLE, (uint32_t)getpid(), clock_mono_ns() },
+		       .weight = 1,
+		       .nr_user = 2,
+		       .stop = PA_STOP_NO_TABLE,
+		       .flags = PA_SAMPLE_UNFINISHED },
+		.pcs = { (uint64_t)(uintptr_t)main | PA_PC_EXACT, (uint64_t)(uintptr_t)abort + 4 }
+	};
+
+	must(capture_record(c, &r, sizeof(r)) == 0);
+	must(self_end(c, &r.s.head, PA_STOP_BIG_STACK));
+	settle_young(c);
+	(void)unwinder_wait(c->unwinder);
+	ok(file_stats(c).nr_compiled == 1,
+	   "the table that the kernel's walk stopped for is compiled, though no copy leads there");
+	ok(c->stats.stops[PA_STOP_BIG_STACK] == 1, "the sample itself does not wait for it");
+	capture_free(c);
+}
+
 int main(void)
 {
 #ifndef SELF_WALK_IS_POSSIBLE
@@ -239,5 +270,6 @@ int main(void)
 	test_freed_while_waiting();
 	test_no_room();
 	test_full();
+	test_ask_for_where_the_kernel_stopped();
 	return tap_done();
 }
