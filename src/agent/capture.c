@@ -19,6 +19,7 @@
 /* Tables that one walk may wait for, one after the other: more than a stack shows files. Where there
  * is no room for two at a time it would wait for ever. */
 #define MAX_TRIES 64
+#define LAST_TABLES_CPU_NS (4 * NS_PER_S) /* of compiling, when sampling is over */
 
 struct capture *capture_free(struct capture *c)
 {
@@ -42,6 +43,14 @@ struct capture *capture_free(struct capture *c)
 	free(c->kernel_cache_path);
 	free(c);
 	return NULL;
+}
+
+/* Somebody waits for the end: what is not there by now is not waited for. */
+static bool is_in_a_hurry(const void *ctx)
+{
+	const struct capture *c = ctx;
+
+	return c->cfg.hurry && atomic_load_explicit(c->cfg.hurry, memory_order_relaxed);
 }
 
 /* The store asks for the build-id of a file it found by path; it cannot read ELF itself. */
@@ -104,6 +113,7 @@ int capture_new(const struct capture_config *cfg, const struct log *log,
 		return -ENOMEM;
 	c->cfg = *cfg;
 	c->cfg.debug = NULL;
+	c->hurry = (struct cancel){ is_in_a_hurry, c };
 	c->log = log;
 	capture_begin_turn(c);
 	c->queue = BUF_INIT(QUEUE_MAX_BYTES);
@@ -138,6 +148,7 @@ int capture_new(const struct capture_config *cfg, const struct log *log,
 int capture_use_tables(struct capture *c, struct tables *tables)
 {
 	struct unwind_files_config cfg = { .store = c->files,
+					   .cancel = &c->hurry,
 					   .tables = tables,
 					   .log = c->log,
 					   .max_bytes = c->cfg.table_bytes,
@@ -443,12 +454,31 @@ static void settle_parked(struct capture *c)
 	}
 }
 
+static bool can_end(void *ctx, const struct parked *p)
+{
+	return true;
+}
+
+/* Whose table does not come any more: the stack ends where it is needed. */
+static void end_parked(struct capture *c)
+{
+	struct parked *p;
+
+	while ((p = parking_take(&c->parking, can_end, c))) {
+		p->stack.must_end = true;
+		capture_count_outcome(c, capture_resolve(c, p->sample, &p->stack, &p->file));
+		free(p);
+	}
+}
+
+/* A capture ends soon, whatever files its targets have mapped. */
 static void settle_all_parked(struct capture *c)
 {
-	while (c->parking.first) {
-		(void)unwinder_wait(c->unwinder); /* none left: none is awaited */
+	uint64_t max_cpu_ns = unwinder_cpu_ns(c->unwinder) + LAST_TABLES_CPU_NS;
+
+	while (c->parking.first && unwinder_wait(c->unwinder, max_cpu_ns))
 		settle_parked(c);
-	}
+	end_parked(c);
 }
 
 /* Pages follow their sample within microseconds: what was younger than this when the ring was looked

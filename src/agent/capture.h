@@ -89,6 +89,7 @@ struct capture {
 	struct jit_files *jit;     /* owned */
 	struct profile *profile;   /* owned */
 	struct unwinder *unwinder; /* owned; NULL: by frame pointer alone */
+	struct cancel hurry;       /* cfg.hurry */
 	struct buf queue;          /* samples that wait for the events that came before them */
 	struct parking parking;    /* samples that wait for unwind tables */
 	bool needs_rescan;         /* events were lost */

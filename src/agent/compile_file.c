@@ -186,7 +186,8 @@ static void compile_image(const struct elf_image *img, const struct debug_query 
 		f->table = unwind_table_free(f->table);
 }
 
-void compile_file(const struct file *file, const struct debug_query *where, struct rule_dict *dict,
+void compile_file(const struct file *file, const struct debug_query *where,
+		  const struct cancel *cancel, struct rule_dict *dict,
 		  struct compiled_file *ret_file)
 {
 	_cleanup_(elf_image_freep) struct elf_image *img = NULL;
@@ -195,12 +196,14 @@ void compile_file(const struct file *file, const struct debug_query *where, stru
 	*ret_file = (struct compiled_file){ 0 };
 	if (file->fd < 0 || elf_image_open_fd(file->fd, &img) < 0)
 		return;
+	elf_image_limit(img, cancel, COMPILE_MAX_CPU_NS);
 	q.image = img;
 	q.fd = file->fd; /* not the store's, which may be closed by now */
 	compile_image(img, &q, dict, ret_file);
+	ret_file->end = elf_image_end(img);
 	/* Asked when all is read: what came of a file that is being written is no table. */
 	ret_file->was_changed = !file_is_unchanged(file);
-	if (ret_file->was_changed)
+	if (ret_file->was_changed || ret_file->end != WORK_GOES_ON)
 		ret_file->table = unwind_table_free(ret_file->table);
 }
 

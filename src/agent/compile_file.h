@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "elf/elf_image.h"
 #include "proc/filestore.h"
 #include "unwind/rule_dict.h"
@@ -27,12 +28,17 @@ struct compiled_file {
 	uint32_t nr_loads;
 	struct code_range roots[COMPILED_MAX_ROOTS]; /* where a stack begins */
 	uint32_t nr_roots;
-	bool was_changed; /* it was written to meanwhile, so there is no table */
+	bool was_changed;  /* it was written to meanwhile, so there is no table */
+	enum work_end end; /* why it was given up, so there is no table either */
 };
 
+#define COMPILE_MAX_CPU_NS (2 * NS_PER_S) /* of one file; libnode, 60 MB, takes 0.1 s */
+
 /* f is read through its descriptor; rules go into dict. What fails leaves the table out. where: its
- * debug file may be (debug_search_query()), for a file that says too little itself. */
-void compile_file(const struct file *f, const struct debug_query *where, struct rule_dict *dict,
+ * debug file may be (debug_search_query()), for a file that says too little itself. cancel: NULL, nobody
+ * cancels. */
+void compile_file(const struct file *f, const struct debug_query *where,
+		  const struct cancel *cancel, struct rule_dict *dict,
 		  struct compiled_file *ret_file);
 
 /* The same of this process's own vDSO, which every process has. */

@@ -6,13 +6,17 @@
 #include "agent/debug_frame.h"
 #include "agent/debug_search.h"
 #include "agent/vdso.h"
+#include "base/clock.h"
 #include "elf/elf_image.h"
 #include "proc/tracker.h"
 #include "unwind/eh_frame.h"
 #include "unwind/full_row.h"
 
 #define MAX_FILES 32
-#define MAX_BYTES (64u << 20) /* of sections; the largest of known files has 6 MB */
+#define MAX_BYTES (64u << 20)       /* of sections; the largest of known files has 6 MB */
+#define FILE_MAX_CPU_NS NS_PER_S    /* for opening one */
+#define FIRST_CPU_NS (2 * NS_PER_S) /* for opening all; then a share of the session's thread */
+#define CPU_SHARE 20
 #define VDSO_FILE UINT32_MAX
 #define NR_SOURCES 2
 
@@ -27,7 +31,8 @@ struct full_file {
 struct full_files {
 	const struct filestore *store; /* borrowed */
 	uint64_t clock;
-	size_t bytes; /* of all */
+	size_t bytes;              /* of all */
+	uint64_t began_ns, cpu_ns; /* what opening files has taken since then */
 	struct full_file files[MAX_FILES];
 };
 
@@ -38,6 +43,7 @@ int full_files_new(const struct filestore *store, struct full_files **ret_files)
 	if (!f)
 		return -ENOMEM;
 	f->store = store;
+	f->began_ns = clock_mono_ns();
 	*ret_files = f;
 	return 0;
 }
@@ -112,6 +118,8 @@ static int open_file(struct full_files *f, struct full_file *at)
 		return 0;
 	r = file ? elf_image_open_fd(file->fd, &img) : vdso_open(&img);
 	if (r == 0)
+		elf_image_limit(img, NULL, FILE_MAX_CPU_NS);
+	if (r == 0)
 		r = open_sources(at, img);
 	f->bytes += at->bytes;
 	/* Asked when all is read, as for tables. */
@@ -153,9 +161,16 @@ static void trim(struct full_files *f, const struct full_file *keep)
 		forget(f, biggest(f, keep));
 }
 
+/* Targets that need more files than are kept would have one opened for every sample. */
+static bool may_open(const struct full_files *f)
+{
+	return f->cpu_ns < FIRST_CPU_NS + (clock_mono_ns() - f->began_ns) / CPU_SHARE;
+}
+
 static int get_file(struct full_files *f, uint32_t nr, struct full_file **ret_file)
 {
 	struct full_file *at;
+	uint64_t before_ns;
 	int r;
 
 	for (size_t i = 0; i < MAX_FILES; i++)
@@ -164,10 +179,14 @@ static int get_file(struct full_files *f, uint32_t nr, struct full_file **ret_fi
 			*ret_file = &f->files[i];
 			return 0;
 		}
+	if (!may_open(f))
+		return -ENOENT;
 	at = oldest(f);
 	forget(f, at);
 	at->file = nr;
+	before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	r = open_file(f, at);
+	f->cpu_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
 	if (r < 0)
 		return r;
 	at->used = ++f->clock;

@@ -5,10 +5,14 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/eventfd.h>
 
 #include "agent/debug_search.h"
+#include "base/clock.h"
 #include "proc/trampoline.h"
+
+#define LOOK_EVERY_NS (20 * NS_PER_MS) /* at the clocks, while a job is waited for */
 
 struct input {
 	uint32_t number;
@@ -24,7 +28,10 @@ struct table_worker {
 	bool is_inline;
 	uint32_t nr_given; /* and not taken */
 
-	int done_fd; /* owned; any thread */
+	int done_fd;                 /* owned; any thread */
+	const struct cancel *cancel; /* borrowed; NULL: nobody cancels; any thread */
+	atomic_bool is_given_up;     /* the worker is about to be freed */
+	struct cancel job_cancel;    /* either of them */
 
 	pthread_mutex_t lock; /* of all below */
 	pthread_cond_t changed;
@@ -53,6 +60,7 @@ static void end_thread(struct table_worker *w)
 {
 	if (!w->has_thread)
 		return;
+	atomic_store(&w->is_given_up, true);
 	pthread_mutex_lock(&w->lock);
 	w->is_over = true;
 	pthread_cond_broadcast(&w->changed);
@@ -77,7 +85,15 @@ struct table_worker *table_worker_free(struct table_worker *w)
 	return NULL;
 }
 
-int table_worker_new(bool is_inline, struct table_worker **ret_worker)
+static bool is_cancelled(const void *worker)
+{
+	const struct table_worker *w = worker;
+
+	return atomic_load_explicit(&w->is_given_up, memory_order_relaxed) ||
+	       cancel_is_asked(w->cancel);
+}
+
+int table_worker_new(bool is_inline, const struct cancel *cancel, struct table_worker **ret_worker)
 {
 	struct table_worker *w = calloc(1, sizeof(*w));
 	int r;
@@ -85,6 +101,8 @@ int table_worker_new(bool is_inline, struct table_worker **ret_worker)
 	if (!w)
 		return -ENOMEM;
 	w->is_inline = is_inline;
+	w->cancel = cancel;
+	w->job_cancel = (struct cancel){ is_cancelled, w };
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->changed, NULL);
 	w->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -97,10 +115,10 @@ int table_worker_new(bool is_inline, struct table_worker **ret_worker)
 	return 0;
 }
 
-static void compile(struct input *in, struct table_job *job)
+static void compile(const struct table_worker *w, struct input *in, struct table_job *job)
 {
 	if (in->is_file)
-		compile_file(&in->file, &in->where, &job->dict, &job->made);
+		compile_file(&in->file, &in->where, &w->job_cancel, &job->dict, &job->made);
 	else if (in->number == UNWIND_VDSO)
 		compile_vdso(&job->dict, &job->made);
 	else
@@ -108,12 +126,14 @@ static void compile(struct input *in, struct table_job *job)
 				    &job->made);
 }
 
-static void work(struct input *in, struct table_job *ret_job)
+/* A job that was cancelled may be given again. */
+static void work(const struct table_worker *w, struct input *in, struct table_job *ret_job)
 {
 	*ret_job = (struct table_job){ .file = in->number };
 	ret_job->has_failed = rule_dict_init(&ret_job->dict) < 0;
 	if (!ret_job->has_failed)
-		compile(in, ret_job);
+		compile(w, in, ret_job);
+	ret_job->has_failed |= ret_job->made.end == WORK_CANCELLED;
 	input_done(in);
 }
 
@@ -154,7 +174,7 @@ static void *worker_thread(void *worker)
 	struct input in;
 
 	while (next_job(w, &in)) {
-		work(&in, &job);
+		work(w, &in, &job);
 		hand_back(w, &job);
 	}
 	return NULL;
@@ -192,7 +212,7 @@ int table_worker_give(struct table_worker *w, uint32_t file, const struct file *
 	w->nr_given++;
 	start_thread(w);
 	if (w->is_inline) {
-		work(&in, &job);
+		work(w, &in, &job);
 		hand_back(w, &job);
 		return 0;
 	}
@@ -221,15 +241,37 @@ bool table_worker_take(struct table_worker *w, struct table_job *ret_job)
 	return is_there;
 }
 
-bool table_worker_wait(struct table_worker *w)
+uint64_t table_worker_cpu_ns(struct table_worker *w)
 {
+	clockid_t clock;
+
+	if (!w->has_thread || pthread_getcpuclockid(w->thread, &clock) != 0)
+		return 0;
+	return clock_ns(clock);
+}
+
+static struct timespec soon(void)
+{
+	uint64_t ns = clock_mono_ns() + LOOK_EVERY_NS;
+
+	return (struct timespec){ (time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S) };
+}
+
+bool table_worker_wait(struct table_worker *w, uint64_t max_cpu_ns)
+{
+	bool is_there;
+
 	if (!w->nr_given)
 		return false;
 	pthread_mutex_lock(&w->lock);
-	while (!w->nr_done)
-		pthread_cond_wait(&w->changed, &w->lock);
+	while (!w->nr_done && !cancel_is_asked(w->cancel) && table_worker_cpu_ns(w) < max_cpu_ns) {
+		struct timespec until = soon();
+
+		(void)pthread_cond_clockwait(&w->changed, &w->lock, CLOCK_MONOTONIC, &until);
+	}
+	is_there = w->nr_done > 0;
 	pthread_mutex_unlock(&w->lock);
-	return true;
+	return is_there;
 }
 
 int table_worker_fd(const struct table_worker *w)

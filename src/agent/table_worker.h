@@ -27,8 +27,9 @@ struct table_job {
 void table_job_done(struct table_job *job);
 
 /* All below are for one thread at a time. The worker's thread begins with the first job; where it
- * cannot, or (is_inline) shall not, jobs are done when they are given. */
-int table_worker_new(bool is_inline, struct table_worker **ret_worker);
+ * cannot, or (is_inline) shall not, jobs are done when they are given. cancel: asked for, jobs come back
+ * without a table; NULL: nobody cancels; borrowed. */
+int table_worker_new(bool is_inline, const struct cancel *cancel, struct table_worker **ret_worker);
 struct table_worker *table_worker_free(struct table_worker *w);
 DEFINE_CLEANUP(struct table_worker *, table_worker_free)
 
@@ -40,8 +41,12 @@ int table_worker_give(struct table_worker *w, uint32_t file, const struct file *
 /* A job that is done; the caller owns it. */
 bool table_worker_take(struct table_worker *w, struct table_job *ret_job);
 
-/* Until there is one to take; false: none is left. */
-bool table_worker_wait(struct table_worker *w);
+/* Until there is one to take, it is cancelled, or the worker's thread has used that much CPU time in
+ * all. False: there is none to take. */
+bool table_worker_wait(struct table_worker *w, uint64_t max_cpu_ns);
+
+/* CPU time that jobs have taken so far. */
+uint64_t table_worker_cpu_ns(struct table_worker *w);
 
 /* Becomes readable when a job is done, until it is taken. */
 int table_worker_fd(const struct table_worker *w);

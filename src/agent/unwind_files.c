@@ -8,14 +8,19 @@
 #include "base/clock.h"
 #include "base/log.h"
 
+#define FIRST_CPU_NS (10 * NS_PER_S) /* of compiling, whatever the time */
+#define CPU_SHARE 4                  /* then one CPU's time in so many */
+
 int unwind_files_init(struct unwind_files *u, const struct unwind_files_config *cfg)
 {
 	int r;
 
-	*u = (struct unwind_files){ .store = cfg->store, .log = cfg->log };
+	*u = (struct unwind_files){ .store = cfg->store,
+				    .log = cfg->log,
+				    .began_ns = clock_mono_ns() };
 	r = shared_tables_init(&u->tables, cfg->tables, cfg->max_bytes);
 	if (r == 0)
-		r = table_worker_new(cfg->is_inline, &u->worker);
+		r = table_worker_new(cfg->is_inline, cfg->cancel, &u->worker);
 	if (r < 0)
 		shared_tables_done(&u->tables);
 	return r;
@@ -145,9 +150,18 @@ static int give(struct unwind_files *u, uint32_t number)
 	return table_worker_give(u->worker, number, file, &where);
 }
 
+/* Targets can bring new files without end: compiling has its first seconds, and a share of a CPU from
+ * then on. Files that nobody has asked for yet wait. */
+static bool may_compile(const struct unwind_files *u)
+{
+	uint64_t elapsed_ns = clock_mono_ns() - u->began_ns;
+
+	return unwind_files_cpu_ns(u) < FIRST_CPU_NS + elapsed_ns / CPU_SHARE;
+}
+
 void unwind_files_give(struct unwind_files *u)
 {
-	while (u->nr_asked) {
+	while (u->nr_asked && may_compile(u)) {
 		uint32_t number = next_asked(u);
 		int r = give(u, number);
 
@@ -164,6 +178,9 @@ static void tell(const struct unwind_files *u, const struct table_job *job)
 	const struct file *file = job->file < u->nr ? filestore_get(u->store, job->file) : NULL;
 	const struct unwind_table *t = job->made.table;
 
+	if (file && (job->made.end == WORK_OVER_BYTES || job->made.end == WORK_OVER_TIME))
+		log_warn(u->log, "unwind: '%s': its unwind table costs more than the limits allow",
+			 file->path);
 	log_debug(u->log, "unwind: '%s': %u rows%s%s",
 		  file                       ? file->path
 		  : job->file == UNWIND_VDSO ? "[vdso]"
@@ -203,12 +220,22 @@ void unwind_files_take(struct unwind_files *u)
 	}
 }
 
-bool unwind_files_wait(struct unwind_files *u)
+uint64_t unwind_files_cpu_ns(const struct unwind_files *u)
+{
+	return table_worker_cpu_ns(u->worker);
+}
+
+enum work_end unwind_files_end(const struct unwind_files *u, uint32_t number)
+{
+	return number < u->nr ? u->files[number].made.end : WORK_GOES_ON;
+}
+
+bool unwind_files_wait(struct unwind_files *u, uint64_t max_cpu_ns)
 {
 	bool is_there;
 
 	unwind_files_give(u);
-	is_there = table_worker_wait(u->worker);
+	is_there = table_worker_wait(u->worker, max_cpu_ns);
 	unwind_files_take(u);
 	return is_there;
 }

@@ -52,14 +52,16 @@ struct unwind_files {
 	uint32_t nr_asked; /* files in that state */
 	uint64_t nr_news;  /* tables that became ready or went */
 	uint64_t nr_compiled, nr_recompiled;
+	uint64_t began_ns; /* for the share of CPU time that compiling may take */
 };
 
 struct unwind_files_config {
 	const struct filestore *store; /* borrowed, as the others */
 	struct tables *tables;         /* NULL: tables stay here */
 	const struct log *log;
-	size_t max_bytes; /* of tables */
-	bool is_inline;   /* no thread: compile where it is asked for */
+	size_t max_bytes;            /* of tables */
+	bool is_inline;              /* no thread: compile where it is asked for */
+	const struct cancel *cancel; /* of compiling; NULL: nobody cancels */
 };
 int unwind_files_init(struct unwind_files *u, const struct unwind_files_config *cfg);
 void unwind_files_done(struct unwind_files *u);
@@ -76,8 +78,16 @@ bool unwind_files_is_awaited(const struct unwind_files *u, uint32_t number);
 void unwind_files_take(struct unwind_files *u);
 /* Gives it what was asked for. */
 void unwind_files_give(struct unwind_files *u);
-/* Waits until the worker has finished something, and takes that; false: nothing is to be done. */
-bool unwind_files_wait(struct unwind_files *u);
+/* Waits until the worker has finished something, and takes that; false: nothing is to be done, it was
+ * cancelled, or the worker has used that much CPU time in all. */
+bool unwind_files_wait(struct unwind_files *u, uint64_t max_cpu_ns);
+
+/* CPU time that compiling has taken so far. */
+uint64_t unwind_files_cpu_ns(const struct unwind_files *u);
+
+/* The file is not compiled because that would cost too much; in the order of the store. 0: it is not
+ * one of them. */
+enum work_end unwind_files_end(const struct unwind_files *u, uint32_t number);
 
 /* A stack shows the file. */
 void unwind_files_use(struct unwind_files *u, const struct mapping *m, uint64_t time_ns);

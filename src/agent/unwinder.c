@@ -292,9 +292,17 @@ void unwinder_give(struct unwinder *u)
 	unwind_files_give(&u->files);
 }
 
-bool unwinder_wait(struct unwinder *u)
+/* Before sampling: what is not compiled by then is when a walk needs it. */
+#define FIRST_MAX_CPU_NS (8 * NS_PER_S)
+
+bool unwinder_wait(struct unwinder *u, uint64_t max_cpu_ns)
 {
-	return unwind_files_wait(&u->files);
+	return unwind_files_wait(&u->files, max_cpu_ns);
+}
+
+uint64_t unwinder_cpu_ns(const struct unwinder *u)
+{
+	return unwind_files_cpu_ns(&u->files);
 }
 
 int unwinder_fd(const struct unwinder *u)
@@ -325,7 +333,7 @@ void unwinder_compile_touched(struct unwinder *u)
 {
 	for (uint32_t i = 0; i < u->dirty.nr; i++)
 		ask_for_all(u, u->dirty.pids[i]);
-	while (unwind_files_wait(&u->files))
+	while (unwind_files_wait(&u->files, FIRST_MAX_CPU_NS))
 		;
 }
 

@@ -30,8 +30,10 @@ void unwinder_missed(struct unwinder *u, pid_t pid, uint8_t stop);
 void unwinder_take(struct unwinder *u);
 /* And when they are: gives it what they lacked. */
 void unwinder_give(struct unwinder *u);
-/* Waits until the worker has made something; false: it has nothing to do. */
-bool unwinder_wait(struct unwinder *u);
+/* Waits until the worker has made something; false: it has nothing to do, or nobody wants to wait any
+ * more (unwind_files_wait()). */
+bool unwinder_wait(struct unwinder *u, uint64_t max_cpu_ns);
+uint64_t unwinder_cpu_ns(const struct unwinder *u);
 /* Becomes readable when it has. */
 int unwinder_fd(const struct unwinder *u);
 /* Whether that file's table (finished_walk.missing) is on its way. */
@@ -40,7 +42,8 @@ bool unwinder_is_awaited(const struct unwinder *u, uint32_t file);
 /* A stack shows code of that mapping. */
 void unwinder_use(struct unwinder *u, const struct mapping *m, uint64_t time_ns);
 
-/* Compiles the tables of everything that the processes to be told have mapped, and waits for them. */
+/* Compiles the tables of everything that the processes to be told have mapped, and waits for them,
+ * unless that takes too long. */
 void unwinder_compile_touched(struct unwinder *u);
 
 /* Tells the kernel all that is new; whether anything was. Once per turn. */

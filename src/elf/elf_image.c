@@ -16,12 +16,65 @@ struct counts {
 	uint64_t names_at;
 };
 
-static int pread_all(int fd, void *to, size_t n, uint64_t offset)
+#define READ_BYTES (1u << 20)   /* at once; then it may be cancelled */
+#define READ_COST_BYTES 256     /* of a call, on top of what it reads */
+#define STORED_MAX_EXTENTS 4096 /* that are counted; honest files have few holes */
+
+/* Bytes of the file that are not holes. Where the file system knows of no holes, all are. */
+static uint64_t stored_bytes(const struct elf_image *img)
+{
+	uint64_t stored = 0, at = 0;
+
+	if (img->mem)
+		return img->size;
+	for (int i = 0; i < STORED_MAX_EXTENTS && at < img->size; i++) {
+		off_t data = lseek(img->fd, (off_t)at, SEEK_DATA);
+		off_t hole = data < 0 ? -1 : lseek(img->fd, data, SEEK_HOLE);
+
+		if (hole < 0)
+			return errno == ENXIO ? stored : img->size;
+		if ((uint64_t)data >= img->size)
+			break;
+		at = (uint64_t)hole < img->size ? (uint64_t)hole : img->size;
+		stored += at - (uint64_t)data;
+	}
+	return stored;
+}
+
+/* Counted when it is needed: most files are read less than what every file may be. */
+static void allow_stored(const struct elf_image *img)
+{
+	uint64_t stored = stored_bytes(img), most = ELF_WORK_MAX_BYTES / ELF_WORK_TIMES;
+
+	img->meter->has_counted_stored = true;
+	img->meter->work.left_bytes += ELF_WORK_TIMES * (stored < most ? stored : most);
+}
+
+int elf_image_charge(const struct elf_image *img, uint64_t bytes)
+{
+	if (bytes > img->meter->work.left_bytes && !img->meter->has_counted_stored)
+		allow_stored(img);
+	return work_charge(&img->meter->work, bytes);
+}
+
+void elf_image_limit(struct elf_image *img, const struct cancel *cancel, uint64_t cpu_ns)
+{
+	img->meter->work.cancel = cancel;
+	if (cpu_ns)
+		work_limit_cpu(&img->meter->work, cpu_ns);
+}
+
+enum work_end elf_image_end(const struct elf_image *img)
+{
+	return img->meter->work.end;
+}
+
+static int pread_all(const struct elf_image *img, void *to, size_t n, uint64_t offset)
 {
 	uint8_t *at = to;
 
 	while (n) {
-		ssize_t got = pread(fd, at, n, (off_t)offset);
+		ssize_t got = pread(img->fd, at, n < READ_BYTES ? n : READ_BYTES, (off_t)offset);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -32,18 +85,25 @@ static int pread_all(int fd, void *to, size_t n, uint64_t offset)
 		at += got;
 		offset += (uint64_t)got;
 		n -= (size_t)got;
+		if (n && work_look(&img->meter->work) < 0)
+			return work_look(&img->meter->work);
 	}
 	return 0;
 }
 
 int elf_image_read(const struct elf_image *img, uint64_t offset, void *to, size_t n)
 {
+	int r;
+
 	if (offset > img->size || n > img->size - offset)
 		return -EBADMSG;
 	if (!n)
 		return 0;
+	r = elf_image_charge(img, n + READ_COST_BYTES);
+	if (r < 0)
+		return r;
 	if (!img->mem)
-		return pread_all(img->fd, to, n, offset);
+		return pread_all(img, to, n, offset);
 	memcpy(to, img->mem + offset, n);
 	return 0;
 }
@@ -169,6 +229,8 @@ static int open_image(int fd, const void *mem, uint64_t size, struct elf_image *
 	img->fd = fd;
 	img->mem = mem;
 	img->size = size;
+	img->meter = &img->own;
+	img->own.work.left_bytes = ELF_WORK_FREE_BYTES;
 	r = load(img);
 	if (r < 0)
 		return r;

@@ -14,10 +14,21 @@
 #include "base/buf.h"
 #include "base/build_id.h"
 #include "base/cleanup.h"
+#include "base/work.h"
 
 #define ELF_MAX_PHDRS 4096
 #define ELF_MAX_SECTIONS 65536
 #define ELF_MAX_SECTION_BYTES (2ull << 30)
+
+/*
+ * What all reads of one image may come to, in bytes: so many times what is stored of the file, and
+ * some on top. Holes take no room on disk, so they allow nothing. Honest files are read about twice
+ * (code for known instructions, call frame information, symbols), and debug sections again when a
+ * cache has dropped them.
+ */
+#define ELF_WORK_TIMES 8
+#define ELF_WORK_FREE_BYTES (4u << 20)
+#define ELF_WORK_MAX_BYTES (8ull << 30)
 
 struct elf_image;
 
@@ -83,7 +94,18 @@ int elf_image_section_bytes(const struct elf_image *img, const struct elf_sectio
 int elf_image_read_section(const struct elf_image *img, const struct elf_section *s,
 			   struct buf *to);
 
-/* n bytes at a file offset; short is -EBADMSG. */
+/* Reading may also be cancelled, and take no more CPU time of this thread than that (0: any). cancel
+ * is borrowed until the image is freed. */
+void elf_image_limit(struct elf_image *img, const struct cancel *cancel, uint64_t cpu_ns);
+
+/* Work on what was read, as if so many bytes were read again. -E2BIG: over the limit, as every read
+ * is from then on; -ECANCELED. */
+int elf_image_charge(const struct elf_image *img, uint64_t bytes);
+
+/* Why reads fail, if that is not because of the bytes themselves. */
+enum work_end elf_image_end(const struct elf_image *img);
+
+/* n bytes at a file offset; short is -EBADMSG. Charged before they are read: -E2BIG, -ECANCELED. */
 int elf_image_read(const struct elf_image *img, uint64_t offset, void *to, size_t n);
 
 #endif

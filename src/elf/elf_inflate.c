@@ -18,6 +18,7 @@
 #define INFLATE_MAX_RATIO 256
 #define INFLATE_FREE_BYTES (4u << 20)
 #define INFLATE_PIECE_BYTES (64u << 10)
+#define INFLATE_COST_SHARE 4      /* unpacked bytes that cost as much as one that is read */
 #define INFLATE_MAX_WINDOW_LOG 27 /* zstd: the most that its own tool needs a switch for */
 
 static bool is_old_style(const struct elf_section *s)
@@ -180,7 +181,9 @@ int elf_inflate(const struct elf_image *img, const struct elf_packed *p, struct 
 
 	if (!piece)
 		return -ENOMEM;
-	r = buf_reserve(to, p->bytes);
+	r = elf_image_charge(img, p->bytes / INFLATE_COST_SHARE);
+	if (r == 0)
+		r = buf_reserve(to, p->bytes);
 	if (r < 0 || p->bytes == 0)
 		return r;
 	r = p->how == ELF_ZLIB ? unpack_zlib(&in, (uint8_t *)to->data + to->len, p->bytes)

@@ -3,7 +3,17 @@
 #ifndef ELF_ELF_INTERNAL_H
 #define ELF_ELF_INTERNAL_H
 
+#include "base/work.h"
 #include "elf/elf_image.h"
+
+/* What reads of the image have cost, and what is remembered of long searches. */
+struct elf_meter {
+	struct work work;
+	bool has_counted_stored; /* what the file itself allows has been added */
+	bool has_searched_go;
+	int go_result; /* of that search */
+	struct elf_section go_table;
+};
 
 struct elf_image {
 	int fd;             /* borrowed from the caller until the image is freed; -1: in memory */
@@ -18,6 +28,8 @@ struct elf_image {
 	size_t nr_sections;
 	char *section_names; /* owned; ends with a NUL of our own */
 	struct build_id build_id;
+	struct elf_meter *meter; /* `own`: an image that is not changed is charged as well */
+	struct elf_meter own;
 };
 
 /* Reads the sections that the header announces. Damage leaves none and is no error; -ENOMEM. */

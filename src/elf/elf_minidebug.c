@@ -52,7 +52,7 @@ static void lzma_endp(lzma_stream *z)
 	lzma_end(z);
 }
 
-static int unpack(const struct buf *packed, struct buf *to)
+static int unpack(const struct elf_image *img, const struct buf *packed, struct buf *to)
 {
 	_cleanup_(lzma_endp) lzma_stream z = LZMA_STREAM_INIT;
 	lzma_ret r = lzma_stream_decoder(&z, MAX_DECODER_BYTES, 0);
@@ -62,8 +62,10 @@ static int unpack(const struct buf *packed, struct buf *to)
 	z.next_in = (const uint8_t *)packed->data;
 	z.avail_in = packed->len;
 	while (r == LZMA_OK) {
-		int room = buf_reserve(to, PIECE_BYTES);
+		int room = elf_image_charge(img, PIECE_BYTES);
 
+		if (room == 0)
+			room = buf_reserve(to, PIECE_BYTES);
 		if (room < 0)
 			return room;
 		z.next_out = (uint8_t *)to->data + to->len;
@@ -90,7 +92,7 @@ static int load(const struct elf_image *img, const struct elf_section *s, struct
 
 	m->bytes = BUF_INIT(max_bytes(packed.len));
 	if (r == 0)
-		r = unpack(&packed, &m->bytes);
+		r = unpack(img, &packed, &m->bytes);
 	buf_done(&packed);
 	return r < 0 ? r : elf_image_open_mem(m->bytes.data, m->bytes.len, &m->img);
 }

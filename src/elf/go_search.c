@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "elf/elf_image.h"
+#include "elf/elf_internal.h"
 
 #define SHARED_SECTION ".data.rel.ro"
 #define ALIGN_BYTES 8 /* of a table: it begins with words of that size */
@@ -119,7 +119,7 @@ static int search_section(const struct elf_image *img, const struct elf_section 
 	return r < 0 ? -ENOENT : 0;
 }
 
-int go_search(const struct elf_image *img, struct elf_section *ret_section)
+static int search_image(const struct elf_image *img, struct elf_section *ret_section)
 {
 	const struct elf_section *s = elf_image_section(img, ".gopclntab");
 
@@ -133,6 +133,18 @@ int go_search(const struct elf_image *img, struct elf_section *ret_section)
 	if (!s || s->type != SHT_PROGBITS || (s->flags & SHF_COMPRESSED))
 		return -ENOENT;
 	return search_section(img, s, ret_section);
+}
+
+int go_search(const struct elf_image *img, struct elf_section *ret_section)
+{
+	struct elf_meter *m = img->meter;
+
+	if (!m->has_searched_go)
+		m->go_result = search_image(img, &m->go_table);
+	m->has_searched_go = true;
+	if (m->go_result == 0)
+		*ret_section = m->go_table;
+	return m->go_result;
 }
 
 int go_search_load(const struct elf_image *img, struct buf *to, struct go_table *ret_table)

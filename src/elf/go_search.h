@@ -14,7 +14,8 @@ struct elf_section;
 
 #define GO_MAX_TABLE_BYTES (256u << 20)
 
-/* A section, or the part of one from where the table begins. -ENOENT: there is none. */
+/* A section, or the part of one from where the table begins; looked for once per image. -ENOENT: there
+ * is none. */
 int go_search(const struct elf_image *img, struct elf_section *ret_section);
 
 /* Reads the table into a buffer, which the table borrows from then on. -ENOENT: there is none that

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "elf/elf_image.h"
 #include "unwind/eh_frame.h"
 #include "unwind/known_code.h"
 #include "unwind/rows.h"
@@ -217,9 +218,10 @@ static int add_rows(struct compiler *c, struct stream *s, const struct cfi_fde *
 				      .img = cfi_image(s->cfi),
 				      .fde_start = fde->start };
 	uint64_t addr;
-	int r;
+	int r = packer.img ? elf_image_charge(packer.img, fde->program_bytes) : 0;
 
-	r = cfi_reader_start(s->rd, fde, vm, &packer.cie);
+	if (r == 0)
+		r = cfi_reader_start(s->rd, fde, vm, &packer.cie);
 	if (r == 0 && c->arch->lr != UNWIND_NO_REG) {
 		r = add_first_row(c, &packer, end);
 		if (r == 0)

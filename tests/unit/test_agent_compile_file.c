@@ -49,7 +49,7 @@ static pa_rule compile(struct world *w, uint64_t addr)
 	};
 
 	compiled_file_done(&w->made);
-	compile_file(&w->file, &where, &w->dict, &w->made);
+	compile_file(&w->file, &where, NULL, &w->dict, &w->made);
 	return w->made.table ? unwind_table_find(w->made.table, &w->dict, addr) : PA_RULE_WORD_NONE;
 }
 
@@ -152,8 +152,59 @@ static void test_changed(void)
 	end(&w);
 }
 
+/* 256 MiB of code and 256 MiB to look for Go's table in, of which nothing is stored. */
+static void write_sparse(struct world *w)
+{
+	uint64_t hole_bytes = 256ull << 20;
+	struct elf_maker m;
+	char path[PATH_MAX];
+	unsigned int i;
+
+	bare_begin(&m, NULL);
+	maker_section(&m, ".go.buildinfo", SHT_PROGBITS, SHF_ALLOC, "go", 2);
+	i = maker_section(&m, ".data.rel.ro", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, NULL, 0);
+	m.shdrs[i].sh_offset = 1 << 20;
+	m.shdrs[i].sh_size = hole_bytes;
+	maker_segment(&m, PT_LOAD, PF_R | PF_X, CODE, (1 << 20) + hole_bytes, hole_bytes);
+	bare_frames(&m, false, CODE, 64, 16);
+	bare_end(&m, &w->root, "prog");
+	must(truncate(fake_path(&w->root, "prog", path), (off_t)((1 << 20) + 2 * hole_bytes)) == 0);
+	open_prog(w);
+}
+
+static bool is_asked(const void *ctx)
+{
+	return true;
+}
+
+static void test_limits(void)
+{
+	struct cancel cancel = { is_asked, NULL };
+	struct debug_query where = { .fd = -1, .path = "/prog" };
+	uint64_t began_ns, cpu_ns;
+	struct world w;
+
+	begin(&w);
+	write_sparse(&w);
+	began_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	(void)compile(&w, CODE);
+	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
+	ok(w.made.end == WORK_OVER_BYTES && !w.made.table, "a file made of holes is given up");
+	ok(cpu_ns < NS_PER_S / 2, "... early: %lu us of CPU time", (unsigned long)(cpu_ns / 1000));
+	compiled_file_done(&w.made);
+	write_covered(&w, CODE, BARE_BYTES);
+	compile_file(&w.file, &where, &cancel, &w.dict, &w.made);
+	ok(w.made.end != WORK_OVER_BYTES, "an honest one is not");
+	compiled_file_done(&w.made);
+	write_sparse(&w);
+	compile_file(&w.file, &where, &cancel, &w.dict, &w.made);
+	ok(w.made.end == WORK_CANCELLED && !w.made.table, "compiling can be cancelled");
+	end(&w);
+}
+
 int main(void)
 {
+	test_limits();
 	test_changed();
 	if (!fake_can_look_into_roots())
 		return tap_done();

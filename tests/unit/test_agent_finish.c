@@ -247,7 +247,7 @@ static void test_ask_for_where_the_kernel_stopped(void)
 	must(capture_record(c, &r, sizeof(r)) == 0);
 	must(self_end(c, &r.s.head, PA_STOP_BIG_STACK));
 	settle_young(c);
-	(void)unwinder_wait(c->unwinder);
+	(void)unwinder_wait(c->unwinder, UINT64_MAX);
 	ok(file_stats(c).nr_compiled == 1,
 	   "the table that the kernel's walk stopped for is compiled, though no copy leads there");
 	ok(c->stats.stops[PA_STOP_BIG_STACK] == 1, "the sample itself does not wait for it");

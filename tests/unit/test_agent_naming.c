@@ -162,7 +162,7 @@ static enum unwind_state compiled(const struct elf_maker *m, bool is_changed)
 	must(unwind_files_init(&u, &(struct unwind_files_config){ .store = c->files }) == 0);
 	if (is_changed)
 		must(utimensat(AT_FDCWD, path, NULL, 0) == 0);
-	must(!unwind_files_ask(&u, &map) && unwind_files_wait(&u));
+	must(!unwind_files_ask(&u, &map) && unwind_files_wait(&u, UINT64_MAX));
 	state = unwind_files_get(&u, &map)->state;
 	unwind_files_done(&u);
 	capture_free(c);

@@ -108,7 +108,7 @@ static struct unwind_file *use(struct scene *s, uint32_t i)
 	struct unwind_file *f;
 
 	if (!unwind_files_ask(&s->u, &s->m[i]))
-		must(unwind_files_wait(&s->u));
+		must(unwind_files_wait(&s->u, UINT64_MAX));
 	f = unwind_files_get(&s->u, &s->m[i]);
 	must(f->state == UNWIND_READY && shared_tables_send(&s->u.tables, f->table));
 	unwind_files_use(&s->u, &s->m[i], clock_mono_ns());
@@ -187,7 +187,7 @@ static void test_copy_here(void)
 	begin(&s, NR_ON_DISK * NR_RULES);
 	for (uint32_t i = 0; i < NR_ON_DISK; i++) {
 		must(!unwind_files_ask(&s.u, &s.m[i]));
-		must(unwind_files_wait(&s.u));
+		must(unwind_files_wait(&s.u, UINT64_MAX));
 	}
 	ok(unwind_files_get(&s.u, &s.m[0])->table == unwind_files_get(&s.u, &s.m[COPY])->table &&
 		   s.u.tables.nr == NR_FILES && s.u.tables.stats.nr_shared == 1,
@@ -202,7 +202,7 @@ static void test_too_big(void)
 
 	begin(&s, NR_ON_DISK * NR_RULES);
 	(void)use(&s, 0);
-	must(!unwind_files_ask(&s.u, &s.m[1]) && unwind_files_wait(&s.u));
+	must(!unwind_files_ask(&s.u, &s.m[1]) && unwind_files_wait(&s.u, UINT64_MAX));
 	f = unwind_files_get(&s.u, &s.m[1]);
 	f->table->table->nr_blocks = NR_BLOCKS + 1;
 	ok(!shared_tables_send(&s.u.tables, f->table) && s.u.tables.stats.nr_refused == 1,

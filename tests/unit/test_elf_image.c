@@ -299,6 +299,98 @@ static void test_file_that_is_cut_while_open(void)
 	close(fd);
 }
 
+/* A file of which little is stored, and the rest is a hole of that size. */
+static int sparse_fd(struct elf_maker *m, uint64_t hole_bytes)
+{
+	char path[] = "/tmp/test_elf_image.XXXXXX";
+	int fd = mkstemp(path);
+
+	must(fd >= 0 && unlink(path) == 0);
+	maker_end(m);
+	must(write(fd, m->bytes, m->len) == (ssize_t)m->len);
+	must(ftruncate(fd, (off_t)(m->len + hole_bytes)) == 0);
+	maker_done(m);
+	return fd;
+}
+
+/* How often 64 KiB can be read at the end of the file. */
+static uint64_t nr_reads(const struct elf_image *img, uint64_t most)
+{
+	static uint8_t bytes[64 << 10];
+	uint64_t nr = 0;
+
+	while (nr < most &&
+	       elf_image_read(img, elf_image_size(img) - sizeof(bytes), bytes, sizeof(bytes)) == 0)
+		nr++;
+	return nr;
+}
+
+static void test_holes_allow_nothing(void)
+{
+	uint64_t hole_bytes = 1ull << 30, free_reads = ELF_WORK_FREE_BYTES / (64 << 10), nr;
+	struct elf_image *img;
+	struct elf_maker m;
+	uint8_t byte;
+	int fd;
+
+	plain_file(&m);
+	fd = sparse_fd(&m, hole_bytes);
+	must(elf_image_open_fd(fd, &img) == 0);
+	nr = nr_reads(img, 1000000);
+	ok(nr >= free_reads / 2 && nr <= free_reads + 2,
+	   "a hole of 1 GiB is read as far as every file is: %lu times 64 KiB", (unsigned long)nr);
+	ok(elf_image_end(img) == WORK_OVER_BYTES, "and the image says why it ends");
+	ok(elf_image_read(img, 0, &byte, 1) == -E2BIG, "nothing is read from then on");
+	elf_image_free(img);
+	close(fd);
+}
+
+static void test_stored_bytes_allow_more(void)
+{
+	static uint8_t stored[16 << 20];
+	struct elf_image *img;
+	struct elf_maker m;
+	uint64_t nr;
+	int fd;
+
+	plain_file(&m);
+	fd = sparse_fd(&m, 1 << 20);
+	memset(stored, 1, sizeof(stored));
+	must(pwrite(fd, stored, sizeof(stored), 1 << 20) == sizeof(stored));
+	must(elf_image_open_fd(fd, &img) == 0);
+	nr = nr_reads(img, 1000000);
+	ok(nr >= ELF_WORK_TIMES * sizeof(stored) / (64 << 10) * 9 / 10,
+	   "what is stored may be read %u times: %lu times 64 KiB of 16 MiB", ELF_WORK_TIMES,
+	   (unsigned long)nr);
+	elf_image_free(img);
+	close(fd);
+}
+
+static bool is_asked(const void *ctx)
+{
+	return true;
+}
+
+static void test_cancel(void)
+{
+	static uint8_t bytes[8 << 20];
+	struct cancel cancel = { is_asked, NULL };
+	struct elf_image *img;
+	struct elf_maker m;
+	int fd;
+
+	plain_file(&m);
+	fd = sparse_fd(&m, 0);
+	memset(bytes, 1, sizeof(bytes));
+	must(pwrite(fd, bytes, sizeof(bytes), 1 << 20) == sizeof(bytes));
+	must(elf_image_open_fd(fd, &img) == 0);
+	elf_image_limit(img, &cancel, 0);
+	ok(elf_image_read(img, 1 << 20, bytes, sizeof(bytes)) == -ECANCELED,
+	   "a long read is cancelled in its middle");
+	elf_image_free(img);
+	close(fd);
+}
+
 int main(void)
 {
 	test_header_and_sections();
@@ -310,5 +402,8 @@ int main(void)
 	test_extended_numbering();
 	test_build_id();
 	test_file_that_is_cut_while_open();
+	test_holes_allow_nothing();
+	test_stored_bytes_allow_more();
+	test_cancel();
 	return tap_done();
 }
