@@ -86,6 +86,13 @@ static void auto_name(const struct pa_session *s, char *to, size_t size)
 	(void)snprintf(to, size, "%s%s-on-cpu.pb.gz", name, when);
 }
 
+static bool is_cancelled(void *session)
+{
+	const struct pa_session *s = session;
+
+	return atomic_load_explicit(&s->cancel, memory_order_relaxed);
+}
+
 static int add_output(struct pa_session *s, const struct writer *w, const char *path, bool unique,
 		      struct pa_error *err)
 {
@@ -94,7 +101,8 @@ static int add_output(struct pa_session *s, const struct writer *w, const char *
 				      .set_owner = o->set_owner,
 				      .uid = o->owner_uid,
 				      .gid = o->owner_gid,
-				      .cancel = &s->cancel };
+				      .is_cancelled = is_cancelled,
+				      .cancel_ctx = s };
 	struct output *out = &s->outputs[s->nr_outputs];
 	int r = outfile_open(path, &oo, &out->file, err);
 

@@ -10,7 +10,9 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
+#include "base/capabilities.h"
 #include "base/clock.h"
+#include "base/outpath.h"
 #include "base/path.h"
 #include "base/quiet_write.h"
 
@@ -22,20 +24,21 @@
 
 struct outfile {
 	char *path;               /* owned: as given; with `unique`, as it came out */
-	char *dir;                /* owned: the directory it will be in; NULL when in place */
-	char *name;               /* owned: its name there, with symbolic links followed */
+	struct outpath at;        /* owned: where it will be, with symbolic links followed */
 	char *shown;              /* owned: what error messages call it */
 	char hidden[HIDDEN_SIZE]; /* its name in dir for the time being; "": it has none */
 	int fd;
-	int dir_fd; /* -1: written in place */
+	bool is_in_place;
 	bool is_unique;
 	bool is_private;
-	bool replaces;             /* there was a regular file under its name when it was opened */
-	bool has_modes;            /* the file system took our first chmod() */
-	bool may_block;            /* write() may wait for a reader, and cannot be told not to */
-	const atomic_bool *cancel; /* borrowed; NULL: nobody cancels */
-	mode_t mode;               /* what the file gets at the end */
-	int failed;                /* errno of the first failed write: it must not get its name */
+	bool replaces;  /* there was a regular file under its name when it was opened */
+	bool has_modes; /* the file system took our first chmod() */
+	bool may_block; /* write() may wait for a reader, and cannot be told not to */
+	bool (*is_cancelled)(void *ctx); /* NULL: never */
+	void *cancel_ctx;
+	uid_t owner; /* whose it will be */
+	mode_t mode; /* what the file gets at the end */
+	int failed;  /* errno of the first failed write: it must not get its name */
 	bool is_committed;
 	uint64_t size_bytes;
 };
@@ -45,12 +48,10 @@ struct outfile *outfile_free(struct outfile *f)
 	if (!f)
 		return NULL;
 	if (f->hidden[0])
-		(void)unlinkat(f->dir_fd, f->hidden, 0); /* there is nobody left to tell */
+		(void)unlinkat(f->at.dir_fd, f->hidden, 0); /* there is nobody left to tell */
 	closep(&f->fd);
-	closep(&f->dir_fd);
+	outpath_done(&f->at);
 	free(f->path);
-	free(f->dir);
-	free(f->name);
 	free(f->shown);
 	free(f);
 	return NULL;
@@ -71,9 +72,30 @@ bool outfile_is_committed(const struct outfile *f)
 	return f->is_committed;
 }
 
-/* Why a file cannot come to be at this place. */
-static int explain(const char *shown, const char *dir, int code, struct pa_error *err)
+static int no_memory(struct pa_error *err)
 {
+	return error_set(err, ENOMEM, "cannot write a file: out of memory");
+}
+
+static int explain_refusal(const struct outfile *f, const char *dir, struct pa_error *err)
+{
+	if (f->at.is_refused)
+		return error_set(err, EACCES,
+				 "cannot write %s: '%s' is a %s of user %u in a directory that "
+				 "others may write, and is not used: choose another path",
+				 f->shown, dir, outpath_kind(&f->at.st),
+				 (unsigned int)f->at.st.st_uid);
+	return error_set(err, EACCES,
+			 "cannot write %s: no permission to create it in '%s': choose another path "
+			 "or run as a user who may",
+			 f->shown, dir);
+}
+
+/* Why a file cannot come to be at this place. */
+static int explain(const struct outfile *f, int code, struct pa_error *err)
+{
+	const char *dir = f->at.dir.data && f->at.dir.data[0] ? f->at.dir.data : ".";
+	const char *shown = f->shown;
 	char text[128];
 
 	switch (code) {
@@ -88,10 +110,7 @@ static int explain(const char *shown, const char *dir, int code, struct pa_error
 				 shown, dir);
 	case EACCES:
 	case EPERM:
-		return error_set(err, code,
-				 "cannot write %s: no permission to create it in '%s': choose "
-				 "another path or run as a user who may",
-				 shown, dir);
+		return explain_refusal(f, dir, err);
 	case EROFS:
 		return error_set(err, code,
 				 "cannot write %s: '%s' is on a read-only file system: choose "
@@ -124,7 +143,7 @@ static int explain(const char *shown, const char *dir, int code, struct pa_error
 /* What is left behind when writing fails. */
 static const char *aftermath(const struct outfile *f)
 {
-	if (f->dir_fd < 0)
+	if (f->is_in_place)
 		return "what was written before stays";
 	return f->replaces ? "the old file is unchanged" : "nothing was left under that name";
 }
@@ -157,13 +176,16 @@ static int write_failed(struct outfile *f, int code, struct pa_error *err)
 static int open_in_place(struct outfile *f, struct pa_error *err)
 {
 	char text[128];
+	int fd = outpath_open_special(&f->at);
 
-	/* Appending, because a link of procfs may lead to a file that others write as well. A FIFO
-	 * waits here for its reader, as it does in a shell. */
-	f->fd = open(f->path, O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC);
-	if (f->fd < 0)
-		return error_set(err, errno, "cannot write %s: %s", f->shown,
-				 strerror_r(errno, text, sizeof(text)));
+	if (fd == -EISDIR) /* what stands for a descriptor that was closed is a directory, too */
+		return error_set(err, EISDIR, "cannot write %s: it leads to no open file",
+				 f->shown);
+	if (fd < 0)
+		return error_set(err, -fd, "cannot write %s: %s", f->shown,
+				 strerror_r(-fd, text, sizeof(text)));
+	f->fd = fd;
+	f->is_in_place = true;
 	/* It was opened here, so the flag is nobody else's. */
 	f->may_block = fcntl(f->fd, F_SETFL, O_APPEND | O_NONBLOCK) < 0;
 	return 0;
@@ -205,10 +227,15 @@ static void unshare_stdout(struct outfile *f)
 
 static int open_stdout(struct outfile *f, struct pa_error *err)
 {
-	f->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	int flags = fcntl(STDOUT_FILENO, F_GETFL);
+
+	/* What is open for reading alone would be opened for writing below. */
+	if (flags >= 0 && !(flags & O_PATH) && (flags & O_ACCMODE) != O_RDONLY)
+		f->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	if (f->fd < 0)
-		return error_set(err, errno,
+		return error_set(err, EBADF,
 				 "cannot write standard output: it is closed: choose a path");
+	f->is_in_place = true;
 	unshare_stdout(f);
 	return 0;
 }
@@ -218,7 +245,7 @@ static int open_stdout(struct outfile *f, struct pa_error *err)
 static int open_nameless(struct outfile *f)
 {
 	char proc[HIDDEN_SIZE];
-	int fd = openat(f->dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+	int fd = openat(f->at.dir_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
 
 	if (fd < 0)
 		return -errno;
@@ -237,7 +264,7 @@ static int open_hidden(struct outfile *f)
 
 	for (int i = 0; i < OUTFILE_MAX_HIDDEN; i++) {
 		new_hidden_name(name);
-		f->fd = openat(f->dir_fd, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+		f->fd = openat(f->at.dir_fd, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
 		if (f->fd >= 0) {
 			memcpy(f->hidden, name, sizeof(name));
 			return 0;
@@ -264,46 +291,32 @@ static int set_first_mode(struct outfile *f)
 	return 0;
 }
 
-/* Asks for the final name: whether it can be one, and whether something is there. */
-static int look_at_name(struct outfile *f)
-{
-	struct stat st;
-
-	if (fstatat(f->dir_fd, f->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT ? 0 : -errno;
-	if (S_ISDIR(st.st_mode))
-		return -EISDIR;
-	f->replaces = !f->is_unique && S_ISREG(st.st_mode);
-	return 0;
-}
-
-static int open_dir(struct outfile *f)
-{
-	struct stat st;
-
-	f->dir_fd = open(f->dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (f->dir_fd < 0 || fstat(f->dir_fd, &st) < 0)
-		return -errno;
-	return st.st_nlink == 0 ? -ESTALE : 0; /* a working directory may be gone */
-}
-
 /* procfs says that there is no such file, sysfs that it is not permitted, even where it is. */
 static int creation_failed(const struct outfile *f, int r)
 {
 	bool is_refused = r == -EACCES || r == -EPERM;
 
-	if (r == -ENOENT || (is_refused && faccessat(f->dir_fd, ".", W_OK | X_OK, AT_EACCESS) == 0))
+	if (r == -ENOENT ||
+	    (is_refused && faccessat(f->at.dir_fd, ".", W_OK | X_OK, AT_EACCESS) == 0))
 		return -EOPNOTSUPP;
 	return r;
 }
 
+/* Finds the final name too long, which the nameless file would not. */
+static int look_at_name(struct outfile *f)
+{
+	struct stat st;
+
+	if (fstatat(f->at.dir_fd, f->at.name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	f->replaces = !f->is_unique;
+	return 0;
+}
+
 static int make_file(struct outfile *f)
 {
-	int r;
+	int r = look_at_name(f);
 
-	r = open_dir(f);
-	if (r == 0)
-		r = look_at_name(f);
 	if (r < 0)
 		return r;
 	r = open_nameless(f);
@@ -314,44 +327,30 @@ static int make_file(struct outfile *f)
 	return set_first_mode(f);
 }
 
-static int open_beside(struct outfile *f, const char *real, const struct outfile_options *opts,
-		       struct pa_error *err)
+static int open_beside(struct outfile *f, const struct outfile_options *opts, struct pa_error *err)
 {
-	int r;
+	int r = make_file(f);
 
-	f->dir = path_dir(real);
-	f->name = strdup(path_name(real));
-	if (!f->dir || !f->name)
-		return explain(f->shown, "", ENOMEM, err);
-	r = make_file(f);
 	if (r < 0)
-		return explain(f->shown, f->dir, -r, err);
-	if (opts && opts->set_owner && fchown(f->fd, opts->uid, opts->gid) < 0)
+		return explain(f, -r, err);
+	f->owner = geteuid();
+	if (!opts || !opts->set_owner)
+		return 0;
+	if (fchown(f->fd, opts->uid, opts->gid) < 0)
 		return error_set(err, errno, "cannot give %s to user %u: only root may", f->shown,
 				 (unsigned int)opts->uid);
+	f->owner = opts->uid;
 	return 0;
 }
 
 static int open_path(struct outfile *f, const struct outfile_options *opts, struct pa_error *err)
 {
-	_cleanup_(freep) char *real = NULL, *dir = path_dir(f->path);
-	struct stat st;
-	int r;
+	_cleanup_(capabilities_raise) struct capabilities held = capabilities_lower();
+	int r = outpath_resolve(f->path, f->is_unique, &f->at);
 
-	if (!dir)
-		return explain(f->shown, "", ENOMEM, err);
-	if (path_name(f->path)[0] == '\0')
-		return explain(f->shown, dir, EISDIR, err);
-	if (f->is_unique)
-		return open_beside(f, f->path, opts, err);
-	if (stat(f->path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
-		return open_in_place(f, err);
-	r = path_follow_links(f->path, &real);
-	if (r == -EREMOTE)
-		return open_in_place(f, err);
 	if (r < 0)
-		return explain(f->shown, dir, -r, err);
-	return open_beside(f, real, opts, err);
+		return explain(f, -r, err);
+	return f->at.is_special ? open_in_place(f, err) : open_beside(f, opts, err);
 }
 
 int outfile_open(const char *path, const struct outfile_options *opts, struct outfile **ret_file,
@@ -362,19 +361,20 @@ int outfile_open(const char *path, const struct outfile_options *opts, struct ou
 	int r;
 
 	if (!f)
-		return explain("a file", "", ENOMEM, err);
+		return no_memory(err);
 	f->fd = -1;
-	f->dir_fd = -1; /* from here outfile_free() is safe */
+	f->at = OUTPATH_NONE; /* from here outfile_free() is safe */
 	if (!*path)
 		return error_set(err, EINVAL, "cannot write: the path is empty: choose one");
 	f->is_unique = opts && opts->unique;
 	f->is_private = opts && opts->is_private;
-	f->cancel = opts ? opts->cancel : NULL;
+	f->is_cancelled = opts ? opts->is_cancelled : NULL;
+	f->cancel_ctx = opts ? opts->cancel_ctx : NULL;
 	f->path = strdup(path);
 	if (asprintf(&f->shown, is_stdout ? "standard output" : "'%s'", path) < 0)
 		f->shown = NULL; /* else it is not defined */
 	if (!f->path || !f->shown)
-		return explain("a file", "", ENOMEM, err);
+		return no_memory(err);
 	r = is_stdout ? open_stdout(f, err) : open_path(f, opts, err);
 	if (r < 0)
 		return r;
@@ -415,7 +415,7 @@ int outfile_write(struct outfile *f, const void *bytes, size_t n, struct pa_erro
 	while (n) {
 		ssize_t done;
 
-		if (f->cancel && atomic_load_explicit(f->cancel, memory_order_relaxed))
+		if (f->is_cancelled && f->is_cancelled(f->cancel_ctx))
 			return write_failed(f, ECANCELED, err);
 		done = write_some(f, at, n);
 		if (done < 0 && done != -EAGAIN && done != -EINTR)
@@ -441,14 +441,23 @@ static int flush_file(struct outfile *f)
 	return 0;
 }
 
+/* A file keeps its mode when it is replaced, if that mode is of our own making: not one that somebody
+ * else put there before us, also by a hard link to a file of ours. */
+static bool keeps_mode(const struct outfile *f, const struct stat *old)
+{
+	if (!S_ISREG(old->st_mode) || (f->at.is_shared && old->st_nlink > 1))
+		return false;
+	return old->st_uid == geteuid() || old->st_uid == f->owner;
+}
+
 static void set_final_mode(struct outfile *f)
 {
 	struct stat st;
 
 	if (f->is_private)
 		return; /* it has been since it was made */
-	if (!f->is_unique && fstatat(f->dir_fd, f->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    S_ISREG(st.st_mode))
+	if (!f->is_unique && fstatat(f->at.dir_fd, f->at.name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    keeps_mode(f, &st))
 		f->mode = st.st_mode & 0777;
 	/* A file that stays private to its owner is better than none. */
 	if (f->has_modes)
@@ -461,7 +470,7 @@ static int link_as(struct outfile *f, const char *name)
 	char proc[HIDDEN_SIZE];
 
 	path_of_fd(f->fd, proc);
-	if (linkat(AT_FDCWD, proc, f->dir_fd, name, AT_SYMLINK_FOLLOW) < 0)
+	if (linkat(AT_FDCWD, proc, f->at.dir_fd, name, AT_SYMLINK_FOLLOW) < 0)
 		return -errno;
 	return 0;
 }
@@ -485,14 +494,14 @@ static int name_replacing(struct outfile *f)
 	int r;
 
 	if (!f->hidden[0]) {
-		r = link_as(f, f->name);
+		r = link_as(f, f->at.name);
 		if (r != -EEXIST)
 			return r;
 		r = link_hidden(f);
 		if (r < 0)
 			return r;
 	}
-	if (renameat(f->dir_fd, f->hidden, f->dir_fd, f->name) < 0)
+	if (renameat(f->at.dir_fd, f->hidden, f->at.dir_fd, f->at.name) < 0)
 		return -errno;
 	f->hidden[0] = '\0';
 	return 0;
@@ -500,11 +509,11 @@ static int name_replacing(struct outfile *f)
 
 static int rename_if_free(struct outfile *f, const char *name)
 {
-	if (renameat2(f->dir_fd, f->hidden, f->dir_fd, name, RENAME_NOREPLACE) < 0) {
+	if (renameat2(f->at.dir_fd, f->hidden, f->at.dir_fd, name, RENAME_NOREPLACE) < 0) {
 		if (errno != EINVAL && errno != ENOSYS)
 			return -errno;
 		/* A file system that cannot do it; the hidden name goes with outfile_free(). */
-		if (linkat(f->dir_fd, f->hidden, f->dir_fd, name, 0) < 0)
+		if (linkat(f->at.dir_fd, f->hidden, f->at.dir_fd, name, 0) < 0)
 			return -errno;
 		return 0;
 	}
@@ -546,6 +555,14 @@ static int name_unique(struct outfile *f)
 	return -EEXIST;
 }
 
+static int give_name(struct outfile *f)
+{
+	_cleanup_(capabilities_raise) struct capabilities held = capabilities_lower();
+
+	set_final_mode(f);
+	return f->is_unique ? name_unique(f) : name_replacing(f);
+}
+
 int outfile_commit(struct outfile *f, struct pa_error *err)
 {
 	int r;
@@ -555,12 +572,9 @@ int outfile_commit(struct outfile *f, struct pa_error *err)
 	r = flush_file(f);
 	if (r < 0)
 		return write_failed(f, -r, err);
-	if (f->dir_fd >= 0) {
-		set_final_mode(f);
-		r = f->is_unique ? name_unique(f) : name_replacing(f);
-		if (r < 0)
-			return explain(f->shown, f->dir, -r, err);
-	}
+	r = f->is_in_place ? 0 : give_name(f);
+	if (r < 0)
+		return explain(f, -r, err);
 	closep(&f->fd);
 	f->fd = -1;
 	f->is_committed = true;

@@ -6,7 +6,6 @@
 #ifndef BASE_OUTFILE_H
 #define BASE_OUTFILE_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -23,16 +22,19 @@ struct outfile_options {
 	bool set_owner;  /* give the file to uid:gid */
 	uid_t uid;
 	gid_t gid;
-	/* Turning true ends outfile_write() with -ECANCELED, also while it waits for a reader; may
-	 * be NULL. Borrowed until outfile_free(). */
-	const atomic_bool *cancel;
+	/* Asked in the middle of outfile_write(), also while that waits for a reader: true ends it
+	 * with -ECANCELED. NULL: it is never cancelled. */
+	bool (*is_cancelled)(void *ctx);
+	void *cancel_ctx;
 };
 
 /*
  * "-" is standard output; an existing path that is no regular file (a FIFO, /dev/null) is written
  * in place; for anything else a nameless or hidden file is made in the same directory (mode 0600
- * while it is written, 0666 less the umask at the end; an existing regular file that is replaced
- * keeps its mode; a symbolic link is followed, its target replaced). Errors name the path.
+ * while it is written, 0666 less the umask at the end; a regular file of the same user that is
+ * replaced keeps its mode; a symbolic link is followed, its target replaced). What another user put
+ * into a directory that others may write is neither followed nor opened (base/outpath.h), and all of
+ * it happens with the user's own rights (base/capabilities.h). Errors name the path.
  */
 int outfile_open(const char *path, const struct outfile_options *opts, struct outfile **ret_file,
 		 struct pa_error *err);

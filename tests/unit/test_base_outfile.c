@@ -398,11 +398,17 @@ static void *cancel_soon(void *unused)
 	return NULL;
 }
 
+static bool was_cancelled(void *unused)
+{
+	(void)unused;
+	return atomic_load(&is_cancelled);
+}
+
 /* Writes where nobody reads, until it is cancelled; what outfile_write() said. */
 static int write_until_cancelled(const char *path)
 {
 	static const char bytes[1u << 20];
-	const struct outfile_options opts = { .cancel = &is_cancelled };
+	const struct outfile_options opts = { .is_cancelled = was_cancelled };
 	struct outfile *f = NULL;
 	pthread_t thread;
 	int r;

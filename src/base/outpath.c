@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/outpath.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/vfs.h>
+
+#include "base/cleanup.h"
+
+#define MAX_LINKS 40 /* as many as the kernel follows (MAXSYMLINKS) */
+#define MAX_PATH_BYTES (4 * PATH_MAX)
+
+/* The way that is left to go. */
+struct way {
+	char *text; /* owned */
+	char *at;   /* inside text */
+	unsigned int nr_links;
+};
+
+void outpath_done(struct outpath *p)
+{
+	closep(&p->dir_fd);
+	closep(&p->special_fd);
+	buf_done(&p->dir);
+	free(p->name);
+	*p = OUTPATH_NONE;
+}
+
+const char *outpath_kind(const struct stat *st)
+{
+	switch (st->st_mode & S_IFMT) {
+	case S_IFLNK:
+		return "symbolic link";
+	case S_IFIFO:
+		return "FIFO";
+	case S_IFSOCK:
+		return "socket";
+	default:
+		return "device";
+	}
+}
+
+/* Who else may put something there: everybody, or a group whose members' files the sticky bit keeps
+ * apart. A directory that a group shares without it is shared on purpose. */
+static bool is_shared(const struct stat *dir)
+{
+	return dir->st_mode & S_IWOTH || (dir->st_mode & S_ISVTX && dir->st_mode & S_IWGRP);
+}
+
+static bool is_trusted(const struct stat *st)
+{
+	return st->st_uid == geteuid() || st->st_uid == 0;
+}
+
+static int set_dir_text(struct outpath *p, const char *text)
+{
+	buf_clear(&p->dir);
+	return buf_append(&p->dir, text, strlen(text) + 1);
+}
+
+static int append_dir_text(struct outpath *p, const char *component)
+{
+	size_t len = strlen(p->dir.data);
+	bool is_first = !len || p->dir.data[len - 1] == '/';
+	int r;
+
+	p->dir.len = len;
+	r = buf_printf(&p->dir, "%s%s", is_first ? "" : "/", component);
+	return r < 0 ? r : buf_append(&p->dir, "", 1);
+}
+
+static void enter(struct outpath *p, int fd)
+{
+	closep(&p->dir_fd);
+	p->dir_fd = fd;
+}
+
+/* Back to where path begins: the root, or the working directory. */
+static int begin(struct outpath *p, const char *path)
+{
+	bool is_absolute = path[0] == '/';
+	int fd = open(is_absolute ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	enter(p, fd);
+	return set_dir_text(p, is_absolute ? "/" : "");
+}
+
+/* The next component of the way, cut off it; NULL at its end. */
+static char *next_component(struct way *w)
+{
+	char *component;
+
+	w->at += strspn(w->at, "/");
+	if (!*w->at)
+		return NULL;
+	component = w->at;
+	w->at += strcspn(w->at, "/");
+	if (*w->at)
+		*w->at++ = '\0';
+	return component;
+}
+
+/* Puts what a link reads in front of the rest of the way. */
+static int take_turn(struct way *w, const char *target)
+{
+	char *text;
+
+	if (++w->nr_links > MAX_LINKS)
+		return -ELOOP;
+	if (asprintf(&text, "%s%s%s", target, *w->at ? "/" : "", w->at) < 0)
+		return -ENOMEM;
+	free(w->text);
+	w->text = w->at = text;
+	return 0;
+}
+
+static int is_procfs(int fd, bool *ret_is)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) < 0)
+		return -errno;
+	*ret_is = fs.f_type == PROC_SUPER_MAGIC;
+	return 0;
+}
+
+/* Whether component, which has this status, may be used where it is. */
+static int check_owner(struct outpath *p, const char *component, const struct stat *st)
+{
+	struct stat dir;
+
+	if (fstat(p->dir_fd, &dir) < 0)
+		return -errno;
+	if (!is_shared(&dir) || is_trusted(st))
+		return 0;
+	p->is_refused = true;
+	p->st = *st;
+	(void)append_dir_text(p, component); /* without memory the message is less exact */
+	return -EACCES;
+}
+
+static int follow(struct outpath *p, struct way *w, int link_fd)
+{
+	char target[PATH_MAX];
+	ssize_t n = readlinkat(link_fd, "", target, sizeof(target));
+	int r;
+
+	if (n < 0)
+		return -errno;
+	if ((size_t)n == sizeof(target))
+		return -ENAMETOOLONG;
+	target[n] = '\0';
+	r = take_turn(w, target);
+	if (r == 0 && target[0] == '/')
+		r = begin(p, target);
+	return r;
+}
+
+/* What procfs calls a link is no text to be read: the kernel goes there at once. */
+static int enter_magic(struct outpath *p, const char *component)
+{
+	int fd = openat(p->dir_fd, component, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	enter(p, fd);
+	return append_dir_text(p, component);
+}
+
+static int pass_link(struct outpath *p, struct way *w, const char *component)
+{
+	_cleanup_(closep) int fd = openat(p->dir_fd, component, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	bool is_magic = false;
+	int r;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISLNK(st.st_mode))
+		return -ENOTDIR;
+	r = check_owner(p, component, &st);
+	if (r == 0)
+		r = is_procfs(fd, &is_magic);
+	if (r < 0)
+		return r;
+	return is_magic ? enter_magic(p, component) : follow(p, w, fd);
+}
+
+/* A component that others follow. */
+static int pass(struct outpath *p, struct way *w, const char *component)
+{
+	int fd = openat(p->dir_fd, component, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), r;
+
+	if (fd >= 0) {
+		enter(p, fd);
+		return append_dir_text(p, component);
+	}
+	r = errno == ENOTDIR || errno == ELOOP ? pass_link(p, w, component) : -errno;
+	if (r < 0 && r != -EACCES && r != -ELOOP)
+		(void)append_dir_text(p, component); /* the message names what is missing */
+	return r;
+}
+
+/* What has the last name. 1: it stays the last; 0: it was a link, and the way is longer now. */
+static int look_at(struct outpath *p, struct way *w, const char *component, int fd,
+		   const struct stat *st)
+{
+	int r;
+
+	if (S_ISDIR(st->st_mode))
+		return -EISDIR;
+	if (S_ISREG(st->st_mode))
+		return 1;
+	r = check_owner(p, component, st);
+	if (r == 0 && S_ISLNK(st->st_mode))
+		r = is_procfs(fd, &p->is_magic);
+	if (r < 0)
+		return r;
+	if (S_ISLNK(st->st_mode) && !p->is_magic)
+		return follow(p, w, fd);
+	p->is_special = true;
+	p->st = *st;
+	return 1;
+}
+
+/* The last component: p->name, unless it is a link, which makes the way longer. */
+static int arrive(struct outpath *p, struct way *w, const char *component)
+{
+	_cleanup_(freep) char *name = strdup(component);
+	_cleanup_(closep) int fd = openat(p->dir_fd, component, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st, dir;
+	int r = 1;
+
+	if (!name)
+		return -ENOMEM;
+	if (fd < 0 && errno != ENOENT)
+		return -errno;
+	if (fstat(p->dir_fd, &dir) < 0 || (fd >= 0 && fstat(fd, &st) < 0))
+		return -errno;
+	if (dir.st_nlink == 0)
+		return -ESTALE; /* a working directory may be gone */
+	p->is_shared = is_shared(&dir);
+	if (fd >= 0 && !p->is_new)
+		r = look_at(p, w, component, fd, &st);
+	if (r <= 0)
+		return r;
+	if (p->is_special)
+		p->special_fd = TAKE_FD(fd);
+	p->name = TAKE(name);
+	return 0;
+}
+
+static int walk(struct outpath *p, struct way *w)
+{
+	while (!p->name) {
+		char *component = next_component(w);
+		bool is_last = component && !w->at[strspn(w->at, "/")];
+		int r;
+
+		if (!component)
+			return -EISDIR; /* "/" */
+		if (is_last && w->at != component + strlen(component))
+			return -EISDIR; /* a '/' follows */
+		r = is_last ? arrive(p, w, component) : pass(p, w, component);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int outpath_open_special(const struct outpath *p)
+{
+	/* Appending, because a link of procfs may lead to a file that others write as well. */
+	int flags = O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC | (p->is_magic ? 0 : O_NOFOLLOW);
+	_cleanup_(closep) int fd = openat(p->dir_fd, p->name, flags);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (!p->is_magic && (st.st_dev != p->st.st_dev || st.st_ino != p->st.st_ino))
+		return -ESTALE; /* not what was looked at */
+	return TAKE_FD(fd);
+}
+
+int outpath_resolve(const char *path, bool is_new, struct outpath *ret_path)
+{
+	struct way w = { .text = strdup(path) };
+	int r;
+
+	*ret_path = OUTPATH_NONE;
+	ret_path->dir = BUF_INIT(MAX_PATH_BYTES);
+	ret_path->is_new = is_new;
+	if (!w.text)
+		return -ENOMEM;
+	w.at = w.text;
+	r = begin(ret_path, path);
+	if (r == 0)
+		r = walk(ret_path, &w);
+	free(w.text);
+	if (r == 0 && !ret_path->dir.data[0])
+		r = set_dir_text(ret_path, ".");
+	return r;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the path of an output leads. It is walked one component at a time, each relative to a
+ * descriptor of the directory before, so that nothing which is renamed meanwhile can lead elsewhere
+ * than what was checked.
+ *
+ * In a directory that others may write as well (/tmp), links, FIFOs and devices count only if they
+ * belong to us or to root. The kernel has such rules too (fs.protected_symlinks and its kin), but
+ * they can be switched off, and apply to what the kernel itself follows or creates.
+ */
+#ifndef BASE_OUTPATH_H
+#define BASE_OUTPATH_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+
+struct outpath {
+	int dir_fd;      /* owned, O_PATH: the directory; -1: none was reached */
+	struct buf dir;  /* owned: its path, with links followed; NUL-terminated; for messages */
+	char *name;      /* owned: the last component, which is no link (but see is_magic) */
+	bool is_shared;  /* others may write the directory */
+	bool is_new;     /* as asked for */
+	bool is_special; /* something is there that is no regular file: to be written in place */
+	bool is_magic;   /* a link of procfs, which leads to an open file whatever it reads */
+	int special_fd; /* owned, O_PATH: what is special; while it is open, its number is its own */
+	struct stat st;  /* of what is special, or was refused */
+	bool is_refused; /* with -EACCES: dir is what belongs to the user st.st_uid */
+};
+
+#define OUTPATH_NONE ((struct outpath){ .dir_fd = -1, .special_fd = -1 })
+
+/*
+ * With is_new, whatever has the last name is neither followed nor looked at. On failure, dir tells how far it came. -EISDIR: it is a directory, or ends in '/'. -ELOOP: too many
+ * links. -EACCES: no permission, or refused by the rule above.
+ */
+int outpath_resolve(const char *path, bool is_new, struct outpath *ret_path);
+
+/* Opens what is_special for writing. A FIFO waits for its reader, as it does in a shell. */
+int outpath_open_special(const struct outpath *p);
+
+/* "FIFO", "symbolic link" … */
+const char *outpath_kind(const struct stat *st);
+
+void outpath_done(struct outpath *p);
+
+#endif

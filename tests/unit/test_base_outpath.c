@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Outputs in directories that others may write: what somebody else put there is neither followed nor
+ * opened nor kept, whatever the kernel's own rules (fs.protected_*) are set to. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "base/outfile.h"
+#include "base/outpath.h"
+#include "tap.h"
+
+#define STRANGER 12345
+#define FRIEND 12346
+
+static char dir[] = "/tmp/outpath.XXXXXX";
+
+static const char *in_dir(const char *name)
+{
+	static char paths[4][256];
+	static int next;
+	char *path = paths[next++ % 4];
+
+	snprintf(path, sizeof(paths[0]), "%s/%s", dir, name);
+	return path;
+}
+
+static void put_file(const char *path, const char *text, mode_t mode)
+{
+	FILE *f = fopen(path, "w");
+
+	must(f && fputs(text, f) >= 0 && fclose(f) == 0 && chmod(path, mode) == 0);
+}
+
+static bool has_text(const char *path, const char *text)
+{
+	char got[64] = "";
+	FILE *f = fopen(path, "r");
+
+	if (!f)
+		return false;
+	got[fread(got, 1, sizeof(got) - 1, f)] = '\0';
+	fclose(f);
+	return strcmp(got, text) == 0;
+}
+
+static mode_t mode_of(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 ? st.st_mode & 07777 : 0;
+}
+
+static void give_away(const char *path)
+{
+	must(lchown(path, STRANGER, STRANGER) == 0);
+}
+
+static int save(const char *path, const struct outfile_options *opts, struct pa_error *err)
+{
+	struct outfile *f = NULL;
+	int r = outfile_open(path, opts, &f, err);
+
+	if (r == 0)
+		r = outfile_write(f, "new", 3, err);
+	if (r == 0)
+		r = outfile_commit(f, err);
+	outfile_free(f);
+	return r;
+}
+
+static void test_links(mode_t mode, const char *what)
+{
+	struct pa_error err = { 0 };
+
+	must(chmod(dir, mode) == 0);
+	put_file(in_dir("victim"), "old", 0600);
+	must(symlink("victim", in_dir("link")) == 0);
+	give_away(in_dir("link"));
+	ok(save(in_dir("link"), NULL, &err) == -EACCES && has_text(in_dir("victim"), "old"),
+	   "%s: a stranger's link is not followed", what);
+	ok(strstr(err.text, "is a symbolic link of user 12345") && !strstr(err.text, "permission"),
+	   "'%s'", err.text);
+	must(symlink("/dev/null", in_dir("null")) == 0);
+	give_away(in_dir("null"));
+	ok(save(in_dir("null"), NULL, NULL) == -EACCES, "%s: nor one to a device", what);
+	must(mkdir(in_dir("ours"), 0700) == 0 && symlink("ours", in_dir("door")) == 0);
+	give_away(in_dir("door"));
+	ok(save(in_dir("door/a"), NULL, NULL) == -EACCES && access(in_dir("ours/a"), F_OK) < 0,
+	   "%s: nor one in the middle of a path", what);
+	must(symlink("link", in_dir("first")) == 0);
+	ok(save(in_dir("first"), NULL, NULL) == -EACCES && has_text(in_dir("victim"), "old"),
+	   "%s: nor one behind a link of our own", what);
+	must(unlink(in_dir("link")) == 0 && symlink("victim", in_dir("link")) == 0);
+	ok(save(in_dir("first"), NULL, NULL) == 0 && has_text(in_dir("victim"), "new"),
+	   "%s: links of our own are", what);
+	must(unlink(in_dir("victim")) == 0 && unlink(in_dir("link")) == 0 &&
+	     unlink(in_dir("null")) == 0 && unlink(in_dir("door")) == 0 &&
+	     unlink(in_dir("first")) == 0 && rmdir(in_dir("ours")) == 0);
+}
+
+static void test_fifos(mode_t mode, const char *what)
+{
+	struct pa_error err = { 0 };
+	char text[8] = "";
+	int fd;
+
+	must(chmod(dir, mode) == 0 && mkfifo(in_dir("fifo"), 0666) == 0);
+	fd = open(in_dir("fifo"), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	must(fd >= 0);
+	give_away(in_dir("fifo"));
+	ok(save(in_dir("fifo"), NULL, &err) == -EACCES && read(fd, text, 7) < 0,
+	   "%s: a stranger's FIFO gets nothing", what);
+	ok(strstr(err.text, "is a FIFO of user 12345") != NULL, "'%s'", err.text);
+	must(lchown(in_dir("fifo"), 0, 0) == 0);
+	ok(save(in_dir("fifo"), NULL, NULL) == 0 && read(fd, text, 7) == 3, "%s: one of ours does",
+	   what);
+	close(fd);
+	must(unlink(in_dir("fifo")) == 0);
+}
+
+static void test_modes(mode_t mode, const char *what)
+{
+	const struct outfile_options opts = { .set_owner = true, .uid = FRIEND, .gid = FRIEND };
+
+	must(chmod(dir, mode) == 0);
+	put_file(in_dir("a"), "old", 0666);
+	give_away(in_dir("a"));
+	ok(save(in_dir("a"), NULL, NULL) == 0 && mode_of(in_dir("a")) == 0600,
+	   "%s: a file that a stranger made before us lends its mode to nothing", what);
+	must(chmod(in_dir("a"), 0640) == 0 && save(in_dir("a"), NULL, NULL) == 0);
+	ok(mode_of(in_dir("a")) == 0640, "%s: one of our own keeps it", what);
+	must(chown(in_dir("a"), FRIEND, FRIEND) == 0 && save(in_dir("a"), &opts, NULL) == 0);
+	ok(mode_of(in_dir("a")) == 0640, "%s: so does one of the user whose it will be", what);
+	must(unlink(in_dir("a")) == 0);
+	put_file(in_dir("victim"), "old", 0644);
+	must(link(in_dir("victim"), in_dir("a")) == 0 && save(in_dir("a"), NULL, NULL) == 0);
+	ok(mode_of(in_dir("a")) == 0600 && has_text(in_dir("victim"), "old"),
+	   "%s: a hard link to one of ours lends neither its mode nor its bytes", what);
+	must(unlink(in_dir("a")) == 0 && unlink(in_dir("victim")) == 0);
+}
+
+static void test_directory_swapped(void)
+{
+	struct outfile *f = NULL;
+
+	must(chmod(dir, 01777) == 0 && mkdir(in_dir("ours"), 0700) == 0 &&
+	     mkdir(in_dir("victim"), 0700) == 0);
+	must(outfile_open(in_dir("ours/a"), NULL, &f, NULL) == 0);
+	must(rename(in_dir("ours"), in_dir("moved")) == 0 &&
+	     symlink("victim", in_dir("ours")) == 0);
+	ok(outfile_write(f, "new", 3, NULL) == 0 && outfile_commit(f, NULL) == 0 &&
+		   has_text(in_dir("moved/a"), "new") && access(in_dir("victim/a"), F_OK) < 0,
+	   "a directory that is replaced by a link in the meantime stays the one that was checked");
+	outfile_free(f);
+	must(unlink(in_dir("moved/a")) == 0 && unlink(in_dir("ours")) == 0 &&
+	     rmdir(in_dir("moved")) == 0 && rmdir(in_dir("victim")) == 0);
+}
+
+static void test_fifo_swapped(void)
+{
+	struct outpath p;
+	int fd;
+
+	must(mkfifo(in_dir("fifo"), 0600) == 0 && outpath_resolve(in_dir("fifo"), false, &p) == 0 &&
+	     p.is_special);
+	must(unlink(in_dir("fifo")) == 0 && mkfifo(in_dir("fifo"), 0600) == 0);
+	fd = open(in_dir("fifo"), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	must(fd >= 0);
+	ok(outpath_open_special(&p) == -ESTALE, "a FIFO that takes another's place is not used");
+	outpath_done(&p);
+	close(fd);
+	must(unlink(in_dir("fifo")) == 0);
+}
+
+static void test_automatic_names(void)
+{
+	const struct outfile_options opts = { .unique = true };
+
+	must(chmod(dir, 01777) == 0);
+	put_file(in_dir("victim"), "old", 0600);
+	must(symlink("victim", in_dir("a")) == 0 && mkfifo(in_dir("a-1"), 0666) == 0);
+	put_file(in_dir("a-2"), "old", 0666);
+	must(symlink("nowhere", in_dir("a-3")) == 0 && mkdir(in_dir("a-4"), 0700) == 0);
+	ok(save(in_dir("a"), &opts, NULL) == 0 && has_text(in_dir("a-5"), "new") &&
+		   mode_of(in_dir("a-5")) == 0600 && has_text(in_dir("victim"), "old") &&
+		   access(in_dir("nowhere"), F_OK) < 0,
+	   "an automatic name goes past whatever is there");
+	must(unlink(in_dir("victim")) == 0 && unlink(in_dir("a")) == 0 &&
+	     unlink(in_dir("a-1")) == 0 && unlink(in_dir("a-2")) == 0 &&
+	     unlink(in_dir("a-3")) == 0 && rmdir(in_dir("a-4")) == 0 && unlink(in_dir("a-5")) == 0);
+}
+
+static int resolve(const char *path, char *to, size_t size)
+{
+	struct outpath p;
+	int r = outpath_resolve(path, false, &p);
+
+	(void)snprintf(to, size, "%s | %s", p.dir.data ? p.dir.data : "", p.name ? p.name : "");
+	outpath_done(&p);
+	return r;
+}
+
+static void test_ways(void)
+{
+	char got[512], expected[512];
+
+	must(mkdir(in_dir("b"), 0700) == 0 && symlink("b/../b//", in_dir("c")) == 0);
+	(void)snprintf(expected, sizeof(expected), "%s/b/../b | x", dir);
+	ok(resolve(in_dir("c/x"), got, sizeof(got)) == 0 && !strcmp(got, expected), "'%s'", got);
+	ok(resolve("x", got, sizeof(got)) == 0 && !strcmp(got, ". | x"), "'%s'", got);
+	ok(resolve("/x", got, sizeof(got)) == 0 && !strcmp(got, "/ | x"), "'%s'", got);
+	ok(resolve("/", got, sizeof(got)) == -EISDIR, "the root is a directory");
+	ok(resolve("..", got, sizeof(got)) == -EISDIR, "so is the one above");
+	ok(resolve(in_dir("new/"), got, sizeof(got)) == -EISDIR, "a '/' at the end asks for one");
+	ok(resolve("/proc/self/cwd/x", got, sizeof(got)) == 0, "a link of procfs may lead on: '%s'",
+	   got);
+	ok(resolve("/dev/stdout", got, sizeof(got)) == 0 && strstr(got, "/fd | 1"),
+	   "or be the last: '%s'", got);
+	must(unlink(in_dir("c")) == 0 && rmdir(in_dir("b")) == 0);
+}
+
+int main(void)
+{
+	static const struct {
+		mode_t mode;
+		const char *what;
+	} dirs[] = { { 01777, "sticky" }, { 01775, "sticky, of a group" }, { 0777, "not sticky" } };
+	must(mkdtemp(dir));
+	(void)umask(077);
+	test_ways();
+	test_fifo_swapped();
+	if (geteuid() != 0) {
+		tap_skip("needs root to make files of another user");
+		must(rmdir(dir) == 0);
+		return tap_done();
+	}
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+		test_links(dirs[i].mode, dirs[i].what);
+		test_fifos(dirs[i].mode, dirs[i].what);
+		test_modes(dirs[i].mode, dirs[i].what);
+	}
+	test_directory_swapped();
+	test_automatic_names();
+	must(rmdir(dir) == 0);
+	return tap_done();
+}
