@@ -233,30 +233,33 @@ static bool is_part_of(const char *label, const char *name)
 	return label[0] == '.' || (strncmp(label, name, n) == 0 && label[n] == '.');
 }
 
-/* Where the symbol after label i begins that is not a part of it. */
-static uint64_t next_start(const struct sweep *w, uint32_t i)
+/* How far label i reaches: to the end of its section, or to the next symbol that is not a part of it.
+ * Only the symbols that it reaches are looked at, and the sweep passes over them afterwards. */
+static uint64_t label_end(const struct sweep *w, uint32_t i)
 {
-	const char *name = w->names + w->symbols[i].name;
+	const struct symbol *s = &w->symbols[i];
+	uint64_t reach = s->size ? s->size : 1;
 
-	for (uint32_t k = i + 1; k < w->nr; k++) {
+	if (reach > UINT64_MAX - s->addr)
+		reach = UINT64_MAX - s->addr;
+	for (uint32_t k = i + 1; k < w->nr && w->symbols[k].addr - s->addr < reach; k++) {
 		const char *next = w->names + w->symbols[k].name;
 
-		if (!is_label(next) || !is_part_of(next, name))
+		if (!is_label(next) || !is_part_of(next, w->names + s->name))
 			return w->symbols[k].addr;
 	}
-	return UINT64_MAX;
+	return s->addr + reach;
 }
 
 /* The last address is the end of everything and has no piece of its own. */
 static int emit_label(struct sweep *w, uint32_t i)
 {
 	const struct symbol *s = &w->symbols[i];
-	uint64_t room = next_start(w, i) - s->addr, reach = s->size ? s->size : 1;
 	bool is_last_alias = i + 1 == w->nr || w->symbols[i + 1].addr != s->addr;
 
 	if (w->nr_open || !is_last_alias || s->addr == UINT64_MAX)
 		return 0;
-	return emit(w, s->addr + (reach < room ? reach : room), s->name);
+	return emit(w, label_end(w, i), s->name);
 }
 
 static int sweep(struct symtab_index *idx, const struct symbol *symbols, uint32_t nr,

@@ -135,7 +135,7 @@ __attribute__((unused)) static void maker_done(struct elf_maker *m)
 
 /* A symbol table under construction. */
 struct sym_maker {
-	Elf64_Sym syms[4096];
+	Elf64_Sym syms[16384];
 	char names[65536];
 	size_t nr, names_len;
 };
@@ -143,7 +143,7 @@ struct sym_maker {
 __attribute__((unused)) static void sym_add(struct sym_maker *s, const char *name, uint64_t addr,
 					    uint64_t size, int bind, int type, uint16_t section)
 {
-	must(s->nr < 4095 && s->names_len + strlen(name) + 2 < sizeof(s->names));
+	must(s->nr < 16383 && s->names_len + strlen(name) + 2 < sizeof(s->names));
 	if (s->nr == 0)
 		s->nr = s->names_len = 1;
 	s->syms[s->nr++] = (Elf64_Sym){ .st_name = (uint32_t)s->names_len,

@@ -347,6 +347,39 @@ static void test_hostile_nesting_is_cheap(struct fixture *f)
 	done(f);
 }
 
+/* CPU time of a table of labels that all are part of the one before. */
+static double seconds_of_labels(struct fixture *f, unsigned int nr, unsigned int step)
+{
+	struct timespec before, after;
+
+	begin(f);
+	f->elf.shdrs[TEXT].sh_size = 1 << 20;
+	func(f, "around", 0x100, step ? 0x10000 : 1);
+	for (unsigned int i = 0; i < nr; i++) {
+		label(f, ".x", 0x200 + i * step, STB_LOCAL);
+		f->syms.syms[f->syms.nr - 1].st_name = f->syms.syms[2].st_name;
+	}
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+	end(f, SHT_SYMTAB);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+	done(f);
+	return (double)(after.tv_sec - before.tv_sec) +
+	       (double)(after.tv_nsec - before.tv_nsec) / 1e9;
+}
+
+static void test_hostile_labels_are_cheap(struct fixture *f)
+{
+	for (unsigned int step = 0; step < 2; step++) {
+		double few = seconds_of_labels(f, 3750, step);
+		double many = seconds_of_labels(f, 15000, step);
+
+		/* 4 if it is linear, 16 if it is quadratic */
+		ok(many < 8 * (few > 5e-4 ? few : 5e-4),
+		   "labels: four times as many parts %s take %.1f times as long",
+		   step ? "inside a function" : "at one address", many / few);
+	}
+}
+
 static void test_many_long_names_are_bounded(struct fixture *f)
 {
 	char name[20001];
@@ -396,6 +429,7 @@ int main(void)
 	test_what_is_missing(f);
 	test_debug_file(f);
 	test_hostile_nesting_is_cheap(f);
+	test_hostile_labels_are_cheap(f);
 	test_many_long_names_are_bounded(f);
 	test_raw();
 	free(f);
