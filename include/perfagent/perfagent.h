@@ -334,6 +334,34 @@ typedef void (*pa_check_fn)(void *ctx, const struct pa_check *check);
  * the number of failed checks, or a negative errno. */
 PA_API int pa_doctor(const struct pa_options *opts, pa_check_fn fn, void *ctx);
 
+/*
+ * A file of the caller's own, such as a report, by the rules of the session's outputs: a path or "-";
+ * whole or not at all; nothing that another user put into a shared directory is followed or opened;
+ * what stands in the way is an error before the capture, if it is opened before.
+ */
+struct pa_file;
+
+struct pa_file_options {
+	size_t sz;
+	bool set_owner; /* as in pa_options */
+	uid_t owner_uid;
+	gid_t owner_gid;
+	/* Asked in the middle of pa_file_save(), also while that waits for a reader: true ends it
+	 * with -ECANCELED. NULL: it is never cancelled. */
+	bool (*is_cancelled)(void *ctx);
+	void *cancel_ctx;
+};
+
+/* opts may be NULL. A FIFO is waited for until it has a reader. */
+PA_API int pa_file_open(const char *path, const struct pa_file_options *opts,
+			struct pa_file **ret_file, struct pa_error *err);
+
+/* Writes all there is, and gives the file its name. Once. */
+PA_API int pa_file_save(struct pa_file *f, const void *bytes, size_t n, struct pa_error *err);
+
+/* Accepts NULL. What was not saved is gone. */
+PA_API void pa_file_free(struct pa_file *f);
+
 /* The highest --sample-rate the kernel accepts now, or a negative errno. */
 PA_API long pa_max_sample_rate(void);
 

@@ -10,12 +10,12 @@
 #include "cli/duration.h"
 #include "cli/exit_status.h"
 #include "cli/fd_limit.h"
+#include "cli/owner.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/report_json.h"
 #include "cli/scope.h"
 #include "cli/signals.h"
-#include "cli/summary_file.h"
 #include "cli/target.h"
 #include "cli/text.h"
 
@@ -26,6 +26,7 @@ struct capture {
 	struct signals signals;
 	struct command command;
 	struct pa_session *session; /* owned */
+	struct pa_file *json;       /* owned; NULL: none is asked for */
 	char auto_name[TARGET_AUTO_NAME_SIZE];
 	struct progress_meter meter;
 	unsigned int nr_interrupts;
@@ -44,6 +45,12 @@ static int tell(struct capture *c, int r, const char *what)
 static int tell_error(struct capture *c, int r, const struct pa_error *err)
 {
 	console_error(&c->console, "%s", err->text[0] ? err->text : strerror(-r));
+	return EXIT_STATUS_FAILED;
+}
+
+static int tell_json_error(struct capture *c, int r, const struct pa_error *err)
+{
+	console_error(&c->console, "--json: %s", err->text[0] ? err->text : strerror(-r));
 	return EXIT_STATUS_FAILED;
 }
 
@@ -83,35 +90,6 @@ static int new_session(struct capture *c, struct pa_error *err)
 	if (o->command) /* its own comm is still that of the agent */
 		opts.auto_name = target_auto_name(o->command[0], c->auto_name);
 	return pa_session_new(&opts, &c->session, err);
-}
-
-/* Everything that can fail before the first sample. Returns an exit status. */
-static int set_up(struct capture *c)
-{
-	struct pa_error err = { 0 };
-	int r = summary_file_check(c->o->json_path);
-
-	if (r < 0) {
-		console_error(&c->console, "--json: cannot write '%s': %s; give another path",
-			      c->o->json_path, strerror(-r));
-		return EXIT_STATUS_FAILED;
-	}
-	r = signals_init(&c->signals);
-	if (r < 0)
-		return tell(c, r, "cannot prepare for signals");
-	if (c->o->command)
-		r = command_spawn(&c->command, c->o->command, &c->signals);
-	if (r < 0)
-		return tell(c, r, "cannot start a process for the command");
-	fd_limit_raise();
-	r = new_session(c, &err);
-	if (r < 0)
-		return tell_error(c, r, &err);
-	r = signals_block(&c->signals);
-	if (r < 0)
-		return tell(c, r, "cannot prepare for signals");
-	r = pa_session_start(c->session, &err);
-	return r < 0 ? tell_error(c, r, &err) : EXIT_STATUS_OK;
 }
 
 static int release_command(struct capture *c)
@@ -266,14 +244,14 @@ static void print_report(struct capture *c, const struct pa_summary *summary,
 
 /* *ret_size_bytes is set on success only. */
 static int write_json(struct capture *c, const struct pa_summary *summary, const char *error,
-		      size_t *ret_size_bytes)
+		      size_t *ret_size_bytes, struct pa_error *err)
 {
 	_cleanup_(freep) char *text = NULL;
 	int r = report_json(summary, error, &text);
 
 	if (r < 0)
 		return r;
-	r = summary_file_write(c->o->json_path, text, strlen(text), &c->owner);
+	r = pa_file_save(c->json, text, strlen(text), err);
 	if (r < 0)
 		return r;
 	*ret_size_bytes = strlen(text);
@@ -291,24 +269,79 @@ static bool is_short_of(const struct options *o, const struct pa_summary *s)
 /* Ends the session and tells what it saw. What went wrong is told last, where it is seen. */
 static int conclude(struct capture *c)
 {
-	struct pa_error err = { 0 };
+	struct pa_error err = { 0 }, json_err = { 0 };
 	int r = pa_session_stop(c->session, &err), json_r = 0;
 	const struct pa_summary *summary = pa_session_summary(c->session);
 	size_t json_size_bytes = 0;
 
-	if (summary && c->o->json)
-		json_r = write_json(c, summary, r < 0 ? err.text : NULL, &json_size_bytes);
+	if (summary && c->json)
+		json_r = write_json(c, summary, r < 0 ? err.text : NULL, &json_size_bytes,
+				    &json_err);
 	if (summary)
 		print_report(c, summary, json_size_bytes);
 	if (r < 0)
 		(void)tell_error(c, r, &err);
 	if (json_r < 0)
-		console_error(&c->console, "--json: cannot write '%s': %s",
-			      c->o->json_path ? c->o->json_path : "standard output",
-			      strerror(-json_r));
+		(void)tell_json_error(c, json_r, &json_err);
 	if (r < 0 || json_r < 0)
 		return EXIT_STATUS_FAILED;
 	return summary && is_short_of(c->o, summary) ? EXIT_STATUS_LOST : EXIT_STATUS_OK;
+}
+
+/* While the summary waits for its reader, nobody else looks at signals. */
+static bool is_aborted(void *capture)
+{
+	struct capture *c = capture;
+
+	handle_signals(c);
+	return c->abort_signal;
+}
+
+/* Opened first of all: what stands in its way is known before anything is attached, and what changes
+ * in its directory later does not matter. */
+static int open_json(struct capture *c)
+{
+	const struct pa_file_options opts = {
+		.sz = sizeof(opts),
+		.set_owner = c->owner.is_set,
+		.owner_uid = c->owner.uid,
+		.owner_gid = c->owner.gid,
+		.is_cancelled = is_aborted,
+		.cancel_ctx = c,
+	};
+	struct pa_error err = { 0 };
+	int r;
+
+	if (!c->o->json)
+		return EXIT_STATUS_OK;
+	r = pa_file_open(c->o->json_path ? c->o->json_path : "-", &opts, &c->json, &err);
+	return r < 0 ? tell_json_error(c, r, &err) : EXIT_STATUS_OK;
+}
+
+/* Everything that can fail before the first sample. Returns an exit status. */
+static int set_up(struct capture *c)
+{
+	struct pa_error err = { 0 };
+	int r, status = open_json(c);
+
+	if (status != EXIT_STATUS_OK)
+		return status;
+	r = signals_init(&c->signals);
+	if (r < 0)
+		return tell(c, r, "cannot prepare for signals");
+	if (c->o->command)
+		r = command_spawn(&c->command, c->o->command, &c->signals);
+	if (r < 0)
+		return tell(c, r, "cannot start a process for the command");
+	fd_limit_raise();
+	r = new_session(c, &err);
+	if (r < 0)
+		return tell_error(c, r, &err);
+	r = signals_block(&c->signals);
+	if (r < 0)
+		return tell(c, r, "cannot prepare for signals");
+	r = pa_session_start(c->session, &err);
+	return r < 0 ? tell_error(c, r, &err) : EXIT_STATUS_OK;
 }
 
 static int run(struct capture *c)
@@ -349,6 +382,7 @@ int capture_main(const struct options *o)
 	console_init(&c.console, o->quiet, o->verbosity);
 	status = run(&c);
 	pa_session_free(c.session); /* before the child that failed to become a command ends */
+	pa_file_free(c.json);
 	command_done(&c.command);
 	signals_done(&c.signals);
 	return status;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
 #include <malloc.h>
@@ -17,7 +18,8 @@
 #define MMAP_THRESHOLD_BYTES (256 << 10)
 
 /*
- * A file opened later must not land on a standard descriptor that the caller had closed. Read-only:
+ * A file opened later must not land on a standard descriptor that the caller had closed. What stands
+ * there instead is a directory, which can be neither written nor, through /proc, opened for writing:
  * output that was asked for there is still an error. The command does not inherit these.
  */
 static bool open_standard_fds(void)
@@ -25,7 +27,7 @@ static bool open_standard_fds(void)
 	int fd;
 
 	do {
-		fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	} while (fd >= 0 && fd <= STDERR_FILENO);
 	if (fd < 0)
 		return false;
@@ -39,8 +41,10 @@ int main(int argc, char *argv[])
 
 	if (pa_is_fetch(argc, argv)) /* a process of the library's own */
 		return pa_fetch_main(argc, argv);
-	if (!open_standard_fds())
+	if (!open_standard_fds()) {
+		(void)fprintf(stderr, "perf-agent: cannot open '/': %s\n", strerror(errno));
 		return EXIT_STATUS_FAILED;
+	}
 	(void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES); /* without it, it works as well */
 	(void)setlocale(LC_CTYPE, ""); /* for the width of names only; the C locale will do */
 	(void)setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* lines that do not mix with the command's */

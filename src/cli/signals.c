@@ -14,6 +14,7 @@ int signals_init(struct signals *s)
 	if (pthread_sigmask(SIG_SETMASK, NULL, &s->mask) != 0)
 		return -EINVAL;
 	if (sigaction(SIGPIPE, &ignore, &s->pipe) < 0 ||
+	    sigaction(SIGXFSZ, &ignore, &s->file_size) < 0 ||
 	    sigaction(SIGCHLD, &standard, &s->child) < 0 || sigaction(SIGHUP, NULL, &s->hangup) < 0)
 		return -errno;
 	return 0;
@@ -45,6 +46,7 @@ void signals_done(struct signals *s)
 void signals_restore(const struct signals *s)
 {
 	(void)sigaction(SIGPIPE, &s->pipe, NULL);
+	(void)sigaction(SIGXFSZ, &s->file_size, NULL);
 	(void)sigaction(SIGCHLD, &s->child, NULL);
 	(void)pthread_sigmask(SIG_SETMASK, &s->mask, NULL);
 }

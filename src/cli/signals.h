@@ -7,12 +7,13 @@
 
 struct signals {
 	int fd; /* a signalfd for SIGINT, SIGTERM, SIGHUP and SIGCHLD; -1 before signals_block() */
-	sigset_t mask;                        /* as inherited */
-	struct sigaction pipe, child, hangup; /* dispositions as inherited */
+	sigset_t mask;                                   /* as inherited */
+	struct sigaction pipe, file_size, child, hangup; /* dispositions as inherited */
 };
 
 /*
- * SIGPIPE is ignored from here on: a reader that went away is an error of that one write.
+ * SIGPIPE and SIGXFSZ are ignored from here on: a reader that went away, or a file that would pass
+ * the size limit, is an error of that one write.
  * SIGCHLD gets its default, since inherited "ignore" would lose the command's status.
  */
 int signals_init(struct signals *s);

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/quiet_write.h"
 #include "collect/btf_names.h"
 #include "collect/btf_subset.h"
 
@@ -92,7 +93,7 @@ static int write_subset(const struct btf_names *names, int fd)
 		r = btf_subset(kernel.bytes, kernel.size, names, &subset);
 	if (r < 0)
 		return r;
-	n = write(fd, subset.data, subset.len);
+	n = write_quietly(fd, subset.data, subset.len);
 	if (n < 0)
 		return -errno;
 	return (size_t)n == subset.len ? 0 : -EIO;

@@ -393,10 +393,10 @@ test_json() {
 	[ -L link.json ]
 	ok $? "... a symbolic link is followed"
 	status 1 --profile -a --json=missing/s.json
-	says '^perf-agent: --json: cannot write .missing/s.json.: No such file'
+	says '^perf-agent: --json: cannot write .missing/s.json.: no such directory .missing.'
 	says_not profiling
 	status 1 --profile -a --json=.
-	says 'Is a directory'
+	says 'it is a directory'
 	status 0 -q --profile -a --json=/dev/null
 	[ -c /dev/null ]
 	ok $? "... what is no file is written in place"
@@ -407,9 +407,23 @@ test_json() {
 	exec 9>&-
 	grep -q '"schema"' piped
 	ok $? "... also a FIFO"
+	"$agent" --profile -a --json=fifo 2>err &
+	pid=$!
+	sleep 0.3 # in which it must not begin
+	! grep -q profiling err
+	ok $? "... which is waited for, before the capture, until it has a reader"
+	cat fifo >piped
+	wait $pid && grep -q '"schema"' piped
+	ok $? "... and then written"
+	(ulimit -f 1 && exec "$agent" -q --profile -a --json=big.json 2>/dev/null)
+	[ $? -eq 1 ] && [ ! -e big.json ]
+	ok $? "a summary that passes the file size limit is an error, not a deadly signal"
+	sh -c 'trap "" XFSZ; exec "$@"' - "$agent" -q --profile -o x -- sh -c \
+		'grep -q "^SigIgn:.*[1-9a-f]......$" /proc/self/status' 2>err
+	ok $? "a command inherits how SIGXFSZ was handled"
 	if [ -w /dev/full ]; then
 		"$agent" --profile -a --json >/dev/full 2>err
-		[ $? -eq 1 ] && grep -q 'cannot write .standard output.: No space' err
+		[ $? -eq 1 ] && grep -q -e '--json: disk full while writing standard output' err
 		ok $? "a summary that cannot be written is an error"
 	fi
 	[ -z "$(find . -name '.perf-agent-*')" ]
@@ -572,16 +586,19 @@ test_closed_descriptors() {
 	[ "$(cat c.pb.gz)" = 'a profile' ] && python3 -m json.tool c.json >/dev/null
 	ok $? "... and nothing lands in the wrong file"
 	"$agent" -q --profile -a --json >&- 2>err
-	[ $? -eq 1 ] && grep -q 'cannot write .standard output.: Bad file descriptor' err
+	[ $? -eq 1 ] && grep -q 'cannot write standard output: it is closed' err
 	ok $? "... but a summary that should go there is an error"
+	"$agent" --profile -a --json=/dev/stdout >&- 2>err
+	[ $? -eq 1 ] && ! grep -q profiling err
+	ok $? "... also by the name /dev/stdout, before the capture"
 	FAKE_DURATION_MS=60000 "$agent" --profile -a >out 2>&- </dev/null &
 	pid=$!
 	i=0
-	while [ "$(readlink /proc/$pid/fd/2)" != /dev/null ] && [ $i -lt 200 ]; do
+	while [ "$(readlink /proc/$pid/fd/2)" != / ] && [ $i -lt 200 ]; do
 		sleep 0.05
 		i=$((i + 1))
 	done
-	[ "$(readlink /proc/$pid/fd/2)" = /dev/null ]
+	[ "$(readlink /proc/$pid/fd/2)" = / ]
 	ok $? "... no other file takes their numbers"
 	kill -TERM $pid
 	wait $pid

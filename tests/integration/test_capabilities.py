@@ -116,12 +116,12 @@ else:
     ok(fetch_as_nobody(secret) is None, "... and nothing that its caller may not read")
 
 # A path that the caller names is looked up with the caller's own rights: no message tells what is there.
-for option in ("--profile-output", "--folded-output", "--symbol-cache-dir"):
+for option in ("--profile-output", "--folded-output", "--json", "--symbol-cache-dir"):
     said = []
     for name in ("spin", "not-there"):
         path = os.path.join(closed, name, "x")
         r = subprocess.run([*as_nobody(user), copy, "--profile", "--no-follow-children", "-d", "100ms",
-                            "--debuginfod-url", "http://127.0.0.1:9", option, path, "--pid", str(os.getpid())],
+                            "--debuginfod-url", "http://127.0.0.1:9", f"{option}={path}", "--pid", str(os.getpid())],
                            capture_output=True, text=True, cwd=tmp)
         said.append((r.returncode, r.stderr.replace(path, "PATH").replace(os.path.dirname(path), "DIR")))
     note(str(said))
