@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the integration tests share: TAP, running the agent, waiting for conditions."""
+import glob
 import json
 import os
 import shutil
@@ -100,6 +101,39 @@ def wait_for(condition, what, seconds=20):
         time.sleep(0.01)
 
 
+def links(pid):
+    """What the descriptors of a process lead to."""
+    found = []
+    for x in glob.glob(f"/proc/{pid}/fd/*"):
+        try:
+            found.append(os.readlink(x))
+        except OSError:  # closed meanwhile
+            pass
+    return found
+
+
+def cpu_s(pid):
+    """CPU time that a process has used, with threads that are gone, user and system."""
+    with open(f"/proc/{pid}/stat") as f:
+        fields = f.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_for_cpu(seconds, *pids):
+    """Until the processes have used so much more CPU time: what a sampler sees of them goes by that, and
+    not by the clock on the wall."""
+    before = sum(map(cpu_s, pids))
+    wait_for(lambda: sum(map(cpu_s, pids)) - before >= seconds, f"{seconds} s of CPU time", 120)
+
+
+def wait_for_sampling(p, *pids, seconds=0.2):
+    """Until the agent has its events, and the processes have run for a while since."""
+    wait_for(lambda: any("perf_event" in x for x in links(p.pid)) and len(os.listdir(f"/proc/{p.pid}/task")) > 1,
+             "the agent to sample", 60)
+    if pids:
+        wait_for_cpu(seconds, *pids)
+
+
 class Run:
     """One run of the agent that has ended: status, output, summary, profile."""
 
@@ -155,9 +189,27 @@ def stop(p, sig=signal.SIGINT):
     p.send_signal(sig)
 
 
-def adds_up(summary):
-    """ticks due = idle + other + outside + samples + losses, from the summary's own numbers."""
-    return summary["ticks_due"] == (
+# Between its look at the clock and the first or last CPU's event the agent may have to wait for a CPU.
+DUE_SLACK_S = 0.05
+
+
+def due_by_clock(summary, away_s=0):
+    """Whether as many ticks were due as the clock on the wall says: no more than one each period on every
+    CPU, and less only by what the CPUs were away and the agent took to begin and to end. That is not our own
+    sum: the kernel counts the time of the event."""
+    cpus, per_s = summary["nr_cpus"], 1e9 / summary["period_ns"]
+    most = summary["duration_ns"] / 1e9 * per_s * cpus
+    least = most - cpus * (1 + per_s * DUE_SLACK_S) - per_s * away_s
+    if least <= summary["ticks_due"] <= most + cpus:
+        return True
+    note(f"{summary['ticks_due']} ticks are due where the clock says {least:.0f} to {most:.0f}")
+    return False
+
+
+def adds_up(summary, away_s=0):
+    """ticks due = idle + other + outside + samples + losses, from the summary's own numbers, and as many
+    as the time that has passed."""
+    return due_by_clock(summary, away_s) and summary["ticks_due"] == (
         summary["ticks_idle"] + summary["ticks_other"] + summary["ticks_outside"]
         + summary["samples"] + sum(x["count"] for x in summary["losses"]))
 

@@ -4,9 +4,11 @@ import os
 import subprocess
 import time
 
-from harness import PROGS, adds_up, done, end, finish_agent, need_root, note, ok, skip, start_agent, workdir
+from harness import PROGS, adds_up, done, end, finish_agent, need_root, note, ok, skip, start_agent, stop
+from harness import wait_for_cpu, wait_for_sampling, workdir
 
 SWITCH = "/sys/devices/system/cpu/cpu1/online"
+FOUND_S = 2  # the agent looks for CPUs once a second, and may have to wait for one itself
 
 
 def set_online(value):
@@ -21,19 +23,22 @@ except OSError as e:
     skip(f"no CPU can be taken offline: {SWITCH}: {e.strerror}")
     done()
 tmp = workdir()
-p = start_agent(tmp, "-a", "-F", 499, "-d", "7s")
-time.sleep(1.5)
+p = start_agent(tmp, "-a", "-F", 499, "-d", "300s")
+wait_for_sampling(p)
+away = time.monotonic()
 set_online("0")
-time.sleep(0.2)
+time.sleep(0.2)  # as long as it is away
 set_online("1")
-time.sleep(2.5)
-# From here on only the CPU that was away runs this.
-spin = subprocess.Popen(["taskset", "-c", "1", os.path.join(PROGS, "spin"), "60"], stdout=subprocess.DEVNULL)
+away = time.monotonic() - away
+# From here on only the CPU that was away runs this. The agent looks for it once a second.
+spin = subprocess.Popen(["taskset", "-c", "1", os.path.join(PROGS, "spin"), "600"], stdout=subprocess.DEVNULL)
+wait_for_cpu(3, spin.pid)
+stop(p)
 run = finish_agent(p)
 end(spin)
 own = [s for s in run.profile.samples if s.labels["pid"] == spin.pid and "spin_inner" in s.names()]
 note(f"{sum(s.count for s in own)} samples on the CPU that was away")
-ok(run.status == 0 and adds_up(run.summary), "the run ends well and adds up")
+ok(run.status == 0 and adds_up(run.summary, away + FOUND_S), "the run ends well and adds up")
 ok(run.summary["nr_cpus"] == len(os.sched_getaffinity(0)), "every CPU counts once")
 ok(sum(s.count for s in own) > 100, "the CPU that was away is sampled again, and what runs there is named")
 ok(run.summary["sideband_lost"] >= 1, "what may have been missed meanwhile is told")
