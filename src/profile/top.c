@@ -24,11 +24,16 @@ static void tally_done(struct tally *t)
 	idtable_done(&t->firsts);
 }
 
-/* A function of the model has one source file. That of a line may be another one than its function's,
- * which makes two functions of the model of one; and a file that is mapped twice has two of each. */
+/*
+ * A function of the model has one source file. That of a line may be another one than its function's,
+ * which makes two functions of the model of one; and a file that is mapped twice has two of each.
+ * Generated code is told apart by where its source begins: names say little ("(anonymous)"), and
+ * system names say which compiler tier it is ("JS:*f", "JS:^f").
+ */
 struct identity {
-	uint32_t name, system_name, path;
-	uint32_t source; /* of made code, where names say little: "(anonymous)" */
+	uint32_t name, path;
+	uint32_t system_name;        /* of files */
+	uint32_t source, start_line; /* of generated code */
 };
 
 static struct identity identity_of(const struct profile *p, uint32_t function)
@@ -37,11 +42,14 @@ static struct identity identity_of(const struct profile *p, uint32_t function)
 	const struct profile_mapping *m = f->mapping < p->nr_mappings ? &p->mappings[f->mapping]
 								      : NULL;
 
+	bool is_generated = m && m->kind == PROFILE_MAPPING_JIT;
+
 	return (struct identity){
 		.name = f->name,
-		.system_name = f->system_name,
 		.path = m ? m->path : 0,
-		.source = m && m->kind == PROFILE_MAPPING_JIT ? f->filename : 0,
+		.system_name = is_generated ? 0 : f->system_name,
+		.source = is_generated ? f->filename : 0,
+		.start_line = is_generated ? f->start_line : 0,
 	};
 }
 

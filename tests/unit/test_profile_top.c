@@ -103,6 +103,45 @@ static void test_one_function_of_several(void)
 	profile_free(p);
 }
 
+/* A JavaScript function as one tier has compiled it. */
+static uint32_t tier(struct profile *p, uint64_t address, uint32_t mapping, const char *system_name,
+		     uint32_t start_line)
+{
+	struct profile_function f = { .mapping = mapping, .start_line = start_line };
+	uint32_t l = model_bare_location(p, mapping, address);
+	struct profile_line line = { 0 };
+
+	must(profile_string(p, "tick", &f.name) == 0 &&
+	     profile_string(p, system_name, &f.system_name) == 0 &&
+	     profile_string(p, "/a.js", &f.filename) == 0 &&
+	     profile_function(p, &f, &line.function) == 0);
+	must(profile_set_lines(p, l, &line, 1, true) == 0);
+	return l;
+}
+
+static void test_one_function_of_several_tiers(void)
+{
+	struct profile *p = model_new();
+	uint32_t labels = model_labels(p, "a", 1), m = model_mapping(p, "[jit]", 0, 0x1000, 0x1000);
+	uint32_t slow, fast, other;
+	struct top_function *top;
+	uint32_t nr;
+
+	p->mappings[m].kind = PROFILE_MAPPING_JIT;
+	slow = tier(p, 0x1001, m, "JS:~tick /a.js:1:14", 1);
+	fast = tier(p, 0x1101, m, "JS:*tick /a.js:1:14", 1);
+	other = tier(p, 0x1201, m, "JS:*tick /a.js:9:14", 9);
+	model_add(p, (uint32_t[]){ slow, fast }, 2, labels, 3);
+	model_add(p, (uint32_t[]){ fast }, 1, labels, 4);
+	model_add(p, (uint32_t[]){ other, slow }, 2, labels, 2);
+	must(profile_top(p, &top, &nr) == 0);
+	ok(nr == 2 && is(&top[0], 7, 9),
+	   "a function of generated code counts once, whatever its tiers");
+	ok(nr == 2 && is(&top[1], 2, 2), "one of that name elsewhere in the source is another one");
+	free(top);
+	profile_free(p);
+}
+
 static void test_nothing(void)
 {
 	struct profile *p = model_new();
@@ -121,6 +160,7 @@ int main(void)
 	test_recursion_counts_once();
 	test_inlined_leaf();
 	test_one_function_of_several();
+	test_one_function_of_several_tiers();
 	test_nothing();
 	return tap_done();
 }
