@@ -31,6 +31,11 @@ enum pa_stop {
 	PA_NR_STOPS
 };
 
+/* Samples of tasks that have no user stack: kernel threads, and tasks inside execve() or exit. A bit
+ * per value of enum pa_stop. */
+#define PA_STOPS_WITHOUT_STACK (1u << PA_STOP_KERNEL | 1u << PA_STOP_NO_MM | 1u << PA_STOP_EXEC)
+_Static_assert(PA_NR_STOPS <= 32, "a bit per stop");
+
 /* What a process in the target map is. */
 enum pa_target_state {
 	PA_TARGET_ON = 1,

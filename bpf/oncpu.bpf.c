@@ -44,13 +44,16 @@ static __always_inline void add_user_stack(struct bpf_perf_event_data *ctx, stru
 	s->sample.stop = PA_STOP_EXEC; /* its registers are of the image that goes */
 	if (task_is_in_execve(task))
 		return;
+	s->sample.stop = PA_STOP_NO_MM; /* exit has taken the address space away */
+	if (!BPF_CORE_READ(task, mm))
+		return;
 	s->sample.stop = user_regs(ctx, task, &s->walk);
 	if (s->sample.stop == PA_STOP_STACK_FAULT)
 		return;
 	if (s->walk.in_syscall)
 		s->sample.flags |= PA_SAMPLE_IN_SYSCALL;
-	if (s->sample.stop || !BPF_CORE_READ(task, mm))
-		pa_walk_leaf(s, s->sample.stop ? s->sample.stop : PA_STOP_NO_MM);
+	if (s->sample.stop)
+		pa_walk_leaf(s, s->sample.stop);
 	else
 		pa_walk(s);
 }
@@ -69,8 +72,8 @@ static __always_inline void add_kernel_stack(struct bpf_perf_event_data *ctx, st
 		rec->nr_kernel = (u32)n / sizeof(u64);
 }
 
-/* A sample has at least the address that was running: a kernel thread's, or one whose user frames
- * cannot be told. */
+/* A sample has at least the address that was running: that of a kernel thread, or of a task without a
+ * user stack. */
 static __always_inline void add_kernel_leaf(struct bpf_perf_event_data *ctx, struct pa_scratch *s)
 {
 	struct pa_sample *rec = &s->sample;

@@ -240,7 +240,7 @@ struct pa_summary {
 
 	uint64_t nr_stacks;
 	uint64_t nr_processes;        /* that have samples */
-	uint64_t stacks_complete;     /* samples whose stack reaches its outermost frame */
+	uint64_t stacks_complete;     /* samples whose user stack reaches its outermost frame */
 	const struct pa_count *stops; /* how walks ended, by reason; only those that occurred */
 	size_t nr_stops;
 	const struct pa_cut_stat *cuts; /* by reason and file, the most first; at most 10 */
@@ -311,6 +311,10 @@ struct pa_summary {
 	uint64_t cuts_samples;
 	uint64_t unnamed_seen;
 	uint64_t unnamed_samples;
+
+	/* Samples of kernel threads, and of tasks inside execve() or exit: neither complete nor
+	 * truncated. */
+	uint64_t no_user_stack;
 };
 
 /* Borrowed until pa_session_free(). NULL before the end. */

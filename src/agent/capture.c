@@ -76,6 +76,7 @@ static int init_strings(struct capture *c)
 		{ "comm", &c->label_comm },
 		{ "thread", &c->label_thread },
 		{ "truncated", &c->label_truncated },
+		{ "no_user_stack", &c->label_no_user_stack },
 	};
 	int r = 0;
 

@@ -100,9 +100,10 @@ struct capture {
 
 	struct file_info *file_infos; /* owned; by file number */
 	uint32_t cap_file_infos, nr_file_infos;
-	uint32_t label_pid, label_tid, label_comm, label_thread, label_truncated; /* strings */
-	struct idtable process_ids; /* processes with samples */
-	uint64_t *seen_processes;   /* owned */
+	uint32_t label_pid, label_tid, label_comm, label_thread, label_truncated,
+		label_no_user_stack; /* strings */
+	struct idtable process_ids;  /* processes with samples */
+	uint64_t *seen_processes;    /* owned */
 	uint32_t nr_seen_processes, cap_seen_processes;
 
 	struct debug_files *debug; /* owned; NULL: none are looked for */

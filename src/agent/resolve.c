@@ -272,6 +272,17 @@ static int add_string_label(struct capture *c, struct profile_label *labels, uin
 	return r;
 }
 
+static bool is_without_stack(uint8_t stop)
+{
+	return PA_STOPS_WITHOUT_STACK >> stop & 1;
+}
+
+/* Nobody expects a user stack of a kernel task. */
+static bool has_end_label(uint8_t stop)
+{
+	return stop != PA_STOP_END && stop != PA_STOP_KERNEL;
+}
+
 static int label_set(struct capture *c, const struct pa_sample *s, uint8_t stop, uint32_t *ret_id)
 {
 	struct profile_label l[5] = {
@@ -284,8 +295,11 @@ static int label_set(struct capture *c, const struct pa_sample *s, uint8_t stop,
 	r = add_string_label(c, l, &nr, c->label_comm, s->comm, sizeof(s->comm));
 	if (r == 0)
 		r = add_string_label(c, l, &nr, c->label_thread, s->thread, sizeof(s->thread));
-	if (r == 0 && stop != PA_STOP_END && stop != PA_STOP_KERNEL)
-		r = add_string_label(c, l, &nr, c->label_truncated, stop_names[stop], SIZE_MAX);
+	if (r == 0 && has_end_label(stop))
+		r = add_string_label(c, l, &nr,
+				     is_without_stack(stop) ? c->label_no_user_stack
+							    : c->label_truncated,
+				     stop_names[stop], SIZE_MAX);
 	return r < 0 ? r : profile_label_set(c->profile, l, nr, ret_id);
 }
 

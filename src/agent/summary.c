@@ -147,9 +147,11 @@ static void add_stops(const struct capture_stats *c, struct summary *to)
 			continue;
 		to->stops[to->pub.nr_stops] = stop_counts[i];
 		to->stops[to->pub.nr_stops++].count = c->stops[i];
+		if (PA_STOPS_WITHOUT_STACK >> i & 1)
+			to->pub.no_user_stack += c->stops[i];
 	}
 	to->pub.stops = to->stops;
-	to->pub.stacks_complete = c->stops[PA_STOP_END] + c->stops[PA_STOP_KERNEL];
+	to->pub.stacks_complete = c->stops[PA_STOP_END];
 }
 
 /* The stop that a label's value names. */

@@ -274,21 +274,32 @@ static void print_cuts(const struct pa_summary *s, const struct report_options *
 	print_more(opts, out, s->cuts_seen, nr, s->nr_cuts, text_percent(rest, s->samples));
 }
 
+/* The share is one of those that have a user stack. */
+static void print_complete(const struct pa_summary *s, const struct report_options *opts, FILE *out)
+{
+	uint64_t nr_stacks = s->samples - s->no_user_stack;
+	char share[TEXT_SHARE_SIZE], finished[64] = "", none[64] = "";
+
+	if (s->walks_finished)
+		(void)snprintf(finished, sizeof(finished),
+			       "; %" PRIu64 " walk%s finished outside the kernel",
+			       s->walks_finished, text_plural(s->walks_finished));
+	if (s->no_user_stack)
+		(void)snprintf(none, sizeof(none), "; %" PRIu64 " sample%s without a user stack",
+			       s->no_user_stack, text_plural(s->no_user_stack));
+	if (nr_stacks)
+		line(opts, out, "stacks", "%s complete%s%s",
+		     text_share(s->stacks_complete, nr_stacks, share), finished, none);
+	else
+		line(opts, out, "stacks", "no sample has a user stack");
+}
+
 static void print_stacks(const struct pa_summary *s, const struct report_options *opts, FILE *out)
 {
-	char share[TEXT_SHARE_SIZE];
-
 	line(opts, out, "samples", "%" PRIu64 " in %" PRIu64 " stack%s of %" PRIu64 " process%s",
 	     s->samples, s->nr_stacks, text_plural(s->nr_stacks), s->nr_processes,
 	     s->nr_processes == 1 ? "" : "es");
-	if (s->walks_finished)
-		line(opts, out, "stacks",
-		     "%s complete; %" PRIu64 " walk%s finished outside the kernel",
-		     text_share(s->stacks_complete, s->samples, share), s->walks_finished,
-		     text_plural(s->walks_finished));
-	else
-		line(opts, out, "stacks", "%s complete",
-		     text_share(s->stacks_complete, s->samples, share));
+	print_complete(s, opts, out);
 	print_cuts(s, opts, out);
 }
 

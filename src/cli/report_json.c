@@ -181,6 +181,7 @@ static const struct field head_fields[] = {
 	F(FIELD_U64, pa_summary, nr_stacks),
 	F(FIELD_U64, pa_summary, nr_processes),
 	F(FIELD_U64, pa_summary, stacks_complete),
+	F(FIELD_U64, pa_summary, no_user_stack),
 	F(FIELD_U64, pa_summary, walks_finished),
 	F(FIELD_U64, pa_summary, walks_again),
 	F(FIELD_U64, pa_summary, samples_in_kernel),

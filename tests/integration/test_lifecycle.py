@@ -56,6 +56,12 @@ def test_time_to_exit(tmp):
     big = [os.path.join(PROGS, "big_exit"), "600"]
     run = agent(tmp, "-F", 999, "--kernel-stacks", command=big)
     of_target = share(run.profile, is_in_exit)
+    late = [s for s in run.profile.samples if s.labels.get("no_user_stack") == "exiting"]
+    n = sum(s.count for s in late)
+    ok(n > 0 and not any(is_user(f) for s in late for f in s.frames)
+       and not any(s.labels.get("truncated") == "exiting" for s in run.profile.samples),
+       f"{n} samples hit its exit after its memory was gone: without user frames, and not truncated")
+    ok(run.summary["no_user_stack"] >= n, "they are counted as without a user stack")
     later = subprocess.Popen(["sh", "-c", "sleep 1; exec " + " ".join(big)])
     profile = agent(tmp, "-a", "-F", 999, "--kernel-stacks", "-d", "5s").profile
     later.wait()
@@ -155,16 +161,18 @@ def test_midst_of_exec(tmp):
     """In the midst of execve() the registers are of an image that is gone: nothing is walked by them."""
     command = [os.path.join(PROGS, "exec_again"), 80, 64]
     run = agent(tmp, "-F", 999, "--kernel-stacks", command=command)
-    cut = [s for s in run.profile.samples if s.labels.get("truncated") == "exec"]
+    cut = [s for s in run.profile.samples if s.labels.get("no_user_stack") == "exec"]
     n = sum(s.count for s in cut)
     ok(run.status == 0 and n >= 50, f"{n} samples hit a process that was replacing its program")
     ok(not any(is_user(f) for s in cut for f in s.frames), "none of them has a user frame")
     late = [s for s in run.profile.samples
             if {"begin_new_exec", "load_elf_binary"} & set(s.names()) and s not in cut]
     ok(not late, f"{len(late)} stacks in the midst of execve() are not marked so")
+    ok(run.summary["no_user_stack"] >= n and not any("exec" == c["reason"] for c in run.summary["cuts"]),
+       f"{run.summary['no_user_stack']} samples are counted as without a user stack, none of these as truncated")
     ok(share(run.profile, lambda s: "fill_memory" in s.names()) > 0.5, "what runs before is walked")
     run = agent(tmp, "-F", 999, command=command)
-    cut = [s for s in run.profile.samples if s.labels.get("truncated") == "exec"]
+    cut = [s for s in run.profile.samples if s.labels.get("no_user_stack") == "exec"]
     ok(cut and all(len(s.frames) == 1 and not is_user(s.frames[0]) for s in cut),
        "without kernel stacks each has the one kernel address it was at")
 

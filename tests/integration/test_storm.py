@@ -148,7 +148,8 @@ for s in p.samples:
     if verdict in ("wrong", "unplaced") and shown < 20:
         shown += 1
         note(f"{verdict}: {show(s)}; {life}")
-    complete[is_complete(s, life), s.labels.get("truncated")] += s.count
+    if "no_user_stack" not in s.labels:
+        complete[is_complete(s, life), s.labels.get("truncated")] += s.count
     for f in s.frames:
         if f.path.startswith("/") and has_symbols(f.path):
             named[f.is_named, f.path.startswith(tmp)] += s.count

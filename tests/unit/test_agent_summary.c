@@ -130,6 +130,7 @@ static void test_example(void)
 	c->stats.stops[PA_STOP_END] = 90;
 	c->stats.stops[PA_STOP_KERNEL] = 4;
 	c->stats.stops[PA_STOP_EXEC] = 11;
+	c->stats.stops[PA_STOP_NO_MM] = 2;
 	must(summary_of_capture(c, &sum) == 0);
 	s = summary_get(sum);
 	ok(strcmp(s->functions[0].name, "spin") == 0 &&
@@ -142,8 +143,9 @@ static void test_example(void)
 	   "what has no name is told by file, the most first");
 	ok(s->unnamed[1].nr_samples == 5 && strcmp(s->unnamed[1].file, "[unknown]") == 0,
 	   "and what has no file as unknown");
-	ok(s->stacks_complete == 94, "complete are those that ended, and kernel tasks");
-	ok(s->nr_stops == 3 && strcmp(s->stops[2].name, "exec") == 0 && s->stops[2].count == 11,
+	ok(s->stacks_complete == 90, "complete are those that reach their end");
+	ok(s->no_user_stack == 17, "kernel tasks, exec and exit are counted apart");
+	ok(s->nr_stops == 4 && strcmp(s->stops[3].name, "exec") == 0 && s->stops[3].count == 11,
 	   "each end that was seen is told by name");
 }
 

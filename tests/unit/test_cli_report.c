@@ -114,6 +114,13 @@ static void test_numbers(void)
 	    "the three most frequent cuts follow, with their files and cures");
 	check_with(&s, &(struct report_options){ .max_cols = TEXT_NO_LIMIT, .is_verbose = true },
 		   "1.0% cut in /usr/lib/a.so: stopped for a\n", true, "-v shows all of them");
+	s.no_user_stack = 10;
+	has(&s, "100.0% complete; 10 samples without a user stack\n",
+	    "what has no user stack is counted apart from what is complete");
+	s.no_user_stack = s.samples;
+	s.stacks_complete = 0;
+	has(&s, "no sample has a user stack\n", "also if nothing has one");
+	s = sample();
 	has(&s, "/opt/libstripped.so: 5 samples (5.0%) without a name: it has no symbol table\n",
 	    "files without names say why");
 	has(&s, "fix: install its debug package", "… and the cure");
