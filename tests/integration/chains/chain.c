@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* main → alpha → beta → work → spin, for ever; with IN_THREAD, begin → alpha → …; with IN_LIBC, work →
+ * memset. Each function does something after its call, so that none is a tail call. */
+#include <pthread.h>
+#include <string.h>
+
+static volatile unsigned long sink;
+static char buffer[4096];
+
+#ifdef BIG_FRAME
+#define FRAME()                                                                                    \
+	volatile char frame[BIG_FRAME];                                                            \
+	frame[0] = 1
+#else
+#define FRAME()
+#endif
+
+__attribute__((noinline)) static unsigned long spin(unsigned long n)
+{
+	for (unsigned long i = 0; i < 2000000; i++)
+		n = n * 31 + i / (n | 1);
+	return n;
+}
+
+#ifdef IN_LIBC
+/* Through a pointer, or the compiler would make it its own. */
+static void *(*volatile fill)(void *, int, size_t) = memset;
+
+__attribute__((noinline)) static unsigned long work(unsigned long n)
+{
+	for (int i = 0; i < 100000; i++)
+		fill(buffer, (int)n, sizeof(buffer));
+	sink = spin != NULL;
+	return (unsigned long)buffer[n % sizeof(buffer)];
+}
+#else
+__attribute__((noinline)) static unsigned long work(unsigned long n)
+{
+	sink = spin(n);
+	return sink + (unsigned long)buffer[0];
+}
+#endif
+
+__attribute__((noinline)) static unsigned long beta(unsigned long n)
+{
+	sink = work(n);
+	return sink + 1;
+}
+
+__attribute__((noinline)) static unsigned long alpha(unsigned long n)
+{
+	FRAME();
+	sink = beta(n);
+	return sink + 2;
+}
+
+#ifdef IN_THREAD
+static void *begin(void *unused)
+{
+	for (;;)
+		sink = alpha(sink);
+	return unused;
+}
+
+int main(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, begin, NULL);
+	return pthread_join(thread, NULL);
+}
+#else
+int main(void)
+{
+	for (;;)
+		sink = alpha(sink);
+}
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* main → alpha → beta → work → call_leaf → asm_leaf: the last one is assembly without unwind
+ * information, which leaves the frame pointer alone (or, with -DPUSHES, saves two registers first). */
+static volatile unsigned long sink;
+
+unsigned long asm_leaf(unsigned long n);
+
+__attribute__((noinline)) static unsigned long call_leaf(unsigned long n)
+{
+	sink = asm_leaf(n);
+	return sink + 1;
+}
+
+__attribute__((noinline)) static unsigned long work(unsigned long n)
+{
+	sink = call_leaf(n);
+	return sink + 2;
+}
+
+__attribute__((noinline)) static unsigned long beta(unsigned long n)
+{
+	sink = work(n);
+	return sink + 3;
+}
+
+__attribute__((noinline)) static unsigned long alpha(unsigned long n)
+{
+	sink = beta(n);
+	return sink + 4;
+}
+
+int main(void)
+{
+	for (;;)
+		sink = alpha(sink);
+}
