@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parsing is libiberty's. Its output can be exponentially longer than the name, so it is taken
+ * For C++ and Rust the parsing is libiberty's. Its output can be exponentially longer than the name, so it is taken
  * in pieces as it is made, and the demangler is left by longjmp() as soon as there is too much.
  */
 #include "symbolize/demangle.h"
 
 #include <libiberty/demangle.h>
 #include <setjmp.h>
+
+#include "symbolize/demangle_d.h"
 
 #define OPTIONS (DMGL_PARAMS | DMGL_ANSI)
 
@@ -110,6 +112,8 @@ bool demangle(const char *symbol, char *to, size_t size)
 
 	if (symbol[0] != '_' || size == 0 || strnlen(symbol, DEMANGLE_MAX_IN + 1) > DEMANGLE_MAX_IN)
 		return false;
+	if (demangle_d(symbol, to, out.size) || demangle_ada(symbol, to, out.size))
+		return true;
 	if (setjmp(out.too_long))
 		return false;
 	if (!run(symbol, &out) || out.is_full || out.len == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C++ and Rust names as people write them. Hostile names cost bounded time and memory. */
+/* C++, Rust, D and Ada names as people write them. Hostile names cost bounded time and memory. */
 #ifndef SYMBOLIZE_DEMANGLE_H
 #define SYMBOLIZE_DEMANGLE_H
 

@@ -51,6 +51,39 @@ static void test_rust(void)
 	   "a v0 Rust name in Punycode");
 }
 
+static void test_d(void)
+{
+	char small[9];
+
+	ok(gives("_Dmain", "D main"), "D: the main function");
+	ok(gives("_D4demo3fibFiZi", "demo.fib"), "D: a function of a module");
+	ok(gives("_D4demo1S3getMxFNaNbNiNfZi", "demo.S.get"), "D: a method with attributes");
+	ok(gives("_D4demo4mainFZ9__lambda1MFiZi", "demo.main.__lambda1"),
+	   "D: a lambda in a function");
+	ok(gives("_D4demo3runFAyaPG4iDFiZvZ5innerMFZv", "demo.run.inner"),
+	   "D: a function in one that takes an array, a pointer and a delegate");
+	ok(gives("_D3std5stdio__T7writelnTAyaZQnFNfQjZv", "std.stdio.writeln!(...)"),
+	   "D: a template instance");
+	ok(gives("_D3std5stdio17__T7writelnTAyaZ7writelnFAyaZv", "std.stdio.writeln!(...)"),
+	   "D: as compilers before 2.077 spell it");
+	ok(gives("_D4demo3fooQeFZv", "demo.foo.foo"), "D: a name that refers back to another");
+	ok(stays("_D") && stays("_D4dem") && stays("_D4demo") && stays("_D4demo3fib") &&
+		   stays("_D99999999999999999999x") && stays("_D0") && stays("_Dfoo") &&
+		   stays("_D4de-oZ") && stays("_D4demoQzZ1") && stays("_D4demo__T") &&
+		   stays("_D4demo__T9x"),
+	   "D: what does not parse");
+	ok(!demangle("_D4demo4fib5FiZi", small, sizeof(small)) &&
+		   demangle("_D4demo3fibFiZi", small, sizeof(small)),
+	   "D: what does not fit");
+}
+
+static void test_ada(void)
+{
+	ok(gives("_ada_main", "main") && gives("_ada_chain__spin", "chain.spin"), "Ada");
+	ok(stays("_ada_") && stays("_ada_Main") && stays("chain__spin"),
+	   "Ada: only what carries the prefix");
+}
+
 static void test_plain_names_stay(void)
 {
 	static const char *const names[] = { "f",  "i",     "St", "main", "_Zebra", "_Rust",
@@ -160,6 +193,8 @@ int main(void)
 	test_cxx();
 	test_rust();
 	test_whose_symbol();
+	test_d();
+	test_ada();
 	test_plain_names_stay();
 	test_limits();
 	test_exponential_names();
