@@ -14,6 +14,8 @@
 #include "unwind/eh_frame.h"
 #include "unwind/known_code.h"
 
+#define GHC_SECTION ".debug-ghc-link-info" /* that GHC puts into the programs it links */
+
 #define ENTRY_MAX_BYTES 256 /* of a program's first function, where nothing says how long */
 
 void compiled_file_done(struct compiled_file *f)
@@ -182,6 +184,7 @@ static void compile_image(const struct elf_image *img, const struct debug_query 
 	int r = compile(img, where, dict, f);
 
 	find_roots(f, img);
+	f->has_own_stack = elf_image_section(img, GHC_SECTION) != NULL;
 	if (r < 0 || !f->table || !f->table->nr_blocks)
 		f->table = unwind_table_free(f->table);
 }

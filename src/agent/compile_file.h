@@ -28,8 +28,9 @@ struct compiled_file {
 	uint32_t nr_loads;
 	struct code_range roots[COMPILED_MAX_ROOTS]; /* where a stack begins */
 	uint32_t nr_roots;
-	bool was_changed;  /* it was written to meanwhile, so there is no table */
-	enum work_end end; /* why it was given up, so there is no table either */
+	bool has_own_stack; /* GHC's code, which has the stack pointer of its own stack in rbp */
+	bool was_changed;   /* it was written to meanwhile, so there is no table */
+	enum work_end end;  /* why it was given up, so there is no table either */
 };
 
 #define COMPILE_MAX_CPU_NS (2 * NS_PER_S) /* of one file; libnode, 60 MB, takes 0.1 s */

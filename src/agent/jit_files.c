@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "agent/cures.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/hash.h"
@@ -43,7 +44,7 @@ struct jit_process {
 	bool has_lost_pid; /* which may be another process's by now */
 	/* When another program took its place, whose map would be in the same place; 0: none has. */
 	uint64_t replaced_real_ns;
-	char comm[PROC_COMM_SIZE];
+	const char *runtime; /* that generates its code, see cures.h; static; NULL: not known */
 	enum jit_map map;
 	bool was_looked_for; /* while it was there: it had no map, if that is what map says */
 	int map_fd;          /* owned; -1: none */
@@ -286,7 +287,6 @@ static uint32_t add(struct jit_files *j, uint64_t id, pid_t pid, pid_t ppid)
 		.dump_file = NO_FILE,
 		.wait_ns = LOOK_AGAIN_FIRST_NS
 	};
-	(void)procfs_comm(j->procfs, pid, p->comm); /* gone: "" */
 	idtable_insert(&j->by_id, hash_mix(0, id), j->nr_processes);
 	return j->nr_processes++;
 }
@@ -421,6 +421,18 @@ static int add_address(struct jit_process *jp, const struct jit_address *a)
 	return r;
 }
 
+static const char *find_runtime(const struct jit_files *j, const struct process *p,
+				uint64_t time_ns)
+{
+	const struct mapping *m = process_mapping_from(p, 0, time_ns);
+	const char *runtime = NULL;
+
+	for (; m && !runtime; m = process_mapping_from(p, m->end, time_ns))
+		if (m->kind == MAPPING_FILE)
+			runtime = cure_runtime_of_file(filestore_get(j->files, m->file)->path);
+	return runtime;
+}
+
 void jit_files_note(struct jit_files *j, const struct process *p, pid_t pid, uint64_t addr,
 		    uint64_t time_ns)
 {
@@ -432,6 +444,7 @@ void jit_files_note(struct jit_files *j, const struct process *p, pid_t pid, uin
 		i = add(j, id, pid, process_parent(p));
 		if (i == NO_PROCESS)
 			return;
+		j->processes[i].runtime = find_runtime(j, p, time_ns);
 		note_exec(j, i, p, time_ns);
 		note_origins(j, i, p, time_ns);
 	}
@@ -557,15 +570,22 @@ static void drop_user(struct jit_files *j, struct jit_process *p)
 	j->nr_fds--;
 }
 
-enum jit_map jit_files_get(struct jit_files *j, uint64_t owner, struct jit_sources *ret_sources,
-			   const char **ret_comm)
+struct jit_runtime jit_files_runtime(const struct jit_files *j, uint64_t owner)
+{
+	uint32_t i = find(j, owner);
+
+	if (i == NO_PROCESS)
+		return (struct jit_runtime){ 0 };
+	return (struct jit_runtime){ j->processes[i].runtime, j->processes[i].query.pid };
+}
+
+enum jit_map jit_files_get(struct jit_files *j, uint64_t owner, struct jit_sources *ret_sources)
 {
 	uint32_t own = find(j, owner);
 	uint64_t until_ns = UINT64_MAX;
 	struct jit_sources src = { 0 };
 
 	*ret_sources = src;
-	*ret_comm = "";
 	if (own == NO_PROCESS)
 		return JIT_MAP_NONE;
 	src.addresses = j->processes[own].addresses;
@@ -583,7 +603,6 @@ enum jit_map jit_files_get(struct jit_files *j, uint64_t owner, struct jit_sourc
 	j->counts[j->processes[own].map]++;
 	pthread_mutex_unlock(&j->lock);
 	*ret_sources = src;
-	*ret_comm = j->processes[own].comm;
 	return j->processes[own].map;
 }
 

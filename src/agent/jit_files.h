@@ -75,11 +75,16 @@ bool jit_files_find_place(const struct jit_files *j, uint32_t file, uint64_t off
 			  struct jit_place *ret_place);
 
 /* What is known in the end about a process's program `owner` (see process_program), and what was told
- * of those that it was forked from; addresses are borrowed, jit_sources_done() is due. *ret_comm: its
- * name at first sight. Any thread, if no two ask for the same one and none makes another call
+ * of those that it was forked from; addresses are borrowed, jit_sources_done() is due. Any thread, if no two ask for the same one and none makes another call
  * meanwhile, but for jit_files_drop(). */
-enum jit_map jit_files_get(struct jit_files *j, uint64_t owner, struct jit_sources *ret_sources,
-			   const char **ret_comm);
+enum jit_map jit_files_get(struct jit_files *j, uint64_t owner, struct jit_sources *ret_sources);
+
+/* What generated the code of that program, as cures.h calls it, and the process; NULL and 0: not known. */
+struct jit_runtime {
+	const char *runtime;
+	pid_t pid;
+};
+struct jit_runtime jit_files_runtime(const struct jit_files *j, uint64_t owner);
 
 void jit_sources_done(struct jit_sources *src);
 

@@ -1,36 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of code that was made at run time: what its maker wrote about it, or why there is nothing. */
+#include "agent/cures.h"
 #include "agent/jit_files.h"
 #include "agent/source.h"
-
-/* What makes a runtime write a perf map; by the beginning of its process's name. */
-static const char *cure_for(const char *comm)
-{
-	static const struct {
-		const char *comm, *cure;
-	} cures[] = {
-		{ "node", "start node with --perf-basic-prof" },
-		{ "python", "start Python 3.12 or later with -X perf" },
-		{ "java", "load an agent that writes perf maps (perf-map-agent, or "
-			  "libperf-jvmti.so for a jitdump)" },
-		{ "dotnet", "set DOTNET_PerfMapEnabled=1" },
-	};
-
-	for (size_t i = 0; i < sizeof(cures) / sizeof(cures[0]); i++)
-		if (strncmp(comm, cures[i].comm, strlen(cures[i].comm)) == 0)
-			return cures[i].cure;
-	return "make the runtime write a perf map: node --perf-basic-prof, python -X perf, an "
-	       "agent "
-	       "for java";
-}
 
 static const struct naming_note map_notes[NR_JIT_MAPS] = {
 	[JIT_MAP_NONE] = { "machine code made at run time, without a perf map", NULL },
 	[JIT_MAP_OPEN] = { "its perf map does not list this code", NULL },
 	[JIT_MAP_FOREIGN] = { "its perf map belongs to another user and is ignored",
-			      "remove /tmp/perf-<pid>.map and start the process again" },
+			      "remove /tmp/perf-PID.map and start the process again" },
 	[JIT_MAP_LINK] = { "its perf map is a link or no regular file, and is ignored",
-			   "remove /tmp/perf-<pid>.map and start the process again" },
+			   "remove /tmp/perf-PID.map and start the process again" },
 	[JIT_MAP_STALE] = { "its perf map is of a program before or after it and is ignored",
 			    NULL },
 	[JIT_MAP_GONE] = { "the process had ended before its perf map could be opened",
@@ -59,14 +39,13 @@ static bool has_dump(const struct jit_sources *src)
 int source_open_jit(struct capture *c, const struct profile_mapping *m, struct source *s)
 {
 	_cleanup_(jit_sources_done) struct jit_sources src;
-	const char *comm;
-	enum jit_map map = jit_files_get(c->jit, m->owner, &src, &comm);
+	enum jit_map map = jit_files_get(c->jit, m->owner, &src);
 	struct naming_note note = map_notes[map];
 	int r;
 
 	jit_files_drop(c->jit, m->owner); /* there may be more of them than may be open at once */
 	if (map == JIT_MAP_NONE || map == JIT_MAP_STALE)
-		note.cure = cure_for(comm);
+		note.cure = cure_for_names(jit_files_runtime(c->jit, m->owner).runtime);
 	if (!has_map(&src) && !has_dump(&src))
 		return source_open_raw(s, note.why, note.cure);
 	src.cancel = s->cancel;

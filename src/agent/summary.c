@@ -5,10 +5,10 @@
 #include <stdio.h>
 
 #include "agent/cost.h"
+#include "agent/cures.h"
 #include "agent/debug_files.h"
 #include "agent/session.h"
 #include "base/clock.h"
-#include "profile/cuts.h"
 #include "profile/top.h"
 
 #define MAX_FUNCTIONS 100
@@ -30,11 +30,6 @@ static const struct pa_count stop_counts[] = {
 #include "bpf/stop_reasons.def"
 #undef X
 };
-static const char *const stop_cures[] = {
-#define X(stop, value, machine, people, how) [value] = how,
-#include "bpf/stop_reasons.def"
-#undef X
-};
 #define NR_STOPS (sizeof(stop_counts) / sizeof(stop_counts[0]))
 
 static const struct pa_count naming_failures[] = {
@@ -48,6 +43,7 @@ struct summary {
 	struct pa_count losses[NR_LOSSES];
 	struct pa_count stops[NR_STOPS];
 	struct pa_cut_stat cuts[MAX_CUTS];
+	char cut_cures[MAX_CUTS][CURE_SIZE], unnamed_cures[MAX_UNNAMED][CURE_SIZE];
 	struct pa_count naming_failures[NAMING_NR_FAILURES];
 	struct pa_function_stat functions[MAX_FUNCTIONS];
 	struct pa_unnamed_stat unnamed[MAX_UNNAMED];
@@ -152,54 +148,6 @@ static void add_stops(const struct capture_stats *c, struct summary *to)
 	}
 	to->pub.stops = to->stops;
 	to->pub.stacks_complete = c->stops[PA_STOP_END];
-}
-
-/* The stop that a label's value names. */
-static size_t stop_of(const char *name)
-{
-	size_t i = 0;
-
-	while (i < NR_STOPS - 1 && strcmp(stop_counts[i].name, name) != 0)
-		i++;
-	return i;
-}
-
-/* Generated code has no unwind tables: only its own virtual machine can give it frame pointers. */
-static const char *cure_of(const struct capture *c, size_t stop, const char *file)
-{
-	if (stop == PA_STOP_FP_END && !c->unwinder)
-		return "walk by unwind tables too (--unwind auto)";
-	if (stop == PA_STOP_FP_END && strcmp(file, "[jit]") == 0)
-		return "let generated code keep frame pointers (java -XX:+PreserveFramePointer)";
-	return stop_cures[stop];
-}
-
-static int add_cuts(const struct capture *c, struct summary *to)
-{
-	_cleanup_(freep) struct profile_cut *cuts = NULL;
-	uint32_t nr;
-	int r = profile_cuts(c->profile, c->label_truncated, &cuts, &nr);
-
-	if (r < 0)
-		return r;
-	to->pub.cuts_seen = nr;
-	for (uint32_t i = 0; i < nr; i++)
-		to->pub.cuts_samples += (uint64_t)cuts[i].count;
-	for (uint32_t i = 0; i < nr && i < MAX_CUTS; i++) {
-		size_t stop = stop_of(profile_str(c->profile, cuts[i].reason));
-		const char *file = cuts[i].path ? profile_str(c->profile, cuts[i].path)
-						: "[unknown]";
-
-		to->cuts[to->pub.nr_cuts++] = (struct pa_cut_stat){
-			.reason = stop_counts[stop].name,
-			.text = stop_counts[stop].text,
-			.file = file,
-			.nr_samples = (uint64_t)cuts[i].count,
-			.cure = cure_of(c, stop, file),
-		};
-	}
-	to->pub.cuts = to->cuts;
-	return 0;
 }
 
 const char *summary_mapping_path(const struct profile *p, uint32_t mapping)
@@ -388,9 +336,10 @@ int summary_of_capture(const struct capture *c, struct summary **ret_summary)
 	add_naming(&c->naming, to);
 	r = add_functions(c->profile, to);
 	if (r == 0)
-		r = add_cuts(c, to);
+		r = summary_list_cuts(c, to->cuts, to->cut_cures, MAX_CUTS, &to->pub);
 	if (r == 0)
-		r = summary_list_unnamed(c, to->unnamed, MAX_UNNAMED, &to->pub);
+		r = summary_list_unnamed(c, to->unnamed, to->unnamed_cures, MAX_UNNAMED, &to->pub);
+	to->pub.cuts = to->cuts;
 	to->pub.unnamed = to->unnamed;
 	if (r < 0)
 		return r;

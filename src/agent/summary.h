@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/cures.h"
 #include "base/cleanup.h"
 
 struct capture;
@@ -39,10 +40,18 @@ struct profile;
 const char *summary_mapping_path(const struct profile *p, uint32_t mapping);
 
 /* summary_unnamed.c: what cost most names, each file once, at most max; how many, and how much in
- * all, goes to the summary. */
+ * all, goes to the summary. cure_texts: room for max of them. */
 struct pa_summary;
 struct pa_unnamed_stat;
-int summary_list_unnamed(const struct capture *c, struct pa_unnamed_stat *to, size_t max,
-			 struct pa_summary *summary);
+int summary_list_unnamed(const struct capture *c, struct pa_unnamed_stat *to,
+			 char (*cure_texts)[CURE_SIZE], size_t max, struct pa_summary *summary);
+
+/* summary_cuts.c: likewise of truncated stacks, by reason and file. */
+struct pa_cut_stat;
+int summary_list_cuts(const struct capture *c, struct pa_cut_stat *to,
+		      char (*cure_texts)[CURE_SIZE], size_t max, struct pa_summary *summary);
+
+/* The process that a mapping of generated code belongs to; 0: another mapping. */
+pid_t summary_mapping_pid(const struct capture *c, uint32_t mapping);
 
 #endif

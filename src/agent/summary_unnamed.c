@@ -105,8 +105,8 @@ static uint32_t sum_up(struct place *places, uint32_t nr)
 	return to;
 }
 
-int summary_list_unnamed(const struct capture *c, struct pa_unnamed_stat *to, size_t max,
-			 struct pa_summary *summary)
+int summary_list_unnamed(const struct capture *c, struct pa_unnamed_stat *to,
+			 char (*cure_texts)[CURE_SIZE], size_t max, struct pa_summary *summary)
 {
 	const struct profile *p = c->profile;
 	_cleanup_(freep) struct place *places = calloc((size_t)p->nr_mappings + 1, sizeof(*places));
@@ -131,7 +131,9 @@ int summary_list_unnamed(const struct capture *c, struct pa_unnamed_stat *to, si
 			.file = summary_mapping_path(p, places[i].mapping),
 			.nr_samples = places[i].nr_samples,
 			.why = c->notes[places[i].mapping].why,
-			.cure = c->notes[places[i].mapping].cure,
+			.cure = cure_fill_pid(c->notes[places[i].mapping].cure,
+					      summary_mapping_pid(c, places[i].mapping),
+					      cure_texts[i]),
 		};
 	return 0;
 }

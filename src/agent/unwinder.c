@@ -364,6 +364,11 @@ void unwinder_ask_at(struct unwinder *u, const struct process *p, uint64_t pc, u
 		(void)unwind_files_ask(&u->files, m);
 }
 
+bool unwinder_has_own_stack(const struct unwinder *u, uint64_t file)
+{
+	return file < u->files.nr && u->files.files[file].made.has_own_stack;
+}
+
 bool unwinder_is_root(struct unwinder *u, const struct process *p, uint64_t pc, uint64_t time_ns)
 {
 	uint64_t addr = code_addr(pc);

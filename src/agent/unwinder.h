@@ -59,6 +59,9 @@ bool unwinder_is_current(const struct unwinder *u, uint32_t generation, const st
  * beyond a frame larger than the copy, nor on another stack. */
 void unwinder_ask_at(struct unwinder *u, const struct process *p, uint64_t pc, uint64_t time_ns);
 
+/* Of a file by its number: see compiled_file. */
+bool unwinder_has_own_stack(const struct unwinder *u, uint64_t file);
+
 /* Whether a walk that ended at pc (as in a record) has reached the outermost frame after all: the
  * kernel's rows do not know entries without call frame information, nor Go's goexit. */
 bool unwinder_is_root(struct unwinder *u, const struct process *p, uint64_t pc, uint64_t time_ns);

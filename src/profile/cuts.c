@@ -16,15 +16,13 @@ static uint32_t label_value(const struct profile *p, const struct profile_sample
 	return 0;
 }
 
-static uint32_t outermost_path(const struct profile *p, const struct profile_sample *s)
+static uint32_t outermost_mapping(const struct profile *p, const struct profile_sample *s)
 {
 	const struct profile_span *stack = &p->stacks[s->stack];
-	uint32_t m;
 
 	if (!stack->nr)
-		return 0;
-	m = p->locations[p->frames[stack->first + stack->nr - 1]].mapping;
-	return m == PROFILE_NONE ? 0 : p->mappings[m].path;
+		return PROFILE_NONE;
+	return p->locations[p->frames[stack->first + stack->nr - 1]].mapping;
 }
 
 static int by_place(const void *a, const void *b)
@@ -33,8 +31,8 @@ static int by_place(const void *a, const void *b)
 
 	if (x->reason != y->reason)
 		return x->reason < y->reason ? -1 : 1;
-	if (x->path != y->path)
-		return x->path < y->path ? -1 : 1;
+	if (x->mapping != y->mapping)
+		return x->mapping < y->mapping ? -1 : 1;
 	return 0;
 }
 
@@ -74,8 +72,8 @@ int profile_cuts(const struct profile *p, uint32_t label, struct profile_cut **r
 		uint32_t reason = label_value(p, s, label);
 
 		if (reason)
-			cuts[nr++] =
-				(struct profile_cut){ reason, outermost_path(p, s), s->values[0] };
+			cuts[nr++] = (struct profile_cut){ reason, outermost_mapping(p, s),
+							   s->values[0] };
 	}
 	qsort(cuts, nr, sizeof(*cuts), by_place);
 	nr = sum_up(cuts, nr);

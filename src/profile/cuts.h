@@ -8,12 +8,12 @@
 struct profile;
 
 struct profile_cut {
-	uint32_t reason; /* string: the value of the label */
-	uint32_t path;   /* string: of the mapping of the outermost frame; 0: it has none */
-	int64_t count;   /* of values[0] */
+	uint32_t reason;  /* string: the value of the label */
+	uint32_t mapping; /* of the outermost frame; PROFILE_NONE: it has none */
+	int64_t count;    /* of values[0] */
 };
 
-/* Of samples that carry the string label `label`, by reason and file, the most first; the caller
+/* Of samples that carry the string label `label`, by reason and mapping, the most first; the caller
  * frees the array. */
 int profile_cuts(const struct profile *p, uint32_t label, struct profile_cut **ret_cuts,
 		 uint32_t *ret_nr);

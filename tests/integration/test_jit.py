@@ -348,6 +348,26 @@ else:
     skip("node is not installed")
 
 
+# A Java program that says nothing of its code: the way to names is its own, and for its own PID.
+if shutil.which("java") and shutil.which("javac"):
+    source = os.path.join(tmp, "Busy.java")
+    with open(source, "w") as f:
+        f.write("public class Busy { static long spin(long x) { for (int i = 0; i < 1000; i++) x = x * 31 + i;"
+                " return x; } public static void main(String[] a) { long x = 1, end = System.nanoTime()"
+                " + Long.parseLong(a[0]) * 1000000000L; while (System.nanoTime() < end) x = spin(x);"
+                " System.out.println(x); } }")
+    subprocess.run(["javac", "-d", tmp, source], check=True)
+    p = subprocess.Popen(["java", "-cp", tmp, "Busy", "60"], stdout=subprocess.DEVNULL)
+    wait_for(lambda: "libjvm.so" in open(f"/proc/{p.pid}/maps").read(), "the virtual machine")
+    run = capture(p.pid, 2)
+    end(p)
+    cures = [u["cure"] for u in run.summary["unnamed"] if u["file"] == "[jit]"]
+    ok(any(f"jcmd {p.pid} Compiler.perfmap" in (c or "") for c in cures),
+       f"java without a map: the cure is jcmd with its PID ({cures})")
+else:
+    skip("no JDK is installed")
+
+
 # CPython 3.12 or later.
 def find_python(switch, version):
     root = os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))

@@ -70,9 +70,7 @@ __attribute__((unused)) static void map(struct world *w, const char *text)
 
 __attribute__((unused)) static enum jit_map get(struct world *w, struct jit_sources *src)
 {
-	const char *comm;
-
-	return jit_files_get(w->jit, process_program(process(w), 20), src, &comm);
+	return jit_files_get(w->jit, process_program(process(w), 20), src);
 }
 
 __attribute__((unused)) static char first_byte_of(int fd)

@@ -212,7 +212,6 @@ static void test_exec(void)
 	uint64_t exec_ns = clock_mono_ns() - NS_PER_S, now_ns = exec_ns + NS_PER_S / 2, first,
 		 second;
 	struct jit_sources src;
-	const char *comm;
 	struct world w;
 
 	world_init(&w, 4);
@@ -223,17 +222,17 @@ static void test_exec(void)
 	first = process_program(process(&w), 20);
 	second = process_program(process(&w), now_ns);
 	jit_files_note(w.jit, process(&w), PID, CODE + 1, now_ns);
-	ok(first != second && jit_files_get(w.jit, first, &src, &comm) == JIT_MAP_OPEN &&
+	ok(first != second && jit_files_get(w.jit, first, &src) == JIT_MAP_OPEN &&
 		   src.nr_addresses == 1 && src.addresses[0].addr == CODE,
 	   "an exec ends what a map tells about");
-	ok(jit_files_get(w.jit, second, &src, &comm) == JIT_MAP_STALE && src.told[0].map_fd < 0 &&
+	ok(jit_files_get(w.jit, second, &src) == JIT_MAP_STALE && src.told[0].map_fd < 0 &&
 		   src.nr_addresses == 1 && src.addresses[0].addr == CODE + 1,
 	   "a map that is older than the exec is the earlier program's");
 	map(&w, "B");
-	ok(jit_files_get(w.jit, second, &src, &comm) == JIT_MAP_OPEN &&
+	ok(jit_files_get(w.jit, second, &src) == JIT_MAP_OPEN &&
 		   first_byte_of(src.told[0].map_fd) == 'B',
 	   "one that is newer is the later program's");
-	ok(jit_files_get(w.jit, first, &src, &comm) == JIT_MAP_STALE && src.told[0].map_fd < 0,
+	ok(jit_files_get(w.jit, first, &src) == JIT_MAP_STALE && src.told[0].map_fd < 0,
 	   "and what it was written over is no more the earlier one's");
 	world_done(&w);
 }
@@ -252,14 +251,9 @@ static void test_by_parent(const char *parent_pids, enum jit_map expected, const
 	fake_write(&w.f, "77/root/tmp/perf-4243.map", "P");
 	must(tracker_fork(w.tracker, 15, 4243, 77) == 0);
 	jit_files_note(w.jit, tracker_find(w.tracker, 4243, 20), 4243, CODE, 30);
-	{
-		const char *comm;
-
-		ok(jit_files_get(w.jit, process_program(tracker_find(w.tracker, 4243, 20), 20),
-				 &src, &comm) == expected &&
-			   comm[0] == '\0',
-		   "%s", text);
-	}
+	ok(jit_files_get(w.jit, process_program(tracker_find(w.tracker, 4243, 20), 20), &src) ==
+		   expected,
+	   "%s", text);
 	world_done(&w);
 }
 

@@ -7,11 +7,10 @@
 static enum jit_map get_of(struct world *w, pid_t pid, uint64_t time_ns, struct jit_sources *src)
 {
 	const struct process *p = tracker_find(w->tracker, pid, time_ns);
-	const char *comm;
 
 	must(p);
 	jit_files_note(w->jit, p, pid, CODE, time_ns);
-	return jit_files_get(w->jit, process_program(p, time_ns), src, &comm);
+	return jit_files_get(w->jit, process_program(p, time_ns), src);
 }
 
 static void write_process(struct world *w, pid_t pid, pid_t ppid)
