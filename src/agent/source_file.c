@@ -4,13 +4,16 @@
 
 #include "agent/source.h"
 #include "agent/vdso.h"
+#include "base/path.h"
 #include "elf/elf_image.h"
 
-static const char *base_name(const char *path)
+/* What addresses without a symbol are named by. Brackets are for code without a file, "[vdso]": a file
+ * that is called so has its whole path. */
+static const char *label_of(const char *path)
 {
-	const char *slash = strrchr(path, '/');
+	const char *name = path_name(path);
 
-	return slash && slash[1] ? slash + 1 : path;
+	return name[0] && name[0] != '[' ? name : path;
 }
 
 static int open_elf(struct source *s, const char *label)
@@ -59,7 +62,7 @@ static int open_with_debug(struct capture *c, const struct file *f, struct sourc
 	}
 	if (set.is_refused)
 		return source_open_raw(s, set.why, set.cure);
-	r = open_elf(s, base_name(f->path));
+	r = open_elf(s, label_of(f->path));
 	if (r == 0)
 		tell_cure(s);
 	return r;

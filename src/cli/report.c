@@ -185,7 +185,7 @@ static void print_no_samples(const struct pa_summary *s, const struct report_opt
 static void print_function(const struct pa_summary *s, const struct pa_function_stat *f,
 			   const struct report_options *opts, FILE *out)
 {
-	const char *file = opts->is_verbose ? f->file : text_base_name(f->file);
+	const char *file = opts->is_verbose ? f->file : text_file_name(f->file);
 	bool has_brackets = file[0] == '[';
 	uint32_t name_cols = TEXT_NO_LIMIT, file_cols = text_columns(file);
 

@@ -159,6 +159,27 @@ const char *text_base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+/* What begins like a mark, or has characters that could look like one. */
+static bool reads_like_mark(const char *name)
+{
+	static const char *const marks[] = { "kernel", "jit", "vdso", "unknown" };
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+		if (strncasecmp(name, marks[i], strlen(marks[i])) == 0)
+			return true;
+	for (const char *c = name; *c; c++)
+		if (*c < ' ' || *c > '~' || *c == '[' || *c == ']')
+			return true;
+	return name[0] == ' ';
+}
+
+const char *text_file_name(const char *file)
+{
+	const char *name = text_base_name(file);
+
+	return name != file && reads_like_mark(name) ? file : name;
+}
+
 uint32_t text_terminal_columns(int fd)
 {
 	struct winsize size;

@@ -40,6 +40,11 @@ const char *text_plural(uint64_t n);
 /* The part of a path after its last '/'. */
 const char *text_base_name(const char *path);
 
+/* What a file of the summary is called where columns are scarce: by its base name, unless that could be
+ * taken for a mark of code without a file ("[kernel]", "[jit]"). No file is shown as one of these,
+ * however it is called: such a one keeps its path. */
+const char *text_file_name(const char *file);
+
 /* Columns of the terminal behind fd, or 0 when it is none. */
 uint32_t text_terminal_columns(int fd);
 

@@ -26,7 +26,7 @@ struct pprof {
 	const atomic_bool *cancel;
 	struct pa_error *err;
 	struct gzip *gzip; /* owned */
-	struct buf bytes;  /* owned: one packed message, or one string made well-formed */
+	struct buf bytes;  /* owned: one packed message, or one string made clean */
 	uint32_t program_mapping;
 
 	/* What repeated fields point at; used anew for each message. */
@@ -278,10 +278,10 @@ static int write_string(struct pprof *w, uint32_t i)
 	const char *s = profile_str(w->p, i);
 	int r;
 
-	if (text_is_utf8(s))
+	if (text_is_clean(s))
 		return emit_bytes(w, FIELD_STRING, s, strlen(s));
 	buf_clear(&w->bytes);
-	r = text_append_utf8(&w->bytes, s);
+	r = text_append_clean(&w->bytes, s);
 	if (r < 0)
 		return out_of_memory(w, r);
 	return emit_bytes(w, FIELD_STRING, w->bytes.data, w->bytes.len);

@@ -48,34 +48,58 @@ size_t text_char_bytes(const char *s)
 	return is_tail(u[3]) ? 4 : 0;
 }
 
-bool text_is_utf8(const char *s)
+/* The code point of a well-formed character of n bytes. */
+static uint32_t code_point(const char *s, size_t n)
+{
+	static const uint8_t lead_bits[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	uint32_t c = (uint8_t)s[0] & lead_bits[n];
+
+	for (size_t i = 1; i < n; i++)
+		c = c << 6 | ((uint8_t)s[i] & 0x3f);
+	return c;
+}
+
+static bool is_control(uint32_t c)
+{
+	return c < 0x20 || (c >= 0x7f && c < 0xa0);
+}
+
+/* Invisible ones that change how others are shown, as cli/text.c has them: directions, line ends,
+ * joiners, tags (Unicode 15, general category Cf, Zl and Zp). */
+static bool is_format_control(uint32_t c)
+{
+	return c == 0xad || c == 0x61c || (c >= 0x200b && c <= 0x200f) ||
+	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0xfeff ||
+	       (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe007f);
+}
+
+static bool is_clean(const char *s, size_t n)
+{
+	uint32_t c = code_point(s, n);
+
+	return !is_control(c) && !is_format_control(c);
+}
+
+bool text_is_clean(const char *s)
 {
 	while (*s) {
 		size_t n = text_char_bytes(s);
 
-		if (!n)
+		if (!n || !is_clean(s, n))
 			return false;
 		s += n;
 	}
 	return true;
 }
 
-/* Controls are C0, DEL and, in two bytes, C1 (U+0080 to U+009F). */
-static bool is_control(const char *s)
-{
-	const uint8_t *u = (const uint8_t *)s;
-
-	return u[0] < 0x20 || u[0] == 0x7f || (u[0] == 0xc2 && u[1] < 0xa0);
-}
-
 static int append_char(struct buf *to, const char *s, size_t n, bool is_frame)
 {
 	if (!n)
 		return buf_append(to, REPLACEMENT, strlen(REPLACEMENT));
+	if (!is_clean(s, n))
+		return buf_append(to, "?", 1);
 	if (is_frame && *s == ';')
 		return buf_append(to, ":", 1);
-	if (is_frame && is_control(s))
-		return buf_append(to, "?", 1);
 	return buf_append(to, s, n);
 }
 
@@ -92,7 +116,7 @@ static int append_text(struct buf *to, const char *s, bool is_frame)
 	return 0;
 }
 
-int text_append_utf8(struct buf *to, const char *s)
+int text_append_clean(struct buf *to, const char *s)
 {
 	return append_text(to, s, false);
 }

@@ -120,6 +120,23 @@ static void test_wrapping(void)
 	check_wrap("     ", 3, "", "spaces alone are nothing");
 }
 
+static void test_file_names(void)
+{
+	static const char *const like_marks[] = { "/tmp/kernel",    "/tmp/Kernel.kallsyms",
+						  "/tmp/[kernel]",  "/tmp/jit",
+						  "/tmp/[vdso]",    "/tmp/unknown",
+						  "/tmp/ kernel",   "/tmp/k\xd0\xb5rnel",
+						  "/tmp/\x1bkernel" };
+	unsigned int nr = 0;
+
+	for (size_t i = 0; i < sizeof(like_marks) / sizeof(like_marks[0]); i++)
+		nr += text_file_name(like_marks[i]) == like_marks[i];
+	ok(nr == sizeof(like_marks) / sizeof(like_marks[0]),
+	   "a file that could be taken for a mark keeps its path");
+	ok(!strcmp(text_file_name("/usr/bin/app"), "app"), "any other one does not");
+	ok(!strcmp(text_file_name("[kernel]"), "[kernel]"), "a mark stays one");
+}
+
 static void test_base_names(void)
 {
 	ok(!strcmp(text_base_name("/usr/bin/app"), "app"), "a path is shown by its last part");
@@ -136,6 +153,7 @@ int main(void)
 	test_sizes();
 	test_wrapping();
 	test_base_names();
+	test_file_names();
 	char share[TEXT_SHARE_SIZE];
 
 	ok(text_percent(1, 0) == 0, "a share of nothing is 0");

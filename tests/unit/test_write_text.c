@@ -18,30 +18,61 @@ static bool becomes(int (*append)(struct buf *, const char *), const char *s, co
 
 static void test_utf8(void)
 {
-	ok(text_is_utf8("plain"), "ASCII");
-	ok(text_is_utf8("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"), "two, three and four bytes");
-	ok(text_is_utf8("\xf4\x8f\xbf\xbf"), "the last character, U+10FFFF");
-	ok(!text_is_utf8("\xf4\x90\x80\x80"), "one past it is none");
-	ok(!text_is_utf8("\xc0\xaf"), "an overlong slash is none");
-	ok(!text_is_utf8("\xe0\x80\xaf"), "an overlong slash of three bytes is none");
-	ok(!text_is_utf8("\xf0\x80\x80\xaf"), "an overlong slash of four bytes is none");
-	ok(!text_is_utf8("\xed\xa0\x80"), "a surrogate is none");
-	ok(!text_is_utf8("\x80"), "a tail without a head is none");
-	ok(!text_is_utf8("a\xe2\x82"), "a character cut short is none");
-	ok(!text_is_utf8("\xff"), "a byte that is in no character");
+	ok(text_is_clean("plain"), "ASCII");
+	ok(text_is_clean("\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"), "two, three and four bytes");
+	ok(text_is_clean("\xf4\x8f\xbf\xbf"), "the last character, U+10FFFF");
+	ok(!text_is_clean("\xf4\x90\x80\x80"), "one past it is none");
+	ok(!text_is_clean("\xc0\xaf"), "an overlong slash is none");
+	ok(!text_is_clean("\xe0\x80\xaf"), "an overlong slash of three bytes is none");
+	ok(!text_is_clean("\xf0\x80\x80\xaf"), "an overlong slash of four bytes is none");
+	ok(!text_is_clean("\xed\xa0\x80"), "a surrogate is none");
+	ok(!text_is_clean("\x80"), "a tail without a head is none");
+	ok(!text_is_clean("a\xe2\x82"), "a character cut short is none");
+	ok(!text_is_clean("\xff"), "a byte that is in no character");
 }
 
 static void test_replacement(void)
 {
-	ok(becomes(text_append_utf8, "a;\n\xc3\xa9", "a;\n\xc3\xa9"), "good text stays");
-	ok(becomes(text_append_utf8,
+	ok(becomes(text_append_clean, "a; \xc3\xa9", "a; \xc3\xa9"), "good text stays");
+	ok(becomes(text_append_clean,
 		   "a\xff"
 		   "b",
 		   "a\xef\xbf\xbd"
 		   "b"),
 	   "a bad byte becomes U+FFFD");
-	ok(becomes(text_append_utf8, "\xe2\x82", "\xef\xbf\xbd\xef\xbf\xbd"), "each of two does");
-	ok(becomes(text_append_utf8, "", ""), "nothing stays nothing");
+	ok(becomes(text_append_clean, "\xe2\x82", "\xef\xbf\xbd\xef\xbf\xbd"), "each of two does");
+	ok(becomes(text_append_clean, "", ""), "nothing stays nothing");
+}
+
+static void test_controls(void)
+{
+	static const char *const dirty[] = {
+		"\x01",         "\t",
+		"\n",           "\r",
+		"\x1b",         "\x07",
+		"\x7f",         "\xc2\x80",         /* U+0080, the first of C1 */
+		"\xc2\x9b",                         /* U+009B, CSI */
+		"\xc2\x9f",     "\xc2\xad",         /* a soft hyphen */
+		"\xd8\x9c",                         /* U+061C */
+		"\xe2\x80\x8b", "\xe2\x80\x8f",     /* zero width, right-to-left mark */
+		"\xe2\x80\xa8", "\xe2\x80\xae",     /* line separator, right-to-left override */
+		"\xe2\x81\xa6",                     /* an isolate */
+		"\xef\xbb\xbf", "\xf3\xa0\x81\x81", /* a mark of byte order, a tag */
+	};
+	static const char *const clean[] = {
+		" ", "~", "\xc2\xa0", "\xc2\xae", "\xe2\x80\x90", "\xe2\x80\xb0", "\xef\xbf\xbd"
+	};
+	unsigned int nr = 0;
+
+	for (size_t i = 0; i < sizeof(dirty) / sizeof(dirty[0]); i++)
+		nr += !text_is_clean(dirty[i]) && becomes(text_append_clean, dirty[i], "?") &&
+		      becomes(text_append_frame, dirty[i], "?");
+	ok(nr == sizeof(dirty) / sizeof(dirty[0]), "%u characters for terminals become '?'", nr);
+	nr = 0;
+	for (size_t i = 0; i < sizeof(clean) / sizeof(clean[0]); i++)
+		nr += text_is_clean(clean[i]) && becomes(text_append_clean, clean[i], clean[i]);
+	ok(nr == sizeof(clean) / sizeof(clean[0]), "%u of their neighbours stay", nr);
+	ok(becomes(text_append_clean, "\x1b]52;c;aGk=\x07", "?]52;c;aGk=?"), "an OSC is harmless");
 }
 
 static void test_frames(void)
@@ -57,6 +88,7 @@ int main(void)
 {
 	test_utf8();
 	test_replacement();
+	test_controls();
 	test_frames();
 	return tap_done();
 }
