@@ -153,6 +153,7 @@ static int compile_with_debug(const struct elf_image *img, const struct debug_qu
 
 	if (nr == UNWIND_MAX_SOURCES || !debug_frame_is_wanted(img, stats))
 		return 0;
+	f->needs_another = true;
 	r = debug_frame_open(img, where, &cfi);
 	r = add_source(s, r, cfi);
 	if (r < 0 || s->nr == nr)

@@ -31,6 +31,7 @@ struct compiled_file {
 	bool has_own_stack; /* GHC's code, which has the stack pointer of its own stack in rbp */
 	bool was_changed;   /* it was written to meanwhile, so there is no table */
 	enum work_end end;  /* why it was given up, so there is no table either */
+	bool needs_another; /* it says too little itself: where it is found counts as well */
 };
 
 #define COMPILE_MAX_CPU_NS (2 * NS_PER_S) /* of one file; libnode, 60 MB, takes 0.1 s */

@@ -27,13 +27,63 @@ void debug_file_done(struct debug_file *f)
 
 struct debug_query debug_search_query(const struct filestore *files, const struct file *f)
 {
-	struct debug_query q = { .fd = f->fd, .path = f->path };
-
-	q.roots[q.nr_roots++] = filestore_root(files, f->root);
-	if (f->root != ROOT_OWN)
-		q.roots[q.nr_roots++] = filestore_root(files, ROOT_OWN);
-	return q;
+	return (struct debug_query){ .fd = f->fd,
+				     .path = f->path,
+				     .root = filestore_root(files, f->root),
+				     .own_root = filestore_root(files, ROOT_OWN),
+				     .is_own = f->root == ROOT_OWN };
 }
+
+/* ---- opening what a binary names ---- */
+
+static bool has_parent_part(const char *path)
+{
+	for (const char *s = path; (s = strstr(s, "/..")); s += 3)
+		if (s[3] == '/' || s[3] == '\0')
+			return true;
+	return false;
+}
+
+static bool is_below_debug_dir(const char *path)
+{
+	return strncmp(path, DEBUG_DIR "/", strlen(DEBUG_DIR "/")) == 0 && !has_parent_part(path);
+}
+
+/* Whether everybody may read the file, or else who owns the binary that names it. */
+static bool may_be_read(const struct debug_query *q, int path_fd)
+{
+	struct stat binary, st;
+
+	if (fstat(path_fd, &st) < 0)
+		return false;
+	if (st.st_mode & S_IROTH)
+		return true;
+	return q->fd >= 0 && fstat(q->fd, &binary) == 0 && binary.st_uid == st.st_uid;
+}
+
+static int open_named(const struct debug_query *q, const char *path)
+{
+	_cleanup_(closep) int path_fd = -1;
+
+	if (q->root < 0)
+		return -ENOENT;
+	path_fd = procfs_find_beneath(q->root, path);
+	if (path_fd < 0)
+		return path_fd;
+	if (!(q->is_own && is_below_debug_dir(path)) && !may_be_read(q, path_fd))
+		return -EACCES;
+	return procfs_open_found(path_fd);
+}
+
+/* In our own root, for a process of another one. */
+static int open_own(const struct debug_query *q, const char *path)
+{
+	if (q->is_own || q->own_root < 0 || !is_below_debug_dir(path))
+		return -ENOENT;
+	return procfs_open_beneath(q->own_root, path);
+}
+
+/* ---- searching ---- */
 
 /* A search on its way. */
 struct search {
@@ -94,14 +144,14 @@ static int keep(struct search *s, struct debug_file *f)
 	return has_dwarf;
 }
 
-/* 1: found; 0: go on; -ENOMEM. */
-static int try_in_root(struct search *s, int root, const char *path)
+/* fd becomes the search's; negative: why there is none. 1: found; 0: go on; -ENOMEM. */
+static int try_opened(struct search *s, int fd, const char *path)
 {
 	_cleanup_(debug_file_done) struct debug_file f = DEBUG_FILE_NONE;
 	bool is_same;
 	int r;
 
-	f.fd = procfs_open_beneath(root, path);
+	f.fd = fd;
 	if (f.fd < 0)
 		return f.fd == -ENOMEM ? f.fd : 0;
 	r = is_itself(s->q, f.fd, &is_same);
@@ -118,12 +168,9 @@ static int try_in_root(struct search *s, int root, const char *path)
 
 static int try_path(struct search *s, const char *path)
 {
-	int r = 0;
+	int r = try_opened(s, open_named(s->q, path), path);
 
-	for (unsigned int i = 0; i < s->q->nr_roots && r == 0; i++)
-		if (s->q->roots[i] >= 0)
-			r = try_in_root(s, s->q->roots[i], path);
-	return r;
+	return r ? r : try_opened(s, open_own(s->q, path), path);
 }
 
 __attribute__((format(printf, 2, 3))) static int try_printf(struct search *s, const char *fmt, ...)
@@ -224,12 +271,16 @@ int debug_search_alt(const struct debug_query *q, const struct elf_altlink *link
 
 static int open_in_roots(const struct debug_query *q, const char *path)
 {
-	int fd = -ENOENT;
+	int fd = open_named(q, path);
 
-	for (unsigned int i = 0; i < q->nr_roots && fd < 0; i++)
-		if (q->roots[i] >= 0)
-			fd = procfs_open_beneath(q->roots[i], path);
-	return fd;
+	return fd >= 0 ? fd : open_own(q, path);
+}
+
+static bool has_suffix(const char *s, const char *suffix)
+{
+	size_t len = strlen(s), n = strlen(suffix);
+
+	return len > n && strcmp(s + len - n, suffix) == 0;
 }
 
 int debug_search_split(const struct debug_query *q, const char *path)
@@ -238,6 +289,9 @@ int debug_search_split(const struct debug_query *q, const char *path)
 	char full[DEBUG_PATH_SIZE];
 	int n;
 
+	/* With -gsplit-dwarf=single it is the object file. */
+	if (path && !has_suffix(path, ".dwo") && !has_suffix(path, ".o"))
+		return -EPERM;
 	if (path && path[0] == '/')
 		return open_in_roots(q, path);
 	dir = path_dir(q->path);

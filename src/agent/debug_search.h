@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finding the separate debug file of a binary on this machine: by build-id, then by debuglink, in
- * the root of the process that runs it, then in our own. A file is believed if its build-id is the
- * binary's; where the binary has none, if its checksum is the one that the debuglink holds. A symbol
- * table alone does not end the search, since it has no lines.
+ * the root of the process that runs it, then in our own, and there below /usr/lib/debug only: other
+ * paths of another root say nothing about ours. A file is believed if its build-id is the binary's;
+ * where the binary has none, if its checksum is the one that the debuglink holds. A symbol table
+ * alone does not end the search, since it has no lines.
+ *
+ * A binary may name any file of the machine. One that not everybody may read is opened only if it
+ * belongs to who owns the binary, or is below our own /usr/lib/debug.
  */
 #ifndef AGENT_DEBUG_SEARCH_H
 #define AGENT_DEBUG_SEARCH_H
@@ -14,7 +18,6 @@
 #include "base/build_id.h"
 #include "elf/elf_debuglink.h"
 
-#define DEBUG_MAX_ROOTS 2
 #define DEBUG_PATH_SIZE 4096
 
 struct elf_image;
@@ -36,10 +39,13 @@ void debug_file_done(struct debug_file *f);
 struct debug_query {
 	const struct elf_image *image;
 	int fd;           /* of the binary, so that it is not found itself; -1: not open */
-	const char *path; /* of the binary, in the first root */
-	int roots[DEBUG_MAX_ROOTS];
-	unsigned int nr_roots;
+	const char *path; /* of the binary, in its process's root */
+	int root;         /* that root; -1: not known */
+	int own_root;     /* ours; -1: not to be searched */
+	bool is_own;      /* both are the same */
 };
+
+#define DEBUG_QUERY_NONE ((struct debug_query){ .fd = -1, .root = -1, .own_root = -1 })
 
 /* The places where f's would be. Its path and roots are borrowed from the store and never change, so
  * that another thread may use them; the image is to be filled in. */
@@ -61,8 +67,9 @@ int debug_search_alt(const struct debug_query *q, const struct elf_altlink *link
 		     struct debug_file *ret_file);
 
 /* A file that debug information names (.dwo): path as it stands there, from the binary's folder
- * unless absolute; NULL: the .dwp file beside the binary. Whether it belongs there is its reader's to
- * check. A descriptor that is the caller's, or negative errno. */
+ * unless absolute; NULL: the .dwp file beside the binary. Names that compilers do not give to such
+ * files are not even looked up (-EPERM). Whether it belongs there is its reader's to check. A
+ * descriptor that is the caller's, or negative errno. */
 int debug_search_split(const struct debug_query *q, const char *path);
 
 /* An ELF file that must have this build-id; fd is the caller's unless it succeeds. */

@@ -56,6 +56,13 @@ static void drop(struct shared_tables *s, struct shared_table *t)
 	t->is_gone = true;
 }
 
+struct shared_table *shared_tables_hold(struct shared_table *t)
+{
+	if (t)
+		t->nr_files++;
+	return t;
+}
+
 void shared_tables_let_go(struct shared_tables *s, struct shared_table *t)
 {
 	if (!t || --t->nr_files)

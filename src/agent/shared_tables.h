@@ -55,6 +55,9 @@ void shared_tables_done(struct shared_tables *s); /* every file has let go */
 int shared_tables_add(struct shared_tables *s, struct unwind_table *t, const struct rule_dict *dict,
 		      struct shared_table **ret_table);
 
+/* One more file has it, for it is the same file in another place. */
+struct shared_table *shared_tables_hold(struct shared_table *t);
+
 /* A file has it no more. */
 void shared_tables_let_go(struct shared_tables *s, struct shared_table *t);
 

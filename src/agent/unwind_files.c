@@ -69,24 +69,61 @@ static struct unwind_file *by_number(const struct unwind_files *u, uint32_t numb
 	return number < u->nr ? &u->files[number] : NULL;
 }
 
+static bool is_known(const struct unwind_file *f)
+{
+	return !f || f->state == UNWIND_READY || f->state == UNWIND_NONE;
+}
+
+static int copy_made(struct unwind_file *to, const struct unwind_file *from)
+{
+	struct compiled_file made = from->made;
+
+	made.loads = calloc((size_t)made.nr_loads + 1, sizeof(*made.loads));
+	if (!made.loads)
+		return -ENOMEM;
+	if (made.nr_loads)
+		memcpy(made.loads, from->made.loads, made.nr_loads * sizeof(*made.loads));
+	compiled_file_done(&to->made);
+	to->made = made;
+	return 0;
+}
+
+/* Takes what was made of the same content elsewhere, if it holds here too. */
+static bool borrow(struct unwind_files *u, uint32_t number, uint32_t content)
+{
+	struct unwind_file *f = &u->files[number];
+	uint32_t common = content < u->nr ? u->files[content].common : 0;
+	const struct unwind_file *from = common ? &u->files[common - 1] : NULL;
+
+	if (!from || from == f || !is_known(from) || copy_made(f, from) < 0)
+		return false;
+	f->table = shared_tables_hold(from->table);
+	f->state = from->state;
+	f->was_compiled = true;
+	return true;
+}
+
+static struct unwind_file *get_file(struct unwind_files *u, const struct mapping *m)
+{
+	struct unwind_file *f;
+
+	if (ARRAY_RESERVE(u->files, u->cap, m->file + 1, UINT32_MAX) < 0)
+		return NULL;
+	while (u->nr <= m->file)
+		u->files[u->nr++] = (struct unwind_file){ 0 };
+	f = &u->files[m->file];
+	if (f->state == UNWIND_NOT_ASKED && borrow(u, m->file, m->content))
+		u->nr_news++;
+	return f;
+}
+
 struct unwind_file *unwind_files_get(struct unwind_files *u, const struct mapping *m)
 {
 	if (m->kind == MAPPING_VDSO)
 		return &u->vdso;
 	if (m->kind == MAPPING_TRAMPOLINE)
 		return &u->trampolines[m->file];
-	if (m->kind != MAPPING_FILE)
-		return NULL;
-	if (ARRAY_RESERVE(u->files, u->cap, m->file + 1, UINT32_MAX) < 0)
-		return NULL;
-	while (u->nr <= m->file)
-		u->files[u->nr++] = (struct unwind_file){ 0 };
-	return &u->files[m->file];
-}
-
-static bool is_known(const struct unwind_file *f)
-{
-	return !f || f->state == UNWIND_READY || f->state == UNWIND_NONE;
+	return m->kind == MAPPING_FILE ? get_file(u, m) : NULL;
 }
 
 bool unwind_files_is_awaited(const struct unwind_files *u, uint32_t number)
@@ -143,7 +180,7 @@ static uint32_t next_asked(const struct unwind_files *u)
 static int give(struct unwind_files *u, uint32_t number)
 {
 	const struct file *file = number < u->nr ? filestore_get(u->store, number) : NULL;
-	struct debug_query where = { 0 };
+	struct debug_query where = DEBUG_QUERY_NONE;
 
 	if (file)
 		where = debug_search_query(u->store, file);
@@ -163,8 +200,14 @@ void unwind_files_give(struct unwind_files *u)
 {
 	while (u->nr_asked && may_compile(u)) {
 		uint32_t number = next_asked(u);
-		int r = give(u, number);
+		int r;
 
+		if (number < u->nr && borrow(u, number, filestore_get(u->store, number)->content)) {
+			u->nr_asked--;
+			u->nr_news++;
+			continue;
+		}
+		r = give(u, number);
 		if (r == -EAGAIN)
 			return;
 		by_number(u, number)->state = r < 0 ? UNWIND_NONE : UNWIND_COMPILING;
@@ -189,6 +232,16 @@ static void tell(const struct unwind_files *u, const struct table_job *job)
 		  job->made.was_changed ? ": it was changed" : "");
 }
 
+/* What came of the file alone is of use wherever else it is mapped. */
+static void share(struct unwind_files *u, uint32_t number)
+{
+	const struct unwind_file *f = &u->files[number];
+	uint32_t content = filestore_get(u->store, number)->content;
+
+	if (is_known(f) && !f->made.needs_another && !f->made.was_changed)
+		u->files[content].common = number + 1;
+}
+
 /* What else is known of the file stays when its table goes: it is little, and old walks may ask. */
 static void accept(struct unwind_files *u, struct table_job *job)
 {
@@ -207,6 +260,8 @@ static void accept(struct unwind_files *u, struct table_job *job)
 	u->nr_compiled += !f->was_compiled;
 	f->was_compiled = true;
 	u->nr_news++;
+	if (job->file < u->nr)
+		share(u, job->file);
 }
 
 void unwind_files_take(struct unwind_files *u)

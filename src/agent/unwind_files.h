@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The files that targets map, and which unwind table each has: compiled by a worker when somebody
- * needs it, those first that most walks wait for.
+ * needs it, those first that most walks wait for. What a file itself says holds in every root and
+ * under every path; what a separate debug file adds holds only where that was found.
  *
  * Of the session's thread, but for the worker inside.
  */
@@ -30,6 +31,8 @@ struct unwind_file {
 	enum unwind_state state;
 	bool was_compiled;
 	uint32_t nr_waiting;        /* times that it was asked for while ASKED */
+	uint32_t common;            /* of a content: one more than the number whose outcome holds
+				     * for all that have it; 0: none */
 	struct compiled_file made;  /* without the table */
 	struct shared_table *table; /* while it is READY */
 };

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two indexes lead to a file. An alias is a name the kernel used: (major, minor, inode, path). It
- * is trusted without opening anything while the file is held open. An inode is what fstat() says
- * once we have opened. Both point to the newest file they stand for and are turned to another in
- * place, so that a target that makes and removes files in a loop cannot make chains grow.
+ * Two indexes lead to a file. An alias is a name the kernel used: (major, minor, inode, path) in a
+ * root. It is trusted without opening anything while the file is held open; in another root the same
+ * numbers may be another file's (subvolumes). An inode is what fstat() says once we have opened. Both
+ * point to the newest file they stand for and are turned to another in place, so that a target that
+ * makes and removes files in a loop cannot make chains grow.
+ *
+ * The numbers of one inode are a chain that begins with the one that holds the descriptor; the others
+ * have copies of what it knows.
  */
 #include "proc/filestore.h"
 
@@ -20,11 +24,13 @@
 
 #define FILESTORE_MAX_ALIASES (4 * FILESTORE_MAX_FILES)
 #define NO_FILE UINT32_MAX
+#define MAX_VIEWS_SEARCHED 16 /* beyond, one more number for what has one */
 
 struct entry {
 	struct file file;
 	struct file_key key;         /* as first told; the generation may be added later */
 	uint32_t raw_path;           /* in paths, as the kernel gave it */
+	uint32_t next_view;          /* of the same inode; NO_FILE: the last */
 	uint32_t lru_prev, lru_next; /* among open files; NO_FILE at the ends */
 };
 
@@ -32,6 +38,7 @@ struct alias {
 	uint32_t major, minor;
 	uint64_t inode;
 	uint32_t path; /* in paths, as the kernel gave it */
+	uint32_t root;
 	uint32_t file;
 };
 
@@ -83,7 +90,7 @@ struct filestore *filestore_free(struct filestore *s)
 	if (!s)
 		return NULL;
 	for (uint32_t i = 0; i < s->nr_entries; i++) {
-		if (s->entries[i]->file.fd >= 0)
+		if (s->entries[i]->file.fd >= 0 && s->entries[i]->file.content == i)
 			close(s->entries[i]->file.fd);
 		free(s->entries[i]);
 	}
@@ -135,6 +142,30 @@ static void lru_touch(struct filestore *s, struct entry *e)
 	lru_append(s, e);
 }
 
+/* The one that holds the descriptor. */
+static struct entry *holder_of(const struct filestore *s, const struct entry *e)
+{
+	return s->entries[e->file.content];
+}
+
+static void copy_content(struct entry *to, const struct entry *from)
+{
+	struct file f = from->file;
+
+	f.id = to->file.id;
+	f.root = to->file.root;
+	f.path = to->file.path;
+	to->file = f;
+	to->key = from->key;
+}
+
+/* What the holder knows has changed. */
+static void tell_views(struct filestore *s, const struct entry *holder)
+{
+	for (uint32_t i = holder->next_view; i != NO_FILE; i = s->entries[i]->next_view)
+		copy_content(s->entries[i], holder);
+}
+
 static void close_over_limit(struct filestore *s)
 {
 	while (s->nr_fds > s->max_fds) {
@@ -144,6 +175,7 @@ static void close_over_limit(struct filestore *s)
 		close(e->file.fd);
 		e->file.fd = -1;
 		e->file.open_error = EMFILE;
+		tell_views(s, e);
 		s->nr_fds--;
 		s->stats.nr_closed_over_limit++;
 	}
@@ -159,6 +191,7 @@ static void hold_fd(struct filestore *s, struct entry *e, int fd)
 {
 	e->file.fd = fd;
 	e->file.open_error = 0;
+	tell_views(s, e);
 	s->nr_fds++;
 	lru_append(s, e);
 	close_over_limit(s);
@@ -170,7 +203,7 @@ static uint64_t alias_hash(const struct alias *a)
 {
 	uint64_t h = hash_mix((uint64_t)a->major << 32 | a->minor, a->inode);
 
-	return hash_mix(h, a->path);
+	return hash_mix(h, (uint64_t)a->root << 32 | a->path);
 }
 
 static bool alias_eq(const void *owner, uint32_t id, const void *key)
@@ -179,7 +212,7 @@ static bool alias_eq(const void *owner, uint32_t id, const void *key)
 	const struct alias *k = key;
 
 	return a->inode == k->inode && a->major == k->major && a->minor == k->minor &&
-	       a->path == k->path;
+	       a->path == k->path && a->root == k->root;
 }
 
 static struct alias alias_of(const struct file_request *rq)
@@ -187,7 +220,8 @@ static struct alias alias_of(const struct file_request *rq)
 	return (struct alias){ .major = rq->key->major,
 			       .minor = rq->key->minor,
 			       .inode = rq->key->inode,
-			       .path = rq->path_id };
+			       .path = rq->path_id,
+			       .root = rq->hint->root };
 }
 
 static uint32_t alias_find(const struct filestore *s, const struct file_request *rq)
@@ -288,14 +322,22 @@ static bool is_certain(const struct entry *e, const struct file_request *rq)
 	return is_same_generation(&e->key, rq->key) || (rq->build_id->len && e->file.build_id.len);
 }
 
-static void note_told(struct entry *e, const struct file_request *rq)
+static void note_told(struct filestore *s, struct entry *e, const struct file_request *rq)
 {
-	if (rq->build_id->len && e->file.build_id.len == 0)
-		e->file.build_id = *rq->build_id;
-	if (rq->key->has_generation && !e->key.has_generation) {
-		e->key.generation = rq->key->generation;
-		e->key.has_generation = true;
+	struct entry *holder = holder_of(s, e);
+	bool is_new = false;
+
+	if (rq->build_id->len && holder->file.build_id.len == 0) {
+		holder->file.build_id = *rq->build_id;
+		is_new = true;
 	}
+	if (rq->key->has_generation && !holder->key.has_generation) {
+		holder->key.generation = rq->key->generation;
+		holder->key.has_generation = true;
+		is_new = true;
+	}
+	if (is_new)
+		tell_views(s, holder);
 }
 
 static int set_path(struct filestore *s, struct entry *e, const char *path, bool strip)
@@ -368,7 +410,9 @@ static int new_entry(struct filestore *s, const struct file_request *rq, struct 
 	e->file.is_deleted = rq->path[path_len_bare(rq->path)] != '\0';
 	e->key = *rq->key;
 	e->raw_path = rq->path_id;
-	e->file.root = roots_of(&s->roots, s->opener.procfs, rq->hint->pid, rq->hint->ppid);
+	e->file.root = rq->hint->root;
+	e->file.content = e->file.id;
+	e->next_view = NO_FILE;
 	r = set_path(s, e, rq->path, true);
 	if (r < 0)
 		return r;
@@ -405,27 +449,83 @@ static int add_unopened(struct filestore *s, struct entry *e, const struct file_
 		if (r < 0)
 			return r;
 	}
-	note_told(e, rq);
+	note_told(s, e, rq);
 	if (!was_opened(e))
 		e->file.open_error = error;
 	*ret_id = e->file.id;
 	return 0;
 }
 
-/* Known already: reached by another name, or closed over the limit. */
-static int add_known(struct filestore *s, struct entry *e, const struct file_request *rq, int *fd,
-		     const struct stat *st)
+/* The number that the file has in this root under this path; NULL: none, as far as was searched. */
+static struct entry *find_view(const struct filestore *s, struct entry *holder, uint32_t root,
+			       const char *path)
 {
-	int r = alias_set(s, rq, e->file.id);
+	struct entry *e = holder;
+
+	for (unsigned int i = 0; i < MAX_VIEWS_SEARCHED; i++) {
+		if (e->file.root == root && strcmp(e->file.path, path) == 0)
+			return e;
+		if (e->next_view == NO_FILE)
+			return NULL;
+		e = s->entries[e->next_view];
+	}
+	return NULL;
+}
+
+static int add_view(struct filestore *s, struct entry *holder, const struct file_request *rq,
+		    struct entry **ret_entry)
+{
+	struct entry *e;
+	int r = create(s, rq, &e);
 
 	if (r < 0)
 		return r;
-	note_told(e, rq);
-	e->file.is_deleted = st->st_nlink == 0;
-	if (e->file.fd >= 0)
-		lru_touch(s, e);
+	s->stats.nr_unopened--;
+	copy_content(e, holder);
+	e->next_view = holder->next_view;
+	holder->next_view = e->file.id;
+	*ret_entry = e;
+	return 0;
+}
+
+/* By whatever name the inode was known before. *ret_entry: what the alias led to, or NULL. */
+static int find_or_add_view(struct filestore *s, struct entry *holder,
+			    const struct file_request *rq, const struct stat *st,
+			    struct entry **ret_entry)
+{
+	size_t len = st->st_nlink ? strlen(rq->path) : path_len_bare(rq->path);
+	uint32_t path;
+	int r;
+
+	if (*ret_entry && (*ret_entry)->file.content == holder->file.id)
+		return 0; /* the alias leads to it */
+	r = strtab_intern_n(&s->paths, rq->path, len, &path);
+	if (r < 0)
+		return r;
+	*ret_entry = find_view(s, holder, rq->hint->root, strtab_get(&s->paths, path));
+	if (*ret_entry)
+		return alias_set(s, rq, (*ret_entry)->file.id);
+	r = add_view(s, holder, rq, ret_entry);
+	if (r == 0)
+		(*ret_entry)->file.path = strtab_get(&s->paths, path);
+	return r;
+}
+
+/* Known already: reached by another name, or closed over the limit. */
+static int add_known(struct filestore *s, struct entry *holder, const struct file_request *rq,
+		     int *fd, const struct stat *st, struct entry **ret_entry)
+{
+	int r = find_or_add_view(s, holder, rq, st, ret_entry);
+
+	if (r < 0)
+		return r;
+	note_told(s, holder, rq);
+	holder->file.is_deleted = st->st_nlink == 0;
+	tell_views(s, holder);
+	if (holder->file.fd >= 0)
+		lru_touch(s, holder);
 	else
-		hold_fd(s, e, TAKE_FD(*fd));
+		hold_fd(s, holder, TAKE_FD(*fd));
 	return 0;
 }
 
@@ -437,8 +537,7 @@ static int add_opened(struct filestore *s, struct entry *e, const struct file_re
 	int r = 0;
 
 	if (known && is_behind(s->entries[known->file], st)) {
-		e = s->entries[known->file];
-		r = add_known(s, e, rq, fd, st);
+		r = add_known(s, s->entries[known->file], rq, fd, st, &e);
 	} else {
 		if (!e || was_opened(e) || !is_certain(e, rq))
 			r = create(s, rq, &e);
@@ -473,8 +572,8 @@ int filestore_add(struct filestore *s, const struct file_key *key, const char *p
 	if (id != NO_FILE)
 		e = s->entries[id];
 	if (e && e->file.fd >= 0 && key->inode != 0 && is_compatible(e, &rq)) {
-		note_told(e, &rq);
-		lru_touch(s, e);
+		note_told(s, e, &rq);
+		lru_touch(s, holder_of(s, e));
 		*ret_id = id;
 		return 0;
 	}
@@ -495,9 +594,10 @@ int filestore_tell_build_id(struct filestore *s, uint32_t id, const struct build
 
 	if (id >= s->nr_entries)
 		return -EINVAL;
-	e = s->entries[id];
+	e = holder_of(s, s->entries[id]);
 	if (e->file.build_id.len == 0)
 		e->file.build_id = *build_id;
+	tell_views(s, e);
 	if (was_opened(e))
 		return 0;
 	rq = (struct file_request){ .key = &e->key,
@@ -519,6 +619,16 @@ int filestore_tell_build_id(struct filestore *s, uint32_t id, const struct build
 const struct file *filestore_get(const struct filestore *s, uint32_t id)
 {
 	return id < s->nr_entries ? &s->entries[id]->file : NULL;
+}
+
+uint32_t filestore_find_root(struct filestore *s, pid_t pid)
+{
+	return roots_of(&s->roots, s->opener.procfs, pid);
+}
+
+const char *filestore_path_in_root(const struct filestore *s, uint32_t root, const char *path)
+{
+	return path + roots_prefix_len(&s->roots, root, path);
 }
 
 int filestore_root(const struct filestore *s, uint32_t root)

@@ -7,6 +7,10 @@
  * (major, minor, inode) leads to it without opening again: as long as we hold the file open its
  * inode cannot be reused. A file that could not be opened is known by its kernel key with the
  * inode's generation, and its build-id if the kernel told it.
+ *
+ * The same file in another root, or under another path, has a number of its own: names, lines and
+ * paths are looked up where the process is that has it mapped, which is another place then. What
+ * was read from the file itself is common to all numbers with the same `content`.
  */
 #ifndef PROC_FILESTORE_H
 #define PROC_FILESTORE_H
@@ -32,13 +36,14 @@ struct file_key {
 
 struct file {
 	uint32_t id;      /* index in the store; files are never removed */
-	const char *path; /* owned by the store; as the target sees it, without " (deleted)" */
+	uint32_t content; /* the first number of the same inode */
+	uint32_t root;    /* of the processes that have it mapped: for filestore_root() */
+	const char *path; /* owned by the store; as they see it, without " (deleted)" */
 	bool is_deleted;
 	int fd;         /* owned by the store; -1: could not be opened, or closed over the limit */
 	int open_error; /* errno of the attempt; 0: open; EMFILE: closed over the limit */
 	uint64_t dev, ino, mtime_ns, size; /* of fstat(); 0 when never opened */
 	struct build_id build_id;          /* as the kernel told; len 0: not told */
-	uint32_t root; /* of the process that was first seen with it, for filestore_root() */
 };
 
 struct filestore_stats {
@@ -53,10 +58,11 @@ struct filestore *filestore_free(struct filestore *s);
 DEFINE_CLEANUP(struct filestore *, filestore_free)
 
 /* How to reach the file: the process that has it mapped and where, and (0: none) its parent, whose
- * root is tried when the process is gone. */
+ * root is tried when the process is gone. root: the process's, as filestore_find_root() says. */
 struct file_hint {
 	pid_t pid, ppid;
 	uint64_t start, end;
+	uint32_t root;
 };
 
 /*
@@ -80,8 +86,14 @@ int filestore_tell_build_id(struct filestore *s, uint32_t id, const struct build
 /* NULL: no such number. The file stays where it is until filestore_free(). */
 const struct file *filestore_get(const struct filestore *s, uint32_t id);
 
-/* Where a file's path leads somewhere: an O_PATH descriptor of the root of whoever had it mapped
- * first, or of our own (ROOT_OWN). Borrowed until filestore_free(); -1: there is none. */
+/* The number of the root of process pid; ROOT_UNKNOWN. */
+uint32_t filestore_find_root(struct filestore *s, pid_t pid);
+
+/* A path from /proc/<pid>/maps, which has the reader's root before it, as the process sees it. */
+const char *filestore_path_in_root(const struct filestore *s, uint32_t root, const char *path);
+
+/* Where a file's path leads somewhere: an O_PATH descriptor of its root, or of our own (ROOT_OWN).
+ * Borrowed until filestore_free(); -1: there is none. */
 int filestore_root(const struct filestore *s, uint32_t root);
 
 /* Whether an open file still is what was opened: a target may write to it in place, and then what

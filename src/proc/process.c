@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/array.h"
+#include "proc/roots.h"
 
 #define PROGRAM_SHIFT 40 /* numbers of processes stay below */
 
@@ -44,6 +45,8 @@ struct process *process_new(pid_t pid, pid_t ppid, uint64_t time_ns)
 	p->ppid = ppid;
 	p->start_ns = p->newest_ns = time_ns;
 	p->end_ns = PROCESS_ALIVE;
+	p->root = ROOT_UNKNOWN;
+	p->is_root_old = true;
 	p->versions[0] = (struct version){ .from_ns = time_ns };
 	p->nr_versions = 1;
 	return TAKE(p);
@@ -133,10 +136,16 @@ bool process_forget(struct history *h, struct process *p, uint64_t time_ns)
 
 /* ---- changes ---- */
 
+/* /proc and the side-band may have different paths for one file: in a chroot, or once it was moved. */
+static bool is_same_file(const struct mapping *a, const struct mapping *b)
+{
+	return a->kind == MAPPING_FILE ? a->content == b->content : a->file == b->file;
+}
+
 bool mapping_eq(const struct mapping *a, const struct mapping *b)
 {
 	return a->start == b->start && a->end == b->end && a->offset == b->offset &&
-	       a->kind == b->kind && a->file == b->file;
+	       a->kind == b->kind && is_same_file(a, b);
 }
 
 /* What a mapping is said to show once more, whole or in part, is the same code; and all code
@@ -145,7 +154,7 @@ static bool shows_same_code(const struct mapping *a, const struct mapping *b)
 {
 	if (a->kind != MAPPING_FILE || b->kind != MAPPING_FILE)
 		return a->kind == b->kind;
-	return a->file == b->file && a->start - a->offset == b->start - b->offset;
+	return a->content == b->content && a->start - a->offset == b->start - b->offset;
 }
 
 static bool replaces_code(const struct maptree_node *root, const struct mapping *m)
@@ -202,6 +211,7 @@ int process_replace(struct history *h, struct process *p, uint64_t time_ns)
 	v->nr_execs++;
 	v->nr_jitdumps = 0;
 	p->program_ns = time_ns;
+	p->is_root_old = true;
 	return 0;
 }
 
@@ -210,6 +220,8 @@ void process_share(struct process *child, const struct process *parent)
 	newest_version(child)->root = maptree_ref(process_current(parent));
 	newest_version(child)->image = parent->versions[parent->nr_versions - 1].image;
 	child->origin_program = process_program(parent, UINT64_MAX);
+	child->root = parent->root;
+	child->is_root_old = parent->is_root_old;
 }
 
 /* ---- questions ---- */

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/cursor.h"
+#include "proc/pseudo_fs.h"
 
 #define PID_PATH_SIZE 80     /* "<pid>/map_files/<16 hex>-<16 hex>" and a little more */
 #define SMALL_FILE_SIZE 4096 /* comm and stat: the kernel writes some hundred bytes at most */
@@ -310,7 +311,7 @@ static int reopen_regular(int path_fd)
 
 	if (fstat(path_fd, &st) < 0)
 		return -errno;
-	if (!S_ISREG(st.st_mode))
+	if (!S_ISREG(st.st_mode) || pseudo_fs_is(path_fd))
 		return -ENODEV;
 	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
 	fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -382,13 +383,20 @@ static int open_path(const struct procfs *p, pid_t pid, const char *path, uint64
 	return root_fd < 0 ? root_fd : open_beneath(root_fd, path, flags);
 }
 
+int procfs_find_beneath(int root_fd, const char *path)
+{
+	return path[0] == '/' ? open_beneath(root_fd, path, 0) : -ENOENT;
+}
+
+int procfs_open_found(int path_fd)
+{
+	return reopen_regular(path_fd);
+}
+
 int procfs_open_beneath(int root_fd, const char *path)
 {
-	_cleanup_(closep) int path_fd = -1;
+	_cleanup_(closep) int path_fd = procfs_find_beneath(root_fd, path);
 
-	if (path[0] != '/')
-		return -ENOENT;
-	path_fd = open_beneath(root_fd, path, 0);
 	return path_fd < 0 ? path_fd : reopen_regular(path_fd);
 }
 

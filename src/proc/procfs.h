@@ -110,4 +110,9 @@ int procfs_open_root(const struct procfs *p, pid_t pid);
 /* … and a path inside of it. */
 int procfs_open_beneath(int root_fd, const char *path);
 
+/* The same in two steps, so that it can be looked at before it is opened: an O_PATH descriptor of
+ * whatever is there (the caller's), and what that holds. */
+int procfs_find_beneath(int root_fd, const char *path);
+int procfs_open_found(int path_fd);
+
 #endif

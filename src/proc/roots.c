@@ -3,17 +3,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
+#include "proc/mount_ns.h"
 #include "proc/procfs.h"
 
 void roots_done(struct roots *r)
 {
-	for (uint32_t i = 0; i < r->nr; i++)
+	for (uint32_t i = 0; i < r->nr; i++) {
 		if (r->items[i].fd >= 0)
 			close(r->items[i].fd);
+		free(r->items[i].prefix);
+	}
 	r->nr = 0;
 }
 
@@ -31,52 +35,67 @@ static int identify(int fd, struct root *ret_root)
 	return 0;
 }
 
-/* Takes *fd if it is kept. */
-static int find_or_add(struct roots *r, int *fd, uint32_t *ret_number)
+static uint32_t find(const struct roots *r, const struct root *wanted)
 {
-	struct root found;
-	int res = identify(*fd, &found);
-
-	if (res < 0)
-		return res;
 	for (uint32_t i = 0; i < r->nr; i++) {
 		const struct root *known = &r->items[i];
 
-		if (known->dev == found.dev && known->ino == found.ino &&
-		    known->mount == found.mount) {
-			*ret_number = i;
-			return 0;
-		}
+		if (known->dev == wanted->dev && known->ino == wanted->ino &&
+		    known->mount == wanted->mount)
+			return known->number;
 	}
-	if (r->nr == ROOTS_MAX)
-		return -E2BIG;
-	(void)TAKE_FD(*fd); /* the table's now */
-	*ret_number = r->nr;
-	r->items[r->nr++] = found;
-	return 0;
+	return ROOT_UNKNOWN;
+}
+
+/* Our own folder in a mount namespace that only somebody privileged here can have arranged. */
+static bool is_like_own(const struct roots *r, const struct procfs *p, pid_t pid,
+			const struct root *root)
+{
+	const struct root *own = &r->items[ROOT_OWN];
+
+	return r->nr && root->dev == own->dev && root->ino == own->ino && mount_ns_is_ours(p, pid);
 }
 
 static int add_pid(struct roots *r, const struct procfs *p, pid_t pid, uint32_t *ret_number)
 {
 	_cleanup_(closep) int fd = procfs_open_root(p, pid);
+	struct root root;
+	int res = fd < 0 ? fd : identify(fd, &root);
 
-	return fd < 0 ? fd : find_or_add(r, &fd, ret_number);
+	if (res < 0)
+		return res;
+	*ret_number = find(r, &root);
+	if (*ret_number != ROOT_UNKNOWN)
+		return 0;
+	if (r->nr == ROOTS_MAX)
+		return -E2BIG;
+	root.number = is_like_own(r, p, pid, &root) ? ROOT_OWN : r->nr;
+	if (root.number != ROOT_OWN)
+		root.prefix = mount_ns_root_path(p, pid); /* NULL: paths are as they are */
+	(void)TAKE_FD(fd);                                /* the table's now */
+	r->items[r->nr++] = root;
+	*ret_number = root.number;
+	return 0;
 }
 
-uint32_t roots_of(struct roots *r, const struct procfs *p, pid_t pid, pid_t ppid)
+uint32_t roots_of(struct roots *r, const struct procfs *p, pid_t pid)
 {
 	uint32_t number;
 
 	if (!r->nr && add_pid(r, p, 0, &number) < 0)
-		return ROOT_OWN; /* asked again the next time */
-	if (pid > 0 && add_pid(r, p, pid, &number) == 0)
-		return number;
-	if (ppid > 0 && add_pid(r, p, ppid, &number) == 0)
-		return number;
-	return ROOT_OWN;
+		return ROOT_UNKNOWN; /* asked again the next time */
+	return pid > 0 && add_pid(r, p, pid, &number) == 0 ? number : ROOT_UNKNOWN;
 }
 
 int roots_fd(const struct roots *r, uint32_t number)
 {
 	return number < r->nr ? r->items[number].fd : -1;
+}
+
+size_t roots_prefix_len(const struct roots *r, uint32_t number, const char *path)
+{
+	const char *prefix = number < r->nr ? r->items[number].prefix : NULL;
+	size_t len = prefix ? strlen(prefix) : 0;
+
+	return len && strncmp(path, prefix, len) == 0 && path[len] == '/' ? len : 0;
 }

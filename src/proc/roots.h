@@ -2,22 +2,32 @@
 /*
  * The root folders of processes, each held once: what a process could have opened can be looked up
  * after it has gone, as long as the number of different roots (containers) stays below a limit.
+ *
+ * A root is a folder on a mount. Every mount namespace has mounts of its own, so a user who makes
+ * one (unshare -Urm) and puts other files into it has another root, though the folder is the same.
+ * Namespaces that somebody with privileges over the agent's own user namespace has made of its own
+ * root count as that root: service managers make one for nearly every service.
  */
 #ifndef PROC_ROOTS_H
 #define PROC_ROOTS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#define ROOTS_MAX 64 /* descriptors; a host runs some tens of containers */
-#define ROOT_OWN 0   /* the number of our own root */
+#define ROOTS_MAX 256             /* descriptors; busy hosts run some hundred containers */
+#define ROOT_OWN 0                /* the number of our own root */
+#define ROOT_UNKNOWN (UINT32_MAX) /* gone before it could be looked at, or over the limit */
 
 struct procfs;
 
 struct root {
 	uint64_t dev, ino;
-	uint64_t mount; /* tells namespaces apart whose root is one folder */
-	int fd;         /* O_PATH; owned */
+	uint64_t mount;  /* tells namespaces apart whose root is one folder */
+	uint32_t number; /* its own, or ROOT_OWN */
+	char *prefix;    /* owned; of its paths in /proc/<pid>/maps; NULL: none (no chroot) */
+	int fd;          /* O_PATH; owned: while it is held, no other mount gets its number */
 };
 
 struct roots {
@@ -27,11 +37,14 @@ struct roots {
 
 void roots_done(struct roots *r);
 
-/* The number of the root of pid, or, when that is gone, of ppid (0: none). ROOT_OWN when neither can
- * be had, or when the limit is met. */
-uint32_t roots_of(struct roots *r, const struct procfs *p, pid_t pid, pid_t ppid);
+/* The number of the root of pid; ROOT_UNKNOWN. */
+uint32_t roots_of(struct roots *r, const struct procfs *p, pid_t pid);
 
 /* Borrowed until roots_done(); -1: there is none. */
 int roots_fd(const struct roots *r, uint32_t number);
+
+/* How many bytes of a path in /proc/<pid>/maps lead to that root: the kernel shows paths from the
+ * root of who reads, where it can. */
+size_t roots_prefix_len(const struct roots *r, uint32_t number, const char *path);
 
 #endif

@@ -8,6 +8,7 @@
 #include "proc/maptree.h"
 #include "proc/process.h"
 #include "proc/procfs.h"
+#include "proc/roots.h"
 #include "proc/trampoline.h"
 
 /* PIDs lead to processes through pages: no hash, and nothing to clean up when a process goes. */
@@ -204,10 +205,12 @@ static void look_at_code(const struct tracker *t, pid_t pid, struct mapping *m)
 
 /* Opens the file, or finds it. An anonymous mapping has the offset that its address had in the
  * side-band and 0 in /proc: left out, so that the two agree. */
-static int describe(struct tracker *t, const struct mmap_event *e, pid_t ppid,
+static int describe(struct tracker *t, const struct mmap_event *e, pid_t ppid, uint32_t root,
 		    struct mapping *ret_mapping)
 {
-	struct file_hint hint = { .pid = e->pid, .ppid = ppid, .start = e->start, .end = e->end };
+	struct file_hint hint = {
+		.pid = e->pid, .ppid = ppid, .start = e->start, .end = e->end, .root = root
+	};
 	struct mapping m = {
 		.start = e->start, .end = e->end, .since_ns = e->time_ns, .kind = kind_of(e->path)
 	};
@@ -218,11 +221,36 @@ static int describe(struct tracker *t, const struct mmap_event *e, pid_t ppid,
 		r = filestore_add(t->files, &e->key, e->path, NULL, &hint, &m.file);
 		if (r < 0)
 			return r;
+		m.content = filestore_get(t->files, m.file)->content;
 		m.is_jitdump = is_jitdump_path(filestore_get(t->files, m.file)->path);
 	}
 	look_at_code(t, e->pid, &m);
 	*ret_mapping = m;
 	return 0;
+}
+
+/* ---- roots ---- */
+
+/* The root of a process; when that is gone, what it had from its parent, or the parent's own: nobody
+ * gets out of a root without privileges over it. */
+static uint32_t find_root(struct tracker *t, pid_t pid, pid_t ppid, const struct process *known)
+{
+	uint32_t root = filestore_find_root(t->files, pid);
+
+	if (root == ROOT_UNKNOWN && known)
+		root = known->root;
+	if (root == ROOT_UNKNOWN && ppid > 0)
+		root = filestore_find_root(t->files, ppid);
+	return root;
+}
+
+/* Asked once for each program: every mapping of it would be often. */
+static uint32_t root_of(struct tracker *t, struct process *p)
+{
+	if (p->is_root_old)
+		p->root = find_root(t, p->pid, p->ppid, p);
+	p->is_root_old = false;
+	return p->root;
 }
 
 /* ---- /proc ---- */
@@ -232,6 +260,9 @@ struct scan {
 	uint64_t time_ns;
 	pid_t pid;
 	struct proc_stat stat;
+	const struct process *known; /* who has the PID, as far as was known before; or NULL */
+	uint32_t root;
+	bool has_root;
 	struct mapping *found; /* owned; by address, without overlap */
 	uint32_t nr_found, cap_found;
 	int error; /* the first thing that was too much; the rest counts nevertheless */
@@ -242,9 +273,19 @@ static void scan_done(struct scan *s)
 	free(s->found);
 }
 
+/* Kernel threads, and what has nothing mapped, are not asked for theirs. */
+static uint32_t scan_root(struct scan *s)
+{
+	if (!s->has_root)
+		s->root = find_root(s->t, s->pid, s->stat.ppid, s->known);
+	s->has_root = true;
+	return s->root;
+}
+
 static int scan_entry(void *ctx, const struct maps_entry *e)
 {
 	struct scan *s = ctx;
+	uint32_t root = e->is_exec ? scan_root(s) : ROOT_UNKNOWN;
 	struct mmap_event event = {
 		.time_ns = s->time_ns,
 		.pid = s->pid,
@@ -252,7 +293,7 @@ static int scan_entry(void *ctx, const struct maps_entry *e)
 		.end = e->end,
 		.offset = e->offset,
 		.key = { .major = e->major, .minor = e->minor, .inode = e->inode },
-		.path = e->path
+		.path = filestore_path_in_root(s->t->files, root, e->path)
 	};
 	struct mapping m;
 	int r;
@@ -263,7 +304,7 @@ static int scan_entry(void *ctx, const struct maps_entry *e)
 		return 0; /* the text of a process that changes while we read is not one moment's */
 	r = ARRAY_RESERVE(s->found, s->cap_found, s->nr_found + 1, TRACKER_MAX_MAPPINGS);
 	if (r == 0)
-		r = describe(s->t, &event, s->stat.ppid, &m);
+		r = describe(s->t, &event, s->stat.ppid, root, &m);
 	if (r == -E2BIG)
 		s->error = r;
 	else if (r == 0)
@@ -334,16 +375,21 @@ int tracker_scan(struct tracker *t, uint64_t time_ns, pid_t pid)
 	int r;
 
 	(void)procfs_stat(t->procfs, pid, &s.stat); /* without it there is less to compare */
+	s.known = p && !is_another(p, &s.stat) ? p : NULL;
 	r = read_maps(&s);
 	if (r < 0)
 		return r;
-	if (!p || is_another(p, &s.stat)) {
+	if (!s.known) {
 		r = add_found(t, time_ns, pid, s.stat.ppid, &p);
 		if (r < 0)
 			return r;
 	}
 	if (s.stat.start_ticks)
 		p->start_ticks = s.stat.start_ticks;
+	if (s.has_root) {
+		p->root = s.root;
+		p->is_root_old = false;
+	}
 	if (s.nr_found == 0)
 		return s.error;
 	p->end_ns = PROCESS_ALIVE;
@@ -465,7 +511,7 @@ int tracker_mmap(struct tracker *t, const struct mmap_event *e)
 		return 0;
 	r = find_for_mmap(t, e->time_ns, e->pid, &p);
 	if (r == 0)
-		r = describe(t, e, p->ppid, &m);
+		r = describe(t, e, p->ppid, root_of(t, p), &m);
 	if (r < 0)
 		return r;
 	m.since_ns = process_advance(p, e->time_ns);
@@ -480,7 +526,9 @@ int tracker_build_id(struct tracker *t, pid_t pid, uint64_t start, const struct 
 
 	if (!m || m->start != start || m->kind != MAPPING_FILE)
 		return -ENOENT;
-	hint = (struct file_hint){ .pid = pid, .ppid = p->ppid, .start = m->start, .end = m->end };
+	hint = (struct file_hint){
+		.pid = pid, .ppid = p->ppid, .start = m->start, .end = m->end, .root = p->root
+	};
 	return filestore_tell_build_id(t->files, m->file, id, &hint);
 }
 

@@ -38,8 +38,9 @@ struct mapping {
 	uint64_t offset;     /* in the file; 0 for all other kinds */
 	uint64_t since_ns;   /* mapped at that time or before */
 	enum mapping_kind kind;
-	uint32_t file;   /* number in the filestore for MAPPING_FILE, in trampolines[] for
-			* MAPPING_TRAMPOLINE */
+	uint32_t file;    /* number in the filestore for MAPPING_FILE, in trampolines[] for
+			 * MAPPING_TRAMPOLINE */
+	uint32_t content; /* of the file: whatever its path, the same bytes */
 	bool is_jitdump; /* by its name, jit-<number>.dump: a process maps it so that it be found */
 };
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "proc/procfs.h"
+#include "proc/roots.h"
 #include "proc/tracker.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -250,7 +251,7 @@ static uint32_t take(struct bytes *b)
 
 static uint32_t add_file(struct filestore *files, uint32_t nr, struct mmap_event *e, char path[16])
 {
-	struct file_hint hint = { .pid = 1 };
+	struct file_hint hint = { .pid = 1, .root = ROOT_UNKNOWN };
 	uint32_t id;
 
 	snprintf(path, 16, "/fuzz.%u/no", nr);

@@ -45,7 +45,7 @@ static void open_prog(struct world *w)
 static pa_rule compile(struct world *w, uint64_t addr)
 {
 	struct debug_query where = {
-		.fd = -1, .path = w->file.path, .roots = { w->root.procfs.fd }, .nr_roots = 1
+		.fd = -1, .path = w->file.path, .root = w->root.procfs.fd, .own_root = -1
 	};
 
 	compiled_file_done(&w->made);

@@ -78,7 +78,7 @@ static uint32_t crc_of(const char *build_id, enum content content, const char *m
 /* The binary /opt/app/prog, with a debuglink to prog.debug. */
 static void begin(struct world *w, const char *build_id, uint32_t crc)
 {
-	char link[16] = "prog.debug";
+	char link[16] = "prog.debug", path[PATH_MAX];
 
 	*w = (struct world){ 0 };
 	fake_init(&w->target);
@@ -88,15 +88,21 @@ static void begin(struct world *w, const char *build_id, uint32_t crc)
 	maker_section(&w->binary, ".gnu_debuglink", SHT_PROGBITS, 0, link, sizeof(link));
 	maker_end(&w->binary);
 	w->image = maker_open(&w->binary);
-	w->q = (struct debug_query){ .image = w->image, .fd = -1, .path = "/opt/app/prog" };
-	w->q.roots[w->q.nr_roots++] = w->target.procfs.fd;
-	w->q.roots[w->q.nr_roots++] = w->own.procfs.fd;
+	fake_write(&w->target, "opt/app/prog", "the binary: its owner counts");
+	w->q = (struct debug_query){ .image = w->image,
+				     .fd = open(fake_path(&w->target, "opt/app/prog", path),
+						O_RDONLY | O_CLOEXEC),
+				     .path = "/opt/app/prog",
+				     .root = w->target.procfs.fd,
+				     .own_root = w->own.procfs.fd };
+	must(w->q.fd >= 0);
 }
 
 static void end(struct world *w)
 {
 	elf_image_free(w->image);
 	maker_done(&w->binary);
+	close(w->q.fd);
 	fake_done(&w->target);
 	fake_done(&w->own);
 }
@@ -132,22 +138,35 @@ static void test_order(void)
 {
 	static const struct {
 		const char *path, *name;
+		bool is_in_own;
 	} places[] = {
-		{ "/usr/lib/debug/opt/app/prog.debug", "below /usr/lib/debug" },
-		{ "/opt/app/.debug/prog.debug", "in .debug" },
-		{ "/opt/app/prog.debug", "beside the binary" },
-		{ BY_ID, "by build-id" },
+		{ "/usr/lib/debug/opt/app/prog.debug", "below /usr/lib/debug", true },
+		{ "/opt/app/.debug/prog.debug", "in .debug", false },
+		{ "/opt/app/prog.debug", "beside the binary", false },
+		{ BY_ID, "by build-id", true },
 	};
+	const char *before = "";
 	struct world w;
 
 	begin(&w, BUILD_ID, 0);
 	ok(finds(&w, ""), "nowhere is nothing");
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		put(&w.own, places[i].path, BUILD_ID, DWARF, "own");
-		ok(finds(&w, "own"), "a file %s is found in our own root", places[i].name);
+		ok(finds(&w, places[i].is_in_own ? "own" : before), "a file %s is %s in our root",
+		   places[i].name, places[i].is_in_own ? "found" : "not looked for");
 		put(&w.target, places[i].path, BUILD_ID, DWARF, places[i].name);
-		ok(finds(&w, places[i].name), "and before that in the target's");
+		ok(finds(&w, places[i].name), "and before that found in the target's");
+		before = places[i].name;
 	}
+	w.q.root = -1;
+	ok(finds(&w, "own"), "where the target's root is not known, ours has what is below "
+			     "/usr/lib/debug");
+	fake_unlink(&w.own, BY_ID + 1);
+	fake_unlink(&w.own, "usr/lib/debug/opt/app/prog.debug");
+	ok(finds(&w, ""), "and nothing else");
+	w.q.root = w.own.procfs.fd;
+	w.q.is_own = true;
+	ok(finds(&w, "own"), "for a process in our own root, all of it is searched");
 	end(&w);
 }
 
@@ -193,7 +212,7 @@ static void test_checksum(void)
 	put(&w.target, "/opt/app/prog.debug", NULL, DWARF, "wrong");
 	ok(finds(&w, "") && w.stats.nr_bad_crc == 1,
 	   "without a build-id another checksum is not believed");
-	put(&w.own, "/opt/app/prog.debug", NULL, DWARF, "right");
+	put(&w.target, "/opt/app/.debug/prog.debug", NULL, DWARF, "right");
 	ok(finds(&w, "right"), "and the right one is");
 	end(&w);
 }
@@ -205,7 +224,7 @@ static void test_links_stay_inside(void)
 	struct world w;
 
 	begin(&w, BUILD_ID, 0);
-	w.q.nr_roots = 1;
+	w.q.own_root = -1;
 	put(&w.own, "/secret", BUILD_ID, DWARF, "outside");
 	fake_link(&w.target, BY_ID + 1, fake_path(&w.own, "secret", outside));
 	ok(finds(&w, ""), "a link that leads out of the root is not followed");
@@ -226,10 +245,10 @@ static void test_not_itself(void)
 
 	begin(&w, BUILD_ID, 0);
 	put(&w.target, "/opt/app/prog.debug", BUILD_ID, DWARF, "itself");
+	close(w.q.fd);
 	w.q.fd = open(fake_path(&w.target, "opt/app/prog.debug", path), O_RDONLY | O_CLOEXEC);
 	must(w.q.fd >= 0);
 	ok(finds(&w, ""), "a binary is not its own debug file");
-	close(w.q.fd);
 	end(&w);
 }
 
@@ -263,6 +282,69 @@ static void test_alt(void)
 	end(&w);
 }
 
+static bool opens_split(const struct world *w, const char *path)
+{
+	_cleanup_(closep) int fd = debug_search_split(&w->q, path);
+
+	return fd >= 0;
+}
+
+/* A binary may name any file of the machine. */
+static void test_split(void)
+{
+	struct world w;
+
+	begin(&w, BUILD_ID, 0);
+	fake_write(&w.target, "build/a.dwo", "x");
+	fake_write(&w.target, "build/a.o", "x");
+	fake_write(&w.target, "opt/app/b.dwo", "x");
+	fake_write(&w.target, "opt/app/prog.dwp", "x");
+	fake_write(&w.target, "etc/shadow", "x");
+	fake_write(&w.own, "etc/own.dwo", "x");
+	fake_write(&w.own, "usr/lib/debug/c.dwo", "x");
+	ok(opens_split(&w, "/build/a.dwo") && opens_split(&w, "/build/a.o") &&
+		   opens_split(&w, "b.dwo") && opens_split(&w, NULL),
+	   "split debug information is where the binary says");
+	ok(debug_search_split(&w.q, "/etc/shadow") == -EPERM,
+	   "what no compiler calls so is not even looked up");
+	ok(!opens_split(&w, "/etc/own.dwo"), "in our own root nothing is opened that it names");
+	ok(opens_split(&w, "/usr/lib/debug/c.dwo"), "but what is below /usr/lib/debug");
+	ok(!opens_split(&w, "/usr/lib/debug/../../../etc/own.dwo"), "and stays there");
+	end(&w);
+}
+
+static void set_mode(const struct fake *root, const char *name, mode_t mode, uid_t uid)
+{
+	char path[PATH_MAX];
+
+	must(chmod(fake_path(root, name, path), mode) == 0 && chown(path, uid, (gid_t)-1) == 0);
+}
+
+static void test_whose_files(void)
+{
+	struct world w;
+
+	if (geteuid() != 0) {
+		tap_skip("giving files to another user needs root");
+		return;
+	}
+	begin(&w, BUILD_ID, 0);
+	fake_write(&w.target, "secret.dwo", "x");
+	put(&w.target, BY_ID, BUILD_ID, DWARF, "secret");
+	set_mode(&w.target, "secret.dwo", 0640, 12345);
+	set_mode(&w.target, BY_ID + 1, 0640, 12345);
+	ok(!opens_split(&w, "/secret.dwo") && finds(&w, ""),
+	   "what only another user may read is not read for a binary that names it");
+	set_mode(&w.target, "opt/app/prog", 0755, 12345);
+	ok(opens_split(&w, "/secret.dwo") && finds(&w, "secret"), "but if the binary is his too");
+	set_mode(&w.target, "opt/app/prog", 0755, 0);
+	set_mode(&w.target, "secret.dwo", 0644, 12345);
+	ok(opens_split(&w, "/secret.dwo"), "or if everybody may read it");
+	w.q.is_own = true;
+	ok(finds(&w, "secret"), "below our own /usr/lib/debug all is ours to read");
+	end(&w);
+}
+
 int main(void)
 {
 	if (!fake_can_look_into_roots())
@@ -274,5 +356,7 @@ int main(void)
 	test_links_stay_inside();
 	test_not_itself();
 	test_alt();
+	test_split();
+	test_whose_files();
 	return tap_done();
 }

@@ -41,6 +41,7 @@ static void add_file(struct world *w, uint32_t i, bool has_frames)
 	fake_link(&w->fake, "10/map_files/1000-2000", fake_path(&w->fake, name_of(i), path));
 	key = fake_key(&w->fake, name_of(i));
 	snprintf(target, sizeof(target), "/%s", name_of(i));
+	hint.root = filestore_find_root(w->store, hint.pid);
 	must(filestore_add(w->store, &key, target, NULL, &hint, &w->numbers[i]) == 0);
 }
 

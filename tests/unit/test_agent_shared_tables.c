@@ -73,6 +73,7 @@ static void add_file(struct scene *s, uint32_t i)
 	key = fake_key(&s->fake, name);
 	s->m[i] = (struct mapping){ .kind = MAPPING_FILE };
 	must(filestore_add(s->store, &key, target, NULL, &hint, &s->m[i].file) == 0);
+	s->m[i].content = s->m[i].file;
 }
 
 /* With room for so many rules besides the fixed ones. */

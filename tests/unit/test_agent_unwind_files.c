@@ -20,7 +20,7 @@ static void fill(struct unwind_files *u, struct tables *tables, uint32_t in_kern
 	s->all = calloc(NR_FILES, sizeof(*s->all));
 	must(s->all);
 	for (uint32_t i = 0; i < NR_FILES; i++) {
-		struct mapping m = { .kind = MAPPING_FILE, .file = i };
+		struct mapping m = { .kind = MAPPING_FILE, .file = i, .content = i };
 		struct unwind_file *f = unwind_files_get(u, &m);
 		struct shared_table *t = calloc(1, sizeof(*t));
 

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "fake_proc.h"
+#include "proc/roots.h"
 
 #define GONE 99 /* a PID without a folder */
 
@@ -109,7 +110,7 @@ static void test_replaced_file_is_another(struct fake *f)
 static void test_other_names_of_one_file(struct fake *f)
 {
 	struct filestore *s = new_store(f, 10);
-	const struct file *a;
+	const struct file *a, *hard;
 	char from[PATH_MAX], to[PATH_MAX];
 
 	fake_write(f, "lib/a.so", "A");
@@ -118,12 +119,49 @@ static void test_other_names_of_one_file(struct fake *f)
 	map_file(f, "lib/a.so");
 	a = add(s, fake_key(f, "lib/a.so"), "/lib/a.so", &hint_10);
 	map_file(f, "lib/hard.so");
-	ok(add(s, fake_key(f, "lib/hard.so"), "/lib/hard.so", &hint_10) == a,
-	   "a hard link leads to the same file");
+	hard = add(s, fake_key(f, "lib/hard.so"), "/lib/hard.so", &hint_10);
+	ok(hard != a && hard->content == a->id && a->content == a->id,
+	   "a hard link has a number of its own, of the same content");
+	ok(strcmp(a->path, "/lib/a.so") == 0 && strcmp(hard->path, "/lib/hard.so") == 0,
+	   "each has the path that its process sees");
+	ok(hard->fd == a->fd && filestore_stats(s).nr_opened == 1,
+	   "and one descriptor serves both");
+	ok(add(s, fake_key(f, "lib/hard.so"), "/lib/hard.so", &hint_10) == hard,
+	   "each is known again");
 	fake_write(f, "lib/a.so", "Axyz"); /* in place: the inode stays */
-	ok(add(s, fake_key(f, "lib/a.so"), "/other/a.so", &hint_10) == a,
+	ok(add(s, fake_key(f, "lib/a.so"), "/other/a.so", &hint_10)->content == a->id,
 	   "a file that is written to while we hold it stays the same");
-	ok(filestore_nr(s) == 1, "there is one file");
+	ok(filestore_nr(s) == 3, "there is one number per path");
+	filestore_free(s);
+}
+
+/* What one number learns the others know. */
+static void test_views_agree(struct fake *f)
+{
+	struct filestore *s = new_store(f, 1);
+	struct file_hint elsewhere = hint_10;
+	const struct file *a, *b, *c;
+	struct build_id id = { { 1, 2, 3 }, 3 };
+
+	elsewhere.root = 7;
+	fake_write(f, "lib/a.so", "A");
+	fake_write(f, "lib/c.so", "C");
+	map_file(f, "lib/a.so");
+	a = add(s, fake_key(f, "lib/a.so"), "/lib/a.so", &hint_10);
+	b = add(s, fake_key(f, "lib/a.so"), "/lib/a.so", &elsewhere);
+	ok(a != b && b->content == a->id && a->root == 0 && b->root == 7,
+	   "the same path in another root is another number");
+	must(filestore_tell_build_id(s, b->id, &id, &elsewhere) == 0);
+	ok(build_id_eq(&a->build_id, &id) && build_id_eq(&b->build_id, &id),
+	   "a build-id told of one is told of both");
+	map_file(f, "lib/c.so");
+	c = add(s, fake_key(f, "lib/c.so"), "/lib/c.so", &hint_10);
+	ok(c->fd >= 0 && a->fd < 0 && b->fd < 0 && b->open_error == EMFILE,
+	   "what is closed is closed for both");
+	map_file(f, "lib/a.so");
+	ok(add(s, fake_key(f, "lib/a.so"), "/lib/a.so", &elsewhere) == b && b->fd >= 0 &&
+		   a->fd == b->fd,
+	   "and so is what is opened again");
 	filestore_free(s);
 }
 
@@ -381,10 +419,10 @@ static int find_own_code(void *ctx, const struct maps_entry *e)
 	return 1;
 }
 
-/* A path inside the root that a file was seen in. */
-static bool root_shows(const struct filestore *s, const struct file *file, const char *path)
+/* A path inside a root. */
+static bool root_shows(const struct filestore *s, uint32_t root, const char *path)
 {
-	_cleanup_(closep) int fd = procfs_open_beneath(filestore_root(s, file->root), path);
+	_cleanup_(closep) int fd = procfs_open_beneath(filestore_root(s, root), path);
 
 	return fd >= 0;
 }
@@ -392,27 +430,30 @@ static bool root_shows(const struct filestore *s, const struct file *file, const
 static void test_roots_are_kept(struct fake *f)
 {
 	struct filestore *s = new_store(f, 8);
-	const struct file_hint of_child = { .pid = GONE, .ppid = 40, .start = 1, .end = 2 };
-	const struct file_hint of_41 = { .pid = 41, .start = 0x1000, .end = 0x2000 };
-	const struct file *in_40, *ours, *of_parent;
-	char path[PATH_MAX];
+	uint32_t in_40, ours, again;
+	char path[PATH_MAX], mapped[PATH_MAX];
 
 	fake_write(f, "box/usr/lib/debug/x", "x");
 	fake_write(f, "40/comm", "boxed\n");
 	fake_link(f, "40/root", fake_path(f, "box", path));
 	fake_link(f, "41/root", "/");
-	in_40 = add(s, foreign_key(201), "/bin/a", &(struct file_hint){ .pid = 40, .end = 1 });
-	ours = add(s, foreign_key(202), "/bin/b", &of_41);
-	of_parent = add(s, foreign_key(203), "/bin/c", &of_child);
-	ok(ours->root == 0 && root_shows(s, ours, "/proc/self/stat"),
+	in_40 = filestore_find_root(s, 40);
+	ours = filestore_find_root(s, 41);
+	again = filestore_find_root(s, 40);
+	ok(ours == ROOT_OWN && root_shows(s, ours, "/usr/bin/env"),
 	   "a process in our root is known by that");
-	ok(in_40->root != 0 && of_parent->root == in_40->root,
-	   "a dead process has its parent's root, which is held once");
+	ok(in_40 != ROOT_OWN && in_40 != ROOT_UNKNOWN && again == in_40, "a root is held once");
 	fake_unlink(f, "40/root");
 	ok(root_shows(s, in_40, "/usr/lib/debug/x") && !root_shows(s, ours, "/usr/lib/debug/x"),
 	   "a root can be searched when its process is gone");
-	ok(add(s, foreign_key(204), "/bin/d", &hint_gone)->root == 0,
-	   "without a process and a parent it is our own");
+	ok(filestore_find_root(s, GONE) == ROOT_UNKNOWN && filestore_root(s, ROOT_UNKNOWN) < 0,
+	   "of a process that is gone it is not known, and nobody else's is taken for it");
+	snprintf(mapped, sizeof(mapped), "%.*s/bin/a", 1000, path);
+	ok(strcmp(filestore_path_in_root(s, in_40, mapped), "/bin/a") == 0 &&
+		   strcmp(filestore_path_in_root(s, ours, mapped), mapped) == 0,
+	   "paths that begin with the way to a root are shortened by that");
+	snprintf(mapped, sizeof(mapped), "%.*ses/bin/a", 1000, path);
+	ok(strcmp(filestore_path_in_root(s, in_40, mapped), mapped) == 0, "whole names only");
 	filestore_free(s);
 }
 
@@ -420,10 +461,10 @@ static void test_many_roots(struct fake *f)
 {
 	struct filestore *s = new_store(f, 8);
 	char name[64], path[PATH_MAX];
-	uint32_t highest = 0;
+	uint32_t highest = 0, nr_unknown = 0;
 
-	for (int pid = 100; pid < 200; pid++) {
-		const struct file *file;
+	for (int pid = 1000; pid < 1000 + ROOTS_MAX + 10; pid++) {
+		uint32_t root;
 
 		snprintf(name, sizeof(name), "boxes/%d/x", pid);
 		fake_write(f, name, "x");
@@ -431,11 +472,12 @@ static void test_many_roots(struct fake *f)
 		fake_path(f, name, path);
 		snprintf(name, sizeof(name), "%d/root", pid);
 		fake_link(f, name, path);
-		file = add(s, foreign_key((uint64_t)pid + 1000), "/bin/e",
-			   &(struct file_hint){ .pid = pid, .end = 1 });
-		highest = file->root > highest ? file->root : highest;
+		root = filestore_find_root(s, pid);
+		nr_unknown += root == ROOT_UNKNOWN;
+		highest = root != ROOT_UNKNOWN && root > highest ? root : highest;
 	}
-	ok(highest == 63, "at most 64 roots are held (%u)", highest);
+	ok(highest == ROOTS_MAX - 1, "so many roots are held (%u)", highest);
+	ok(nr_unknown == 11, "those beyond are not known, and not taken for ours (%u)", nr_unknown);
 	filestore_free(s);
 }
 
@@ -487,6 +529,7 @@ int main(void)
 	test_opened_once_and_kept(&f);
 	test_replaced_file_is_another(&f);
 	test_other_names_of_one_file(&f);
+	test_views_agree(&f);
 	test_deleted_suffix(&f);
 	test_memfd(&f);
 	test_range_taken_by_another_file(&f);
