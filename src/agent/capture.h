@@ -74,6 +74,12 @@ struct file_info {
 	uint32_t path, build_id; /* strings of the model */
 };
 
+/* A process with samples. */
+struct seen_process {
+	uint64_t id, program;
+	uint32_t user; /* of its program; PROFILE_NO_USER */
+};
+
 /* Why a mapping's code has no names; static strings, by mapping number. */
 struct naming_note {
 	const char *why;
@@ -101,9 +107,9 @@ struct capture {
 	struct file_info *file_infos; /* owned; by file number */
 	uint32_t cap_file_infos, nr_file_infos;
 	uint32_t label_pid, label_tid, label_comm, label_thread, label_truncated,
-		label_no_user_stack; /* strings */
-	struct idtable process_ids;  /* processes with samples */
-	uint64_t *seen_processes;    /* owned */
+		label_no_user_stack;         /* strings */
+	struct idtable process_ids;          /* processes with samples */
+	struct seen_process *seen_processes; /* owned */
 	uint32_t nr_seen_processes, cap_seen_processes;
 
 	struct debug_files *debug; /* owned; NULL: none are looked for */

@@ -13,12 +13,14 @@
 #include "base/hash.h"
 #include "base/idtable.h"
 #include "proc/procfs.h"
+#include "proc/roots.h"
 
 #define MAX_PROCESSES (1u << 20)
 #define MAX_ADDRESSES (1u << 24) /* of one process */
 #define MAX_RANGES 4096u         /* likewise; a browser has 300 */
 #define NO_FILE UINT32_MAX
 #define NO_PROCESS UINT32_MAX
+#define NO_USER UINT32_MAX
 #define UNTRACKED (1ull << 63) /* with a PID: a program that the tracker does not know */
 /* Samples of all processes with a dump that are put off, 24 bytes each: a quarter of an hour at 999
  * Hz on 4 CPUs. */
@@ -37,7 +39,8 @@ struct jit_range {
 struct jit_process {
 	uint64_t id; /* of the program */
 	struct jit_map_query query;
-	pid_t ns_pid; /* that it sees itself; 0: not known */
+	pid_t ns_pid;  /* that it sees itself; 0: not known */
+	uint32_t user; /* that it has been all the time; NO_USER */
 	/* What it was forked from and goes on with; NO_PROCESS: nothing that is known of. */
 	uint32_t parent;
 	uint64_t forked_ns;
@@ -201,34 +204,52 @@ static void note_ranges(struct jit_process *jp, const struct process *p, uint64_
 	}
 }
 
-static const struct jit_range *find_range(const struct jit_process *p, uint32_t file,
-					  uint64_t offset, uint64_t bytes)
+/* The same bytes, in a root that is known to be the same. */
+static bool is_same_place(const struct file *a, const struct file *b)
+{
+	return a->content == b->content && a->root == b->root && a->root != ROOT_UNKNOWN;
+}
+
+static const struct jit_range *find_range(const struct jit_files *j, const struct jit_process *p,
+					  uint32_t file, uint64_t offset, uint64_t bytes)
 {
 	for (uint32_t i = 0; i < p->nr_ranges; i++) {
 		const struct jit_range *r = &p->ranges[i];
 
-		if (r->file == file && r->offset == offset && r->end - r->start == bytes)
+		if (r->offset == offset && r->end - r->start == bytes &&
+		    is_same_place(filestore_get(j->files, r->file), filestore_get(j->files, file)))
 			return r;
 	}
 	return NULL;
 }
 
-bool jit_files_find_place(const struct jit_files *j, uint32_t file, uint64_t offset, uint64_t bytes,
-			  struct jit_place *ret_place)
+/* A process that has been of several users may have what one of them wrote. */
+static bool is_of_user(int fd, uint32_t user)
 {
-	for (uint32_t i = 0; i < j->nr_processes; i++) {
-		const struct jit_process *p = &j->processes[i];
-		const struct jit_range *range = find_range(p, file, offset, bytes);
+	struct stat st;
+
+	return fd >= 0 && user != NO_USER && fstat(fd, &st) == 0 && st.st_uid == user;
+}
+
+bool jit_files_next_place(const struct jit_files *j, uint32_t *at, uint32_t file, uint64_t offset,
+			  uint64_t bytes, struct jit_place *ret_place)
+{
+	while (*at < j->nr_processes) {
+		const struct jit_process *p = &j->processes[(*at)++];
+		const struct jit_range *range = find_range(j, p, file, offset, bytes);
 		struct jit_place place = JIT_PLACE_NONE;
+		int dump_fd = -1;
 
 		if (!range)
 			continue;
 		place.start = range->start;
-		/* Its own descriptor: that of the process is closed as soon as its batch is done. */
-		if (p->map_fd >= 0)
-			place.map_fd = fcntl(p->map_fd, F_DUPFD_CLOEXEC, 0);
+		place.user = p->user;
 		if (p->dump_file != NO_FILE)
-			place.dump_fd = filestore_get(j->files, p->dump_file)->fd;
+			dump_fd = filestore_get(j->files, p->dump_file)->fd;
+		if (is_of_user(dump_fd, p->user))
+			place.dump_fd = dump_fd;
+		if (is_of_user(p->map_fd, p->user))
+			place.map_fd = fcntl(p->map_fd, F_DUPFD_CLOEXEC, 0);
 		if (place.map_fd < 0 && place.dump_fd < 0)
 			continue;
 		*ret_place = place;
@@ -282,6 +303,7 @@ static uint32_t add(struct jit_files *j, uint64_t id, pid_t pid, pid_t ppid)
 		.id = id,
 		.query = { .pid = pid, .ppid = ppid, .start_ticks = stat.start_ticks },
 		.ns_pid = status.ns_pid,
+		.user = status.is_one_user ? status.euid : NO_USER,
 		.parent = NO_PROCESS,
 		.map_fd = -1,
 		.dump_file = NO_FILE,
@@ -292,19 +314,6 @@ static uint32_t add(struct jit_files *j, uint64_t id, pid_t pid, pid_t ppid)
 }
 
 /* ---- what a process goes on with ---- */
-
-/* Of the clock of samples; the kernel tells it in hundredths of a second: the end of that one. */
-static uint64_t started_ns(uint64_t start_ticks)
-{
-	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK), boot_ns, slept_ns;
-	uint64_t now_ns = clock_mono_ns(); /* first: the other clock is never behind it then */
-
-	if (!start_ticks || start_ticks / hz > UINT32_MAX)
-		return 0;
-	boot_ns = (start_ticks + 1) * (NS_PER_S / hz);
-	slept_ns = clock_ns(CLOCK_BOOTTIME) - now_ns;
-	return boot_ns > slept_ns ? boot_ns - slept_ns : 0;
-}
 
 /* One that was forked before anybody looked: it and its parent have come out of the same exec. */
 static bool find_origin(const struct jit_files *j, const struct jit_process *jp,
@@ -322,7 +331,8 @@ static bool find_origin(const struct jit_files *j, const struct jit_process *jp,
 	*ret = (struct process_origin){ .program = p ? process_program(p, UINT64_MAX)
 						     : UNTRACKED | (uint64_t)ppid,
 					.pid = ppid,
-					.fork_ns = started_ns(jp->query.start_ticks) };
+					.fork_ns = proc_stat_started_ns(&(struct proc_stat){
+						.start_ticks = jp->query.start_ticks }) };
 	return true;
 }
 
@@ -393,6 +403,17 @@ static void each_in_row(struct jit_files *j, uint32_t own, row_fn fn)
 	}
 }
 
+/* Who it is may have changed, by then or since. */
+static void check_user(const struct jit_files *j, struct jit_process *jp)
+{
+	struct proc_status status;
+
+	if (jp->has_lost_pid || procfs_status(j->procfs, jp->query.pid, &status) < 0)
+		return;
+	if (!status.is_one_user || status.euid != jp->user)
+		jp->user = NO_USER;
+}
+
 static void look_for_map_early(struct jit_files *j, struct jit_process *p)
 {
 	look_for_map(j, p, false);
@@ -407,6 +428,7 @@ static void look(struct jit_files *j, uint32_t i, const struct process *p, uint6
 		jp->wait_ns *= 2;
 	each_in_row(j, i, look_for_map_early);
 	look_for_dump(j, i, p, time_ns);
+	check_user(j, jp);
 	if (jp->map_fd >= 0 || jp->dump_file != NO_FILE)
 		note_ranges(jp, p, time_ns);
 }

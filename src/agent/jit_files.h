@@ -60,19 +60,21 @@ int jit_files_note_version(struct jit_files *j, uint32_t process, uint64_t addr,
 
 void jit_files_drop_kept(struct jit_files *j, uint32_t process);
 
-/* Where a process has mapped a stretch of a file of which it tells names, and what it tells. */
+/* Where a process has mapped a stretch of a file of which it tells names, and what it tells: to
+ * processes of the same user in the same root. */
 struct jit_place {
 	uint64_t start;
+	uint32_t user;
 	int map_fd;  /* owned; -1: none */
 	int dump_fd; /* borrowed until jit_files_free(); -1: none */
 };
 
 #define JIT_PLACE_NONE ((struct jit_place){ .map_fd = -1, .dump_fd = -1 })
 
-/* The first process with a map or a dump that has these bytes of a file (by number) mapped. False:
- * none has. Before any jit_files_get(). */
-bool jit_files_find_place(const struct jit_files *j, uint32_t file, uint64_t offset, uint64_t bytes,
-			  struct jit_place *ret_place);
+/* The next process with a map or a dump of its own user's that has these bytes of a file (by number)
+ * mapped, in that file's root; *at is 0 first. False: there are no more. Before any jit_files_get(). */
+bool jit_files_next_place(const struct jit_files *j, uint32_t *at, uint32_t file, uint64_t offset,
+			  uint64_t bytes, struct jit_place *ret_place);
 
 /* What is known in the end about a process's program `owner` (see process_program), and what was told
  * of those that it was forked from; addresses are borrowed, jit_sources_done() is due. Any thread, if no two ask for the same one and none makes another call

@@ -19,7 +19,7 @@ static int add_function(struct profile *p, uint32_t mapping, const struct naming
 	return r < 0 ? r : profile_function(p, &fn, ret_id);
 }
 
-static int apply_answer(struct profile *p, const struct naming_batch *b, uint32_t location,
+int naming_apply_answer(struct profile *p, const struct naming_batch *b, uint32_t location,
 			const struct naming_answer *a)
 {
 	struct profile_line lines[PROFILE_MAX_LINES];
@@ -37,19 +37,24 @@ static int apply_answer(struct profile *p, const struct naming_batch *b, uint32_
 
 /* What has no room, in a batch or in the model, stays without any name, which writers show as its
  * address. */
-static int apply_or_leave(struct capture *c, const struct naming_batch *b, uint32_t location,
+static int apply_or_leave(struct naming_env *env, const struct naming_batch *b, uint32_t location,
 			  const struct naming_answer *a)
 {
-	int r = a && a->nr_frames ? apply_answer(c->profile, b, location, a) : -ENOMEM;
+	static const struct naming_answer no_room = { .failure = NAMING_NO_ROOM, .is_raw = true };
+	struct capture *c = env->c;
+	int r = a && a->nr_frames ? naming_apply_answer(c->profile, b, location, a) : -ENOMEM;
 
 	if (source_is_about_size(r))
-		naming_stats_add_unnamed(&c->naming, NAMING_NO_ROOM, true);
+		a = &no_room;
 	else if (r < 0)
 		return r;
-	else if (a->is_named)
+	if (a->is_named)
 		naming_stats_add_named(&c->naming);
 	else
 		naming_stats_add_unnamed(&c->naming, a->failure, a->is_raw);
+	if (env->outcomes)
+		env->outcomes[location] =
+			(struct naming_outcome){ a->is_named, a->is_raw, a->failure };
 	return 0;
 }
 
@@ -62,16 +67,17 @@ static void tell_lines(const struct capture *c, const struct naming_batch *b)
 			 b->lines_why);
 }
 
-static int apply_batch(struct capture *c, const struct naming_batch *b)
+static int apply_batch(struct naming_env *env, const struct naming_batch *b)
 {
 	const struct naming_answer *a = b->answers;
+	struct capture *c = env->c;
 	int r = 0;
 
 	for (uint32_t i = 0; i < b->nr_parts; i++) {
 		const struct naming_part *part = &b->parts[i];
 
 		for (uint32_t k = 0; k < part->nr_items && r == 0; k++)
-			r = apply_or_leave(c, b, part->items[k].location, a ? a++ : NULL);
+			r = apply_or_leave(env, b, part->items[k].location, a ? a++ : NULL);
 		c->notes[part->number] = part->note;
 	}
 	tell_lines(c, b);
@@ -93,7 +99,7 @@ static int run_batches(struct naming_env *env, struct naming_plan *plan)
 		naming_crew_wait(crew, i);
 		r = b->result;
 		if (r == 0)
-			r = apply_batch(env->c, b);
+			r = apply_batch(env, b);
 		naming_batch_clear(b);
 	}
 	return r;
@@ -126,6 +132,7 @@ static int fetch_debug_files(struct capture *c, const struct naming_plan *plan)
 int capture_name(struct capture *c, const atomic_bool *cancel)
 {
 	_cleanup_(naming_plan_done) struct naming_plan plan;
+	_cleanup_(naming_told_freep) struct naming_told *told = NULL;
 	struct naming_env env = { .c = c, .cancel = cancel };
 	int r;
 
@@ -141,8 +148,9 @@ int capture_name(struct capture *c, const atomic_bool *cancel)
 	/* Without memory or time for that, names are made of what is here. */
 	if (r < 0 && r != -ENOMEM && r != -ECANCELED)
 		return r;
+	(void)naming_told_new(&env, &told); /* no memory: the files' own names must do */
 	naming_budget_init(&env.budget);
 	r = run_batches(&env, &plan);
 	naming_budget_done(&env.budget);
-	return r;
+	return r < 0 ? r : naming_told_ask(told);
 }

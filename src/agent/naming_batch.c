@@ -228,7 +228,7 @@ static int open_and_ask(struct naming_env *env, struct naming_batch *b)
 	b->jit_counts = s.jit_counts;
 	b->waited_ns = s.waited_ns;
 	source_done(&s);
-	return r < 0 ? r : naming_ask_told(env, b, &cancel);
+	return r;
 }
 
 void naming_batch_run(struct naming_env *env, struct naming_batch *b)

@@ -11,12 +11,19 @@
 #include "agent/naming_budget.h"
 #include "base/strtab.h"
 
+/* What is known of a location that was named, or not. */
+struct naming_outcome {
+	bool is_named, is_raw;
+	enum naming_failure failure; /* when it is not named */
+};
+
 /* What all batches have in common. */
 struct naming_env {
-	struct capture *c;           /* borrowed */
-	const atomic_bool *cancel;   /* borrowed; NULL: nobody cancels */
-	atomic_bool is_over;         /* one has failed: the others are of no use */
-	struct naming_budget budget; /* has a lock of its own */
+	struct capture *c;               /* borrowed */
+	const atomic_bool *cancel;       /* borrowed; NULL: nobody cancels */
+	atomic_bool is_over;             /* one has failed: the others are of no use */
+	struct naming_outcome *outcomes; /* by location; of naming_told; NULL: nobody asks */
+	struct naming_budget budget;     /* has a lock of its own */
 };
 
 /* An address to be named. */
@@ -34,7 +41,6 @@ struct naming_part {
 	struct profile_mapping mapping; /* a copy */
 	const struct naming_item *items;
 	uint32_t nr_items;
-	struct jit_place told;   /* of a file's mapping, what a process tells about it */
 	struct naming_note note; /* of the answers */
 };
 
@@ -92,9 +98,18 @@ bool naming_is_over(const struct naming_env *env);
 int naming_batch_keep(struct naming_batch *b, const struct symbol_result *res,
 		      struct naming_answer *to);
 
-/* Asks the processes' own lists for what a file could not name. -ECANCELED. */
-int naming_ask_told(const struct naming_env *env, struct naming_batch *b,
-		    const struct cancel *cancel);
+/* naming_told.c: what processes tell about code that lies in files. Found out before any batch is run
+ * (-ENOMEM), and asked for what files could not name when all are applied (-ECANCELED; NULL: nothing
+ * is). What finds no room stays as the file has it. */
+struct naming_told;
+int naming_told_new(struct naming_env *env, struct naming_told **ret_told);
+int naming_told_ask(struct naming_told *t);
+struct naming_told *naming_told_free(struct naming_told *t);
+DEFINE_CLEANUP(struct naming_told *, naming_told_free)
+
+/* Puts an answer into the model. -ENOMEM, -E2BIG. */
+int naming_apply_answer(struct profile *p, const struct naming_batch *b, uint32_t location,
+			const struct naming_answer *a);
 
 /* Frees what running it has made. */
 void naming_batch_clear(struct naming_batch *b);

@@ -64,7 +64,7 @@ static int choose_stack(struct placing *pl, const struct jit_versions *v, uint32
 		frames[i] = p->frames[s.first + i];
 		r = choose_version(pl, v, &frames[i]);
 	}
-	return r < 0 ? r : profile_stack(p, frames, s.nr, stack);
+	return r < 0 ? r : profile_stack_of(p, p->stack_users[*stack], frames, s.nr, stack);
 }
 
 /* v: NULL, nothing was replaced. */

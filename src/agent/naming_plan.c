@@ -9,8 +9,6 @@ void naming_plan_done(struct naming_plan *plan)
 {
 	for (uint32_t i = 0; i < plan->nr_batches; i++)
 		naming_batch_clear(&plan->batches[i]);
-	for (uint32_t i = 0; i < plan->nr_parts; i++)
-		closep(&plan->parts[i].told.map_fd);
 	free(plan->batches);
 	free(plan->parts);
 	free(plan->items);
@@ -74,20 +72,8 @@ static bool begins_part(const struct naming_plan *plan, uint32_t item)
 	return !item || plan->items[item - 1].rank != plan->items[item].rank;
 }
 
-/* What some process tells about code that lies in a file. */
-static void find_told(struct naming_part *part, const struct capture *c)
+static int make_parts(struct naming_plan *plan, const struct profile *p, const uint32_t *order)
 {
-	const struct profile_mapping *m = &part->mapping;
-
-	part->told = JIT_PLACE_NONE;
-	if (part->has_mapping && m->kind == PROFILE_MAPPING_FILE && c->jit)
-		(void)jit_files_find_place(c->jit, (uint32_t)m->owner, m->file_offset,
-					   m->limit - m->start, &part->told); /* none: as it is */
-}
-
-static int make_parts(struct naming_plan *plan, const struct capture *c, const uint32_t *order)
-{
-	const struct profile *p = c->profile;
 	uint32_t nr = 0;
 
 	for (uint32_t i = 0; i < plan->nr_items; i++)
@@ -107,7 +93,6 @@ static int make_parts(struct naming_plan *plan, const struct capture *c, const u
 			part->items = &plan->items[i];
 			if (part->has_mapping)
 				part->mapping = p->mappings[part->number];
-			find_told(part, c);
 		}
 	}
 	return 0;
@@ -162,7 +147,7 @@ int naming_plan_init(struct naming_plan *plan, const struct capture *c)
 	rank_mappings(p, order, rank);
 	r = list_items(plan, p, rank);
 	if (r == 0)
-		r = make_parts(plan, c, order);
+		r = make_parts(plan, p, order);
 	if (r == 0)
 		r = make_batches(plan, c);
 	return r;

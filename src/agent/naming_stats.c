@@ -22,6 +22,12 @@ void naming_stats_add_unnamed(struct naming_stats *s, enum naming_failure why, b
 	s->failures[why]++;
 }
 
+void naming_stats_found(struct naming_stats *s, enum naming_failure was, bool was_raw)
+{
+	s->nr_raw -= was_raw;
+	s->failures[was]--;
+}
+
 static int compare(const void *pa, const void *pb)
 {
 	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;

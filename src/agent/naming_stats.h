@@ -42,6 +42,9 @@ void naming_stats_add_batch(struct naming_stats *s, uint64_t took_ns, bool is_fa
 void naming_stats_add_named(struct naming_stats *s);
 void naming_stats_add_unnamed(struct naming_stats *s, enum naming_failure why, bool is_raw);
 
+/* One that was counted as unnamed got a name after all. */
+void naming_stats_found(struct naming_stats *s, enum naming_failure was, bool was_raw);
+
 /* Of the last batches; the smallest that so many of a hundred do not exceed. All 0: there was none. */
 struct naming_latency {
 	uint64_t p50_ns, p99_ns, max_ns;

@@ -4,6 +4,7 @@
 
 #include "agent/capture.h"
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "elf/elf_image.h"
 
@@ -11,6 +12,7 @@
 #define MAX_FRAMES (PA_MAX_KERNEL_FRAMES + PA_MAX_USER_FRAMES)
 #define LOOK_AGAIN_NS 100000000u
 #define MAX_PROCESSES (1u << 24)
+#define STARTED_SLACK_NS (20 * NS_PER_MS) /* the kernel tells starts in hundredths of a second */
 
 static const char *const stop_names[] = {
 #define X(stop, value, machine, people, cure) [value] = machine,
@@ -307,25 +309,46 @@ static bool process_eq(const void *owner, uint32_t id, const void *key)
 {
 	const struct capture *c = owner;
 
-	return c->seen_processes[id] == *(const uint64_t *)key;
+	return c->seen_processes[id].id == *(const uint64_t *)key;
 }
 
-/* Counts processes that have samples. */
-static int note_process(struct capture *c, uint64_t id)
+/* Who runs the process: one user, and no other at times. What has its PID now may be another. */
+static uint32_t find_user(const struct resolve *rs)
 {
+	struct proc_status status;
+	struct proc_stat stat;
+
+	if (!rs->process || procfs_stat(&rs->c->procfs, rs->pid, &stat) < 0 ||
+	    proc_stat_started_ns(&stat) > rs->time_ns + STARTED_SLACK_NS ||
+	    procfs_status(&rs->c->procfs, rs->pid, &status) < 0)
+		return PROFILE_NO_USER;
+	return status.is_one_user ? status.euid : PROFILE_NO_USER;
+}
+
+/* Counts processes that have samples, and asks once for each program who runs it. */
+static int note_process(const struct resolve *rs, uint32_t *ret_user)
+{
+	struct capture *c = rs->c;
+	uint64_t id = rs->process ? process_id(rs->process) : ~(uint64_t)rs->pid;
+	uint64_t program = rs->process ? process_program(rs->process, rs->time_ns) : 0;
 	uint64_t h = hash_mix(0, id);
 	uint32_t at;
 	int r;
 
-	if (idtable_find(&c->process_ids, h, process_eq, c, &id, &at))
+	if (idtable_find(&c->process_ids, h, process_eq, c, &id, &at)) {
+		if (c->seen_processes[at].program != program)
+			c->seen_processes[at] = (struct seen_process){ id, program, find_user(rs) };
+		*ret_user = c->seen_processes[at].user;
 		return 0;
+	}
 	r = ARRAY_RESERVE(c->seen_processes, c->cap_seen_processes, c->nr_seen_processes + 1,
 			  MAX_PROCESSES);
 	if (r == 0)
 		r = idtable_reserve(&c->process_ids);
 	if (r < 0)
 		return r;
-	c->seen_processes[c->nr_seen_processes] = id;
+	*ret_user = find_user(rs);
+	c->seen_processes[c->nr_seen_processes] = (struct seen_process){ id, program, *ret_user };
 	idtable_insert(&c->process_ids, h, c->nr_seen_processes++);
 	c->stats.nr_processes++;
 	return 0;
@@ -378,7 +401,7 @@ int capture_resolve(struct capture *c, const struct pa_sample *s, const struct s
 			      .time_ns = s->head.time_ns,
 			      .is_in_syscall = s->flags & PA_SAMPLE_IN_SYSCALL };
 	struct finished_walk finished;
-	uint32_t stack_id, labels;
+	uint32_t stack_id, labels, user = PROFILE_NO_USER;
 	int r;
 
 	if (s->nr_kernel > PA_MAX_KERNEL_FRAMES || s->nr_user > PA_MAX_USER_FRAMES ||
@@ -392,11 +415,11 @@ int capture_resolve(struct capture *c, const struct pa_sample *s, const struct s
 	check_root(&rs);
 	r = add_frames(&rs, s);
 	if (r == 0)
-		r = profile_stack(c->profile, rs.locations, rs.nr, &stack_id);
+		r = note_process(&rs, &user);
+	if (r == 0)
+		r = profile_stack_of(c->profile, user, rs.locations, rs.nr, &stack_id);
 	if (r == 0)
 		r = label_set(c, s, rs.stop, &labels);
-	if (r == 0)
-		r = note_process(c, rs.process ? process_id(rs.process) : ~(uint64_t)s->head.pid);
 	if (r == 0)
 		r = add_sample(&rs, s, stack_id, labels);
 	if (r == 0)

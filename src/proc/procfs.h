@@ -60,6 +60,8 @@ struct proc_stat {
 	uint64_t start_ticks; /* field 22: tells two processes of one PID apart; 0: not told */
 };
 int procfs_stat(const struct procfs *p, pid_t pid, struct proc_stat *ret_stat);
+/* When the process began, in the clock of samples: the end of that hundredth of a second. 0: not told. */
+uint64_t proc_stat_started_ns(const struct proc_stat *st);
 int procfs_parent(const struct procfs *p, pid_t pid, pid_t *ret_ppid);
 
 /* From /proc/<pid>/status. */
@@ -67,6 +69,7 @@ struct proc_status {
 	pid_t ns_pid;     /* the PID that the process itself sees: in its innermost namespace */
 	uint32_t nr_pids; /* how many it has, from the namespace of this /proc down to its own */
 	uid_t euid;       /* in the user namespace of who asks */
+	bool is_one_user; /* the real and the saved one are the same */
 };
 
 /* Pure. -EBADMSG: a line is missing or makes no sense. */

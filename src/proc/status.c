@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "proc/procfs.h"
 
 /* The numbers behind "Label:", as many as fit; how many there are. */
@@ -36,6 +38,7 @@ static void parse_line(const char *at, const char *end, struct proc_status *st, 
 
 	if (nr == 4 && n[1] <= UINT32_MAX) {
 		st->euid = (uid_t)n[1];
+		st->is_one_user = n[0] == n[1] && n[1] == n[2];
 		*has_uid = true;
 	}
 	nr = numbers_of(at, end, "NSpid:", n, sizeof(n) / sizeof(n[0]));
@@ -43,6 +46,18 @@ static void parse_line(const char *at, const char *end, struct proc_status *st, 
 		st->ns_pid = (pid_t)n[nr - 1];
 		st->nr_pids = (uint32_t)nr;
 	}
+}
+
+uint64_t proc_stat_started_ns(const struct proc_stat *st)
+{
+	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK), boot_ns, slept_ns;
+	uint64_t now_ns = clock_mono_ns(); /* first: the other clock is never behind it then */
+
+	if (!st->start_ticks || st->start_ticks / hz > UINT32_MAX)
+		return 0;
+	boot_ns = (st->start_ticks + 1) * (NS_PER_S / hz);
+	slept_ns = clock_ns(CLOCK_BOOTTIME) - now_ns;
+	return boot_ns > slept_ns ? boot_ns - slept_ns : 0;
 }
 
 int status_parse(const char *text, size_t len, struct proc_status *ret_status)

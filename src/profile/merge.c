@@ -222,7 +222,7 @@ static int merge_lines(struct merge *m, const struct profile_location *l, uint32
 		lines[i] = m->from->lines[l->first_line + i];
 		lines[i].function = m->functions[lines[i].function];
 	}
-	to->nr_lines = 0; /* a name that was only an address gives way */
+	profile_unname(m->to, id); /* what was only an address gives way */
 	return profile_set_lines(m->to, id, lines, l->nr_lines, l->is_named);
 }
 
@@ -248,7 +248,7 @@ static int merge_stack(struct merge *m, uint32_t i)
 
 	for (uint32_t k = 0; k < s.nr; k++)
 		frames[k] = m->locations[m->from->frames[s.first + k]];
-	return profile_stack(m->to, frames, s.nr, &m->stacks[i]);
+	return profile_stack_of(m->to, m->from->stack_users[i], frames, s.nr, &m->stacks[i]);
 }
 
 static int merge_label_set(struct merge *m, uint32_t i)

@@ -58,6 +58,7 @@ struct profile *profile_free(struct profile *p)
 	free(p->locations);
 	free(p->frames);
 	free(p->stacks);
+	free(p->stack_users);
 	free(p->labels);
 	free(p->label_sets);
 	free(p->samples);
@@ -200,14 +201,20 @@ int profile_function(struct profile *p, const struct profile_function *f, uint32
 	return 0;
 }
 
+struct stack_key {
+	struct span_key frames;
+	uint32_t user;
+};
+
 static bool stack_eq(const void *owner, uint32_t id, const void *key)
 {
 	const struct profile *p = owner;
-	const struct span_key *k = key;
+	const struct stack_key *k = key;
 	const struct profile_span *s = &p->stacks[id];
+	uint32_t nr = k->frames.nr;
 
-	return s->nr == k->nr &&
-	       (!k->nr || memcmp(p->frames + s->first, k->items, k->nr * sizeof(*p->frames)) == 0);
+	return s->nr == nr && p->stack_users[id] == k->user &&
+	       (!nr || memcmp(p->frames + s->first, k->frames.items, nr * sizeof(*p->frames)) == 0);
 }
 
 static bool are_below(const uint32_t *ids, uint32_t nr, uint32_t limit)
@@ -218,33 +225,58 @@ static bool are_below(const uint32_t *ids, uint32_t nr, uint32_t limit)
 	return true;
 }
 
-int profile_stack(struct profile *p, const uint32_t *locations, uint32_t nr, uint32_t *ret_id)
+static int room_for_stack(struct profile *p, uint32_t nr)
 {
-	struct span_key k = { locations, nr };
+	int r = ARRAY_RESERVE(p->frames, p->cap_frames, (size_t)p->nr_frames + nr,
+			      PROFILE_MAX_FRAMES_TOTAL);
+
+	if (r == 0)
+		r = ARRAY_RESERVE(p->stack_users, p->cap_stack_users, p->nr_stacks + 1,
+				  PROFILE_MAX_THINGS);
+	return r < 0 ? r : ROOM_FOR_ONE(p, stacks, stack_index);
+}
+
+int profile_stack_of(struct profile *p, uint32_t user, const uint32_t *locations, uint32_t nr,
+		     uint32_t *ret_id)
+{
+	struct stack_key k = { { locations, nr }, user };
 	uint64_t h;
 	int r;
 
 	if (nr > PROFILE_MAX_FRAMES)
 		return -E2BIG;
 	h = hash_mix(p->hash_seed, hash_bytes(locations, nr * sizeof(*locations)));
+	h = hash_mix(h, user);
 	if (idtable_find(&p->stack_index, h, stack_eq, p, &k, ret_id))
 		return 0;
 	if (!are_below(locations, nr, p->nr_locations))
 		return -EINVAL;
-	r = ARRAY_RESERVE(p->frames, p->cap_frames, (size_t)p->nr_frames + nr,
-			  PROFILE_MAX_FRAMES_TOTAL);
-	if (r < 0)
-		return r;
-	r = ROOM_FOR_ONE(p, stacks, stack_index);
+	r = room_for_stack(p, nr);
 	if (r < 0)
 		return r;
 	idtable_insert(&p->stack_index, h, p->nr_stacks);
 	if (nr)
 		memcpy(p->frames + p->nr_frames, locations, nr * sizeof(*locations));
 	p->stacks[p->nr_stacks] = (struct profile_span){ .first = p->nr_frames, .nr = nr };
+	p->stack_users[p->nr_stacks] = user;
 	p->nr_frames += nr;
 	*ret_id = p->nr_stacks++;
 	return 0;
+}
+
+int profile_stack(struct profile *p, const uint32_t *locations, uint32_t nr, uint32_t *ret_id)
+{
+	return profile_stack_of(p, PROFILE_NO_USER, locations, nr, ret_id);
+}
+
+void profile_replace_frames(struct profile *p, profile_frame_fn fn, void *ctx)
+{
+	for (uint32_t i = 0; i < p->nr_stacks; i++)
+		for (uint32_t k = 0; k < p->stacks[i].nr; k++) {
+			uint32_t *frame = &p->frames[p->stacks[i].first + k];
+
+			*frame = fn(ctx, p->stack_users[i], *frame);
+		}
 }
 
 static bool label_is(const struct profile_label *a, const struct profile_label *b)
@@ -409,6 +441,11 @@ static void note_in_mapping(struct profile *p, const struct profile_location *l)
 		m->has_filenames |= p->functions[line->function].filename != 0;
 		m->has_line_numbers |= line->line != 0;
 	}
+}
+
+void profile_unname(struct profile *p, uint32_t location)
+{
+	p->locations[location].nr_lines = 0;
 }
 
 int profile_set_lines(struct profile *p, uint32_t location, const struct profile_line *lines,

@@ -15,6 +15,7 @@
 #include "base/strtab.h"
 
 #define PROFILE_NONE UINT32_MAX /* no such thing: a location without a mapping */
+#define PROFILE_NO_USER UINT32_MAX
 #define PROFILE_MAX_TYPES 2
 #define PROFILE_MAX_LABELS 32   /* per sample */
 #define PROFILE_MAX_FRAMES 4096 /* per stack */
@@ -103,6 +104,7 @@ struct profile {
 	struct profile_location *locations;
 	uint32_t *frames; /* location numbers of all stacks, leaf first */
 	struct profile_span *stacks;
+	uint32_t *stack_users; /* of each stack; not written anywhere */
 	struct profile_label *labels;
 	struct profile_span *label_sets;
 	struct profile_sample *samples;
@@ -112,7 +114,7 @@ struct profile {
 	uint32_t nr_lines, cap_lines;
 	uint32_t nr_locations, cap_locations;
 	uint32_t nr_frames, cap_frames;
-	uint32_t nr_stacks, cap_stacks;
+	uint32_t nr_stacks, cap_stacks, cap_stack_users;
 	uint32_t nr_labels, cap_labels;
 	uint32_t nr_label_sets, cap_label_sets;
 	uint32_t nr_samples, cap_samples;
@@ -145,6 +147,10 @@ int profile_location_version(struct profile *p, uint32_t mapping, uint64_t addre
 			     uint64_t version, uint32_t *ret_id);
 int profile_function(struct profile *p, const struct profile_function *f, uint32_t *ret_id);
 int profile_stack(struct profile *p, const uint32_t *locations, uint32_t nr, uint32_t *ret_id);
+/* The same for code that a user runs: stacks of two users are two, since what one user tells about
+ * code names his own alone. PROFILE_NO_USER: not known. */
+int profile_stack_of(struct profile *p, uint32_t user, const uint32_t *locations, uint32_t nr,
+		     uint32_t *ret_id);
 int profile_label_set(struct profile *p, const struct profile_label *labels, uint32_t nr,
 		      uint32_t *ret_id);
 
@@ -159,6 +165,14 @@ int profile_add_comment(struct profile *p, const char *text);
  * mapping's has_* flags (has_functions only when is_named). */
 int profile_set_lines(struct profile *p, uint32_t location, const struct profile_line *lines,
 		      uint32_t nr, bool is_named);
+
+/* Takes back the name of a location that was only an address: it is not named so far. */
+void profile_unname(struct profile *p, uint32_t location);
+
+/* Each frame of each stack becomes the location that fn gives for it: one was split. Stacks are not
+ * found again by what they are then, only by number. */
+typedef uint32_t (*profile_frame_fn)(void *ctx, uint32_t user, uint32_t location);
+void profile_replace_frames(struct profile *p, profile_frame_fn fn, void *ctx);
 
 /* Adds everything of `from` to `to` (which may be the same model); both must have the same types,
  * else -EINVAL. Mappings are one when kind, path, build-id, offset and size agree (owners are

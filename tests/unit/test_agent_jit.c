@@ -357,6 +357,15 @@ static uint32_t map_code_file(struct world *w)
 	return m->file;
 }
 
+/* The first that tells about a stretch of a file. */
+static bool find_place(const struct world *w, uint32_t file, uint64_t offset, uint64_t bytes,
+		       struct jit_place *ret_place)
+{
+	uint32_t at = 0;
+
+	return jit_files_next_place(w->jit, &at, file, offset, bytes, ret_place);
+}
+
 static void test_place(void)
 {
 	struct jit_place place = JIT_PLACE_NONE;
@@ -367,21 +376,56 @@ static void test_place(void)
 	world_init(&w, 4);
 	file = map_code_file(&w);
 	note(&w, CODE, 30);
-	ok(!jit_files_find_place(w.jit, file, 0x1000, 0x2000, &place),
+	ok(!find_place(&w, file, 0x1000, 0x2000, &place),
 	   "a process without a map tells nothing about files");
 	map(&w, "A");
 	note(&w, CODE + 1, 30 + NS_PER_S);
-	ok(jit_files_find_place(w.jit, file, 0x1000, 0x2000, &place) && place.start == 0x5000 &&
-		   first_byte_of(place.map_fd) == 'A',
-	   "one with a map may, where it has mapped them");
+	ok(find_place(&w, file, 0x1000, 0x2000, &place) && place.start == 0x5000 &&
+		   first_byte_of(place.map_fd) == 'A' && place.user == geteuid(),
+	   "one with a map may, where it has mapped them, for its user");
 	(void)get(&w, &src);
 	jit_files_drop(w.jit, process_program(process(&w), 20));
 	ok(first_byte_of(place.map_fd) == 'A', "also when its own code is done with");
 	closep(&place.map_fd);
-	ok(!jit_files_find_place(w.jit, file, 0, 0x2000, &place) &&
-		   !jit_files_find_place(w.jit, file, 0x1000, 0x1000, &place) &&
-		   !jit_files_find_place(w.jit, file + 1, 0x1000, 0x2000, &place),
-	   "another stretch, or another file, is not meant");
+	ok(!find_place(&w, file, 0, 0x2000, &place) &&
+		   !find_place(&w, file, 0x1000, 0x1000, &place),
+	   "another stretch is not meant");
+	world_done(&w);
+}
+
+/* The same file, as a process of another root sees it. */
+static uint32_t other_view(struct world *w, uint32_t file)
+{
+	struct file_hint hint = { .pid = PID, .start = 0x5000, .end = 0x7000, .root = 77 };
+	struct file_key key = fake_key(&w->f, "libcode.so");
+	uint32_t id;
+
+	must(filestore_add(w->files, &key, filestore_get(w->files, file)->path, NULL, &hint, &id) ==
+	     0);
+	must(id != file);
+	return id;
+}
+
+static void test_whose_place(void)
+{
+	struct jit_place place = JIT_PLACE_NONE;
+	struct world w;
+	uint32_t file;
+
+	world_init(&w, 4);
+	file = map_code_file(&w);
+	map(&w, "A");
+	note(&w, CODE, 30);
+	ok(find_place(&w, file, 0x1000, 0x2000, &place), "who has a map tells about its files");
+	closep(&place.map_fd);
+	ok(!find_place(&w, other_view(&w, file), 0x1000, 0x2000, &place),
+	   "but nobody in another root");
+	fake_write(&w.f, "4242/status", "Uid:\t1\t2\t1\t1\nNSpid:\t4242\t7\n");
+	note(&w, CODE + 1, 30 + NS_PER_S);
+	ok(!find_place(&w, file, 0x1000, 0x2000, &place), "and not who becomes another user");
+	write_status(&w, geteuid(), "4242\t7");
+	note(&w, CODE + 2, 30 + 10 * NS_PER_S);
+	ok(!find_place(&w, file, 0x1000, 0x2000, &place), "nor one who was");
 	world_done(&w);
 }
 
@@ -435,6 +479,7 @@ int main(void)
 	test_first_thread_ended();
 	test_stale_by_parent();
 	test_place();
+	test_whose_place();
 	test_dump();
 	return tap_done();
 }
