@@ -170,6 +170,7 @@ def java_row(name, *options, warm_s=4.0, **kwargs):
 
 ASM_LEVELS = ["main", "alpha", "beta", "work", "call_leaf", "asm_leaf"]
 FP = ["-O2", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer"]
+BARE = ["-fno-asynchronous-unwind-tables", "-fno-unwind-tables"]
 MUSL_MAIN = r"(?:\w+:)?_start;(?:(?:\w+:)?_start_c;)?(?:(?:[\w-]+:)?\w*libc_start_main\w*;){0,2}"
 C_MAIN = Chain(GLIBC_MAIN, C_LEVELS)
 ASM = Chain(GLIBC_MAIN, ASM_LEVELS)
@@ -180,6 +181,12 @@ PYTHON_CHAIN = Chain(r"python[\d.]*:" + GLIBC_MAIN + rf"(?:{PYTHON};)+(?:py::<mo
 RUBY = r"(?:ruby[\d.]*|libruby[\d.-]*):[^;]*"
 MONO = r"mono[\w-]*:[^;]*"
 NET = r"(?:libcoreclr|dotnet|libhostpolicy|libhostfxr|libstdc\+\+|libc):[^;]*"
+PHP = r"php[\d.]*:[^;]*"
+PHP_JIT = ["-d", "opcache.enable_cli=1", "-d", "opcache.jit=function", "-d", "opcache.jit_buffer_size=16M",
+           "-d", "opcache.jit_debug=0x10"]
+# Compiled functions go on in the frame that execute_ex has made for the first of them.
+PHP_CHAIN = Chain(r"php[\d.]*:" + GLIBC_MAIN + rf"(?:{PHP};)+?", [r"php[\d.]*:execute_ex", r"(?!\w+[\w.]*:)[^;]*"],
+                  above=PHP + "|opcache:[^;]*")
 NET_ENV = {"COMPlus_PerfMapEnabled": "1", "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1"}
 NET_CHAIN = Chain(r"dotnet:[^;]*;libc:[^;]*;libc:[^;]*;" + rf"(?:{NET};)+(?:[^;]*\[PreStub\][^;]*;|\?;)*",
                   [rf"[^;]*Chain::{n}\b[^;]*" for n in ("Main", "Alpha", "Beta", "Work", "Spin")], above=NET)
@@ -192,6 +199,12 @@ ROWS = [
     Row("C in libc (memset)", chain_c("c_libc", "-DIN_LIBC"),
         Chain(GLIBC_MAIN, C_LEVELS[:4], above="libc:[^;]*"), by_nm=True, quick=True, share=0.95),
     Row("C, a frame of 140 KB", chain_c("c_big", "-DBIG_FRAME=140000"), C_MAIN, by_nm=True, quick=True),
+    Row("C, short calls", chain_c("c_short", "-DTURNS=3"), C_MAIN, by_nm=True, quick=True, share=0.95),
+    Row("C without tables, frame pointers", chain_c("c_bare_fp", *BARE, *FP), C_MAIN, by_nm=True),
+    Row("C without tables, frame pointers, short calls", chain_c("c_bare_fp_short", "-DTURNS=3", *BARE, *FP), C_MAIN,
+        by_nm=True),
+    Row("C without tables, no frame pointers", chain_c("c_bare", *BARE), C_MAIN, by_nm=True),
+    Row("C without tables, no frame pointers, short calls", chain_c("c_bare_short", "-DTURNS=3", *BARE), C_MAIN, by_nm=True),
     Row("C++ with exceptions", c_program("cc", ["chain.cc"], "-O2", compiler="g++"),
         Chain("cc:" + GLIBC_MAIN, ["cc:main", *[rf"cc:(?:level::)?{n}\([^;]*" for n in C_LEVELS[1:]]],
               above=r"(?:libstdc\+\+|libgcc_s|libc|ld-linux-x86):[^;]*", callers=(2, 3, 4))),
@@ -205,6 +218,10 @@ ROWS = [
     Row("asm leaf that pushes, frame pointers", leaf("leaf_fp_push", "leaf_gas.S", "-DPUSHES", *FP), ASM,
         by_nm=True),
     Row("asm leaf, no frame pointers", leaf("leaf_nofp", "leaf_gas.S", "-O2"), ASM, by_nm=True, quick=True),
+    Row("asm leaf with stale return addresses, frame pointers", leaf("leaf_fp_stale", "leaf_gas.S", "-DSTALE", *FP), ASM,
+        by_nm=True),
+    Row("asm leaf with stale return addresses, no frame pointers", leaf("leaf_nofp_stale", "leaf_gas.S", "-DSTALE", "-O2"),
+        ASM, by_nm=True, quick=True),
     Row("nasm leaf", leaf("leaf_nasm", "leaf.asm", "-O2"), ASM, by_nm=True),
     Row("JIT of our own, frame pointers", c_program("jit_fp", ["jit.c"], *FP),
         Chain(GLIBC_MAIN, ["main", "alpha", "beta", "work", "hop", "jit_outer", "jit_leaf"]), by_nm=True),
@@ -231,6 +248,7 @@ ROWS = [
         Chain(r"libboost_context:(?:make_fcontext|trampoline|finish)[^;]*;(?:fibers_cc:[^;]*boost::context::[^;]*;)+",
               [rf"fibers_cc:{n}\(.*\)" for n in ("alpha", "beta", "work", "spin")])),
     Row("PHP", script(["php"], "chain.php"), "stopped"),
+    Row("PHP JIT", script(["php"], "chain.php", *PHP_JIT), PHP_CHAIN, warm_s=1),
     Row("PHP fibers", script(["php"], "chain.php", args=["fiber"]), "stopped", ends=["make_fcontext"]),
     Row("Ruby", script(["ruby"], "chain.rb"), "stopped", warm_s=1),
     Row("Ruby fibers", script(["ruby"], "chain.rb", args=["fiber"]), "stopped", warm_s=1),
@@ -249,6 +267,9 @@ ROWS = [
     Row("Java -Xint", java("-Xint"), Chain(JAVA_BELOW, ["Interpreter"] * 6, above=JAVA_ABOVE, least=6), thread="chain",
         jcmd=True, warm_s=1.0),
     java_row("Java +PreserveFramePointer", "-XX:+PreserveFramePointer", quick=True, share=0.95),
+    java_row("Java +PreserveFramePointer, short calls", "-XX:+PreserveFramePointer", "-Dturns=3"),
+    java_row("Java C1, short calls", "-XX:TieredStopAtLevel=1", "-Dturns=3"),
+    java_row("Java C2, short calls", "-Dturns=3", warm_s=8.0),
     java_row("Java C1 +PreserveFramePointer", "-XX:+PreserveFramePointer", "-XX:TieredStopAtLevel=1"),
     Row("Node 20", node20(*V8_OPTIONS), Chain(rf"node:_start;(?:libc:[^;]*;){{2}}(?:(?:{V8_GLUE});)+?", V8_LEVELS,
                                               between=r"node:Builtins_[^;]*|Builtin:[^;]*", above=V8_GLUE + "|libc:[^;]*"), warm_s=2),

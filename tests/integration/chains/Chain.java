@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // In a thread called chain: run → alpha → beta → work → spin, for ever.
 public class Chain implements Runnable {
+	static final long TURNS = Long.getLong("turns", 50000);
 	static long sink;
 
 	static long spin(long n) {
-		for (long i = 0; i < 50000; i++)
+		for (long i = 0; i < TURNS; i++)
 			n = n * 31 + i / (n | 1);
 		return n;
 	}

@@ -7,6 +7,11 @@
 static volatile unsigned long sink;
 static char buffer[4096];
 
+/* Few turns: many samples are where functions begin and end. */
+#ifndef TURNS
+#define TURNS 2000000
+#endif
+
 #ifdef BIG_FRAME
 #define FRAME()                                                                                    \
 	volatile char frame[BIG_FRAME];                                                            \
@@ -17,7 +22,7 @@ static char buffer[4096];
 
 __attribute__((noinline)) static unsigned long spin(unsigned long n)
 {
-	for (unsigned long i = 0; i < 2000000; i++)
+	for (unsigned long i = 0; i < TURNS; i++)
 		n = n * 31 + i / (n | 1);
 	return n;
 }

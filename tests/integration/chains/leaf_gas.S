@@ -8,6 +8,11 @@ asm_leaf:
 	push %rbx
 	push %r12
 #endif
+#ifdef STALE
+	sub $168, %rsp
+	test %rdi, %rdi
+	jz 2f
+#endif
 	mov $2000000, %ecx
 	mov %rdi, %rax
 1:	imul $31, %rax, %rax
@@ -15,6 +20,9 @@ asm_leaf:
 	ror $7, %rax
 	dec %rcx
 	jnz 1b
+#ifdef STALE
+2:	add $168, %rsp
+#endif
 #ifdef PUSHES
 	pop %r12
 	pop %rbx
