@@ -3,8 +3,11 @@
 #include "base/array.h"
 #include "dwarf/internal.h"
 
-#define ABBREVS_MAX (1u << 20)
-#define ABBREVS_MAX_ATTRS (4u << 20)
+#define ABBREVS_MAX (64u << 10) /* of a table; link-time optimization makes some thousands */
+#define ABBREVS_MAX_ATTRS (512u << 10)
+#define ABBREV_MAX_ATTRS 128 /* of one entry; compilers reach 30 */
+/* Of reading one, and as much for each attribute, which is charged with the next one. */
+#define ABBREV_COST_BYTES 32
 
 static enum dw_kind kind_of(uint64_t tag)
 {
@@ -61,6 +64,8 @@ static int add_attrs(struct dw_abbrevs *a, struct dw_abbrev *abbrev, struct curs
 			return -EBADMSG;
 		if (name == 0 && form == 0)
 			return 0;
+		if (abbrev->nr_attrs == ABBREV_MAX_ATTRS)
+			return -EBADMSG;
 		r = ARRAY_RESERVE(a->attrs, a->cap_attrs, a->nr_attrs + 1, ABBREVS_MAX_ATTRS);
 		if (r < 0)
 			return r;
@@ -97,39 +102,100 @@ static int add_abbrev(struct dw_abbrevs *a, uint64_t code, struct cursor *c,
 	return 0;
 }
 
-int dw_abbrevs_init(struct dw_abbrevs *a, struct cursor c, const struct dw_unit *u, uint64_t code)
+/* One entry more. 1: the table ends here. */
+static int read_abbrev(struct dw_abbrevs *a, const struct dw_unit *u)
 {
-	const uint8_t *start = c.at;
-	bool is_sorted = true;
+	uint64_t code = cursor_uleb128(&a->rest);
+	int r;
 
-	*a = (struct dw_abbrevs){ 0 };
-	for (uint64_t last = 0;;) {
-		uint64_t next = cursor_uleb128(&c);
-		int r;
-
-		if (c.bad || next == 0)
-			break;
-		r = add_abbrev(a, next, &c, u);
-		if (r < 0)
-			return r;
-		if (next == code)
-			break;
-		is_sorted &= next > last;
-		last = next;
-	}
-	/* Every unit may name one table. */
-	if (!dw_work(u->file->d, (uint64_t)(c.at - start)))
+	if (a->rest.bad || code == 0)
+		return 1;
+	if (!dw_work(u->file->d, ABBREV_COST_BYTES * (uint64_t)(1 + a->nr_attrs - a->nr_charged)))
 		return -E2BIG;
-	if (!is_sorted)
-		qsort(a->abbrevs, a->nr, sizeof(*a->abbrevs), by_code);
+	a->nr_charged = a->nr_attrs;
+	r = add_abbrev(a, code, &a->rest, u);
+	if (r < 0)
+		return r;
+	a->is_sorted &= code > a->last_code;
+	a->last_code = code;
 	return 0;
 }
 
-void dw_abbrevs_done(struct dw_abbrevs *a)
+/* What cannot be read now cannot be later: the same table is not tried again for every unit. */
+static int read_up_to(struct dw_abbrevs *a, const struct dw_unit *u, uint64_t code)
 {
-	free(a->abbrevs);
-	free(a->attrs);
-	*a = (struct dw_abbrevs){ 0 };
+	uint32_t nr = a->nr;
+
+	if (code && dw_abbrevs_find(a, code))
+		return 0;
+	while (a->error == 0 && !(code && a->nr > nr && a->last_code == code))
+		a->error = read_abbrev(a, u);
+	if (!a->is_sorted)
+		qsort(a->abbrevs, a->nr, sizeof(*a->abbrevs), by_code);
+	return a->error < 0 ? a->error : 0;
+}
+
+static bool is_table(const struct dw_abbrevs *a, const struct dw_unit *u, uint64_t offset)
+{
+	return a && a->offset == offset && a->version == u->version &&
+	       a->addr_bytes == u->addr_bytes && a->offset_bytes == u->offset_bytes;
+}
+
+static int new_table(const struct dw_unit *u, uint64_t offset, struct dw_abbrevs **ret_abbrevs)
+{
+	struct dw_file *f = u->file;
+	struct dw_abbrevs *a;
+	struct cursor c;
+	int r = dw_section_whole(f->d, &f->sections[DW_SEC_ABBREV], offset, &c);
+
+	if (r < 0)
+		return r;
+	a = malloc(sizeof(*a));
+	if (!a)
+		return -ENOMEM;
+	*a = (struct dw_abbrevs){ .nr_refs = 1,
+				  .offset = offset,
+				  .version = u->version,
+				  .addr_bytes = u->addr_bytes,
+				  .offset_bytes = u->offset_bytes,
+				  .rest = c,
+				  .is_sorted = true };
+	*ret_abbrevs = a;
+	return 0;
+}
+
+int dw_abbrevs_get(const struct dw_unit *u, uint64_t offset, uint64_t code,
+		   struct dw_abbrevs **ret_abbrevs)
+{
+	struct dw_abbrevs **slot = &u->file->abbrevs[offset / 16 % DW_NR_ABBREVS];
+	int r;
+
+	if (!is_table(*slot, u, offset)) {
+		*slot = dw_abbrevs_unref(*slot);
+		r = new_table(u, offset, slot);
+		if (r < 0)
+			return r;
+	}
+	r = read_up_to(*slot, u, code);
+	if (r == -ENOMEM) {
+		*slot = dw_abbrevs_unref(*slot); /* so that it can be tried again */
+		return r;
+	}
+	if (r < 0)
+		return r;
+	(*slot)->nr_refs++;
+	*ret_abbrevs = *slot;
+	return 0;
+}
+
+struct dw_abbrevs *dw_abbrevs_unref(struct dw_abbrevs *a)
+{
+	if (a && --a->nr_refs == 0) {
+		free(a->abbrevs);
+		free(a->attrs);
+		free(a);
+	}
+	return NULL;
 }
 
 const struct dw_abbrev *dw_abbrevs_find(const struct dw_abbrevs *a, uint64_t code)

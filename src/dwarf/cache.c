@@ -40,11 +40,19 @@ static void drop(struct dwarf *d, struct dw_unit *u)
 	free(u);
 }
 
+/* What sections that are held whole leave of the memory. */
+static uint64_t cache_bytes(const struct dwarf *d)
+{
+	uint64_t left = dw_room_bytes(d) + d->cached_bytes;
+
+	return left < DWARF_CACHE_BYTES ? left : DWARF_CACHE_BYTES;
+}
+
 static void make_room(struct dwarf *d, uint64_t bytes)
 {
 	struct dw_unit *u = d->oldest, *newer;
 
-	for (; u && d->cached_bytes + bytes > DWARF_CACHE_BYTES; u = newer) {
+	for (; u && d->cached_bytes + bytes > cache_bytes(d); u = newer) {
 		newer = u->newer;
 		if (!u->nr_pins)
 			drop(d, u);
@@ -93,7 +101,9 @@ static int load(struct dw_file *f, struct dw_unit_at *slot)
 	dw_unit_use_root(u);
 	slot->unit = u;
 	link_newest(f->d, u);
-	dw_unit_grew(u, sizeof(*u) + u->view.n + abbrev_bytes(&u->abbrevs));
+	/* A table that other units have as well is one of theirs to count. */
+	dw_unit_grew(u, sizeof(*u) + u->view.n +
+				(u->abbrevs->nr_refs <= 2 ? abbrev_bytes(u->abbrevs) : 0));
 	return 0;
 }
 

@@ -47,6 +47,7 @@ uint64_t dwarf_cost_bytes(const struct dwarf_files *files)
 	add_file(&c, files->debug);
 	if (files->alt)
 		add_file(&c, files->alt);
-	return smaller(c.whole_bytes, DWARF_MAX_WHOLE_BYTES) +
-	       smaller(c.decoded_bytes, DWARF_CACHE_BYTES);
+	return smaller(smaller(c.whole_bytes, DWARF_MAX_WHOLE_BYTES) +
+			       smaller(c.decoded_bytes, DWARF_CACHE_BYTES),
+		       DWARF_MAX_BYTES);
 }

@@ -6,8 +6,6 @@
 #include "dwarf/internal.h"
 #include "elf/elf_image.h"
 
-#define FREE_WORK_BYTES (64u << 20) /* on top of what the size of the file allows */
-
 /* A look-up: the unit at hand, and where the frames go. */
 struct look_up {
 	uint64_t addr;
@@ -64,8 +62,11 @@ static int open_files(struct dwarf *d)
 	const struct dw_section *info = &d->main.sections[DW_SEC_INFO];
 
 	dw_file_init(&d->main, d, d->files.debug, false);
-	if (d->files.alt)
+	dw_file_allow(&d->main);
+	if (d->files.alt) {
 		dw_file_init(&d->alt, d, d->files.alt, false);
+		dw_file_allow(&d->alt);
+	}
 	return info->at ? info->error : -ENOENT;
 }
 
@@ -79,7 +80,9 @@ int dwarf_open(const struct dwarf_files *files, struct dwarf **ret_dwarf)
 	d->files = *files;
 	d->main = (struct dw_file){ .d = d, .fd = -1 };
 	d->alt = (struct dw_file){ .d = d, .fd = -1 };
-	d->work_left_bytes = FREE_WORK_BYTES;
+	d->max_bytes = files->max_bytes ? files->max_bytes : DWARF_MAX_BYTES;
+	d->work = (struct work){ .left_bytes = DWARF_FREE_WORK_BYTES, .cancel = files->cancel };
+	work_limit_cpu(&d->work, files->max_cpu_ns ? files->max_cpu_ns : DWARF_MAX_CPU_NS);
 	r = strtab_init(&d->strings);
 	if (r == 0)
 		r = open_files(d);
@@ -103,7 +106,10 @@ struct dwarf *dwarf_free(struct dwarf *d)
 		return NULL;
 	dw_file_done(&d->main);
 	dw_file_done(&d->alt);
-	d->dwp = dw_file_free(d->dwp);
+	dw_dwos_drop(d);
+	d->dwp = dw_file_unref(d->dwp);
+	free(d->allowed);
+	idtable_done(&d->allowed_index);
 	free(d->code);
 	free(d->ranges);
 	free(d->names);

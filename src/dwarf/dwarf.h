@@ -13,6 +13,11 @@
 #include "base/cancel.h"
 #include "base/cleanup.h"
 
+/* What one reader holds at most: two thirds for sections that must be held whole. */
+#define DWARF_MAX_BYTES (512ull << 20)
+/* A last resort: work is bounded in bytes, and so the same on every machine. */
+#define DWARF_MAX_CPU_NS 6000000000ull
+
 #define DWARF_MAX_FRAMES 256 /* at one address; of longer chains the middle is left out */
 
 struct elf_image;
@@ -26,6 +31,8 @@ struct dwarf_files {
 	const struct elf_image *alt;     /* what dwz moved out of it; NULL: none */
 	const struct elf_opener *opener; /* for .dwo and .dwp files; NULL: not looked for */
 	const struct cancel *cancel;     /* NULL: nobody cancels */
+	uint64_t max_bytes;              /* of memory; 0: DWARF_MAX_BYTES */
+	uint64_t max_cpu_ns;             /* of this thread; 0: DWARF_MAX_CPU_NS */
 };
 
 /* Strings are owned by the reader until it is freed. */

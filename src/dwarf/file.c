@@ -24,12 +24,35 @@ void dw_file_init(struct dw_file *f, struct dwarf *d, const struct elf_image *im
 {
 	*f = (struct dw_file){ .d = d, .img = img, .fd = -1, .is_split = is_split };
 	f->serial = d->nr_files++;
-	for (size_t i = 0; i < DW_NR_SECTIONS; i++) {
+	f->nr_refs = 1;
+	for (size_t i = 0; i < DW_NR_SECTIONS; i++)
 		dw_section_init(&f->sections[i], img,
 				is_split ? split_names[i] : dw_section_names[i]);
-		/* What every read costs comes out of this. */
-		d->work_left_bytes += DWARF_MAX_WORK_TIMES * f->sections[i].size;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Sections may have holes, and share their bytes: all together are not more than what is stored. */
+void dw_file_allow(struct dw_file *f)
+{
+	uint64_t stored = elf_image_stored_bytes(f->img), plain = 0, packed = 0, unpacked = 0;
+	struct work *w = &f->d->work;
+
+	for (size_t i = 0; i < DW_NR_SECTIONS; i++) {
+		const struct dw_section *s = &f->sections[i];
+
+		if (!s->at || s->error)
+			continue;
+		plain += s->is_packed ? 0 : smaller(s->size, stored);
+		packed += s->is_packed ? smaller(s->at->size, stored) : 0;
+		unpacked += s->is_packed ? s->size : 0; /* each is at most 2 GiB */
 	}
+	unpacked = smaller(unpacked, ELF_MAX_PACKED_TIMES * smaller(packed, stored));
+	plain = smaller(plain, stored);
+	w->left_bytes += smaller(DWARF_MAX_WORK_TIMES * (plain + unpacked), DWARF_MAX_WORK_BYTES);
 }
 
 void dw_file_done(struct dw_file *f)
@@ -37,6 +60,9 @@ void dw_file_done(struct dw_file *f)
 	if (f->units)
 		dw_cache_drop_file(f);
 	free(f->units);
+	for (size_t i = 0; i < DW_NR_ABBREVS; i++)
+		f->abbrevs[i] = dw_abbrevs_unref(f->abbrevs[i]);
+	free(TAKE(f->path));
 	for (size_t i = 0; i < DW_NR_SECTIONS; i++)
 		dw_section_done(f->d, &f->sections[i]);
 	(void)elf_image_free(f->owned_img);
@@ -46,9 +72,9 @@ void dw_file_done(struct dw_file *f)
 	f->fd = -1;
 }
 
-struct dw_file *dw_file_free(struct dw_file *f)
+struct dw_file *dw_file_unref(struct dw_file *f)
 {
-	if (f) {
+	if (f && --f->nr_refs == 0) {
 		dw_file_done(f);
 		free(f);
 	}
@@ -90,7 +116,7 @@ int dw_file_scan_units(struct dw_file *f)
 		if (r == -ENOMEM || r == -ECANCELED)
 			return r;
 		if (r < 0) {
-			f->d->losses.is_damaged |= r != -E2BIG;
+			f->d->losses.is_damaged |= r != -E2BIG && !dw_is_over(f->d);
 			f->d->losses.is_over_budget |= r == -E2BIG;
 			break;
 		}

@@ -6,7 +6,7 @@
 #include "base/array.h"
 #include "dwarf/internal.h"
 
-#define INDEX_MAX_RANGES (4u << 20) /* 128 MiB; a browser has one per function, a million */
+#define INDEX_MAX_RANGES (2u << 20) /* 64 MiB; a browser has one per function, a million */
 #define WINDOW_BYTES 512
 #define LARGE_WINDOW_BYTES (64u << 10) /* a first entry with the command line in it */
 #define MAX_TRIES 16                   /* units that claim one address */
@@ -80,8 +80,8 @@ static int add_unit(struct dwarf *d, uint32_t number)
 
 	if (r == -ENOMEM)
 		return r;
-	if (r == -EBADMSG)
-		d->losses.is_damaged = true;
+	d->losses.is_damaged |= r == -EBADMSG;
+	d->losses.is_over_budget |= r == -E2BIG;
 	for (uint32_t i = 0; i < ranges.nr; i++) {
 		r = add_range(d, &ranges.ranges[i], number);
 		if (r == -ENOMEM)
@@ -106,7 +106,8 @@ int dw_index_build(struct dwarf *d)
 	uint64_t max_end = 0;
 	int r = dw_file_scan_units(&d->main);
 
-	for (uint32_t i = 0; i < d->main.nr_units && r == 0; i++)
+	/* Over the limit every further unit would be as well. */
+	for (uint32_t i = 0; i < d->main.nr_units && r == 0 && !dw_is_over(d); i++)
 		r = cancel_is_asked(d->files.cancel) ? -ECANCELED : add_unit(d, i);
 	if (r == 0 && cancel_is_asked(d->files.cancel))
 		r = -ECANCELED; /* the last one may not be whole */

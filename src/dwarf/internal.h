@@ -12,19 +12,25 @@
 #include "base/idtable.h"
 #include "base/leb128.h"
 #include "base/strtab.h"
+#include "base/work.h"
 #include "dwarf/constants.h"
 #include "dwarf/dwarf.h"
 
 /* Sections that are held whole: those that are compressed (they cannot be read in part) and the
- * small ones. A release of the JVM has 330 MB of them. */
-#define DWARF_MAX_WHOLE_BYTES (1ull << 30)
+ * small ones. A release of the JVM has 330 MB of them. The rest of DWARF_MAX_BYTES is the cache's. */
+#define DWARF_MAX_WHOLE_BYTES (448ull << 20)
 /* Units and what was made of them; those that were not used for longest go first. */
 #define DWARF_CACHE_BYTES (256u << 20)
-#define DWARF_MAX_UNITS (1u << 20)          /* a browser has 30,000 */
-#define DWARF_MAX_UNIT_BYTES (256u << 20)   /* link-time optimization makes units of 50 MB */
-#define DWARF_MAX_STRING_BYTES (256u << 20) /* of all names and paths that were given */
-/* What may be read and decoded again, after the cache has dropped it: so many times the file. */
+#define DWARF_CACHE_MIN_BYTES (16u << 20)  /* however little room is left */
+#define DWARF_MAX_UNITS (1u << 20)         /* a browser has 30,000 */
+#define DWARF_MAX_UNIT_BYTES (256u << 20)  /* link-time optimization makes units of 50 MB */
+#define DWARF_MAX_STRING_BYTES (64u << 20) /* of all names and paths that were given */
+#define DWARF_MAX_NAME_BYTES (1u << 20)    /* of one; what is longer is none */
+/* What may be read and decoded again, after the cache has dropped it: so many times what is stored of
+ * the file, which for a packed section is what it may honestly hold; and some on top. */
 #define DWARF_MAX_WORK_TIMES 4
+#define DWARF_MAX_WORK_BYTES (4ull << 30)
+#define DWARF_FREE_WORK_BYTES (4u << 20)
 #define DWARF_MAX_REFERENCES 16 /* from an instance to its origin to its declaration … */
 
 enum dw_section_id {
@@ -41,6 +47,9 @@ enum dw_section_id {
 	DW_NR_SECTIONS,
 };
 
+#define DW_NR_ABBREVS 8 /* tables that are kept for the next unit */
+#define DW_NR_DWOS 4    /* likewise */
+
 struct elf_section;
 struct elf_strings;
 
@@ -50,6 +59,7 @@ struct dw_section {
 	const struct elf_section *at; /* borrowed from the image; NULL: not there */
 	uint64_t size;                /* unpacked */
 	bool is_packed;
+	bool is_cached;              /* counted with a unit in the cache, too */
 	int error;                   /* it was tried to load it, in vain */
 	uint8_t *whole;              /* owned; NULL: not loaded, or read in parts */
 	struct elf_strings *strings; /* owned; of one that is read in parts */
@@ -80,8 +90,12 @@ struct dw_file {
 	int fd;                      /* owned; -1: the image is borrowed */
 	uint32_t serial;             /* no two files have the same, also after one was freed */
 	bool is_split;               /* .dwo or .dwp */
+	uint32_t nr_refs;            /* of a .dwo: skeletons, and the reader's list */
+	char *path;                  /* owned; of a .dwo; NULL: none */
 	struct dw_section sections[DW_NR_SECTIONS];
-	struct dw_unit_at *units; /* owned; sorted by offset */
+	struct dw_abbrevs
+		*abbrevs[DW_NR_ABBREVS]; /* the tables used last; each holds a reference */
+	struct dw_unit_at *units;        /* owned; sorted by offset */
 	uint32_t nr_units;
 	uint32_t cap_units;
 	bool has_scanned_units;
@@ -112,11 +126,21 @@ struct dw_abbrev {
 	bool has_sibling;
 };
 
+/* A table, as far as it was read; units that name the same one share it. */
 struct dw_abbrevs {
+	uint32_t nr_refs;
+	uint64_t offset;
+	uint16_t version;
+	uint8_t addr_bytes, offset_bytes; /* of its units: sizes of entries depend on them */
+	struct cursor rest;               /* what is not read yet; in the section, held whole */
+	uint64_t last_code;
+	bool is_sorted;
+	int error;                 /* 1: all is read; negative: what follows cannot be read */
 	struct dw_abbrev *abbrevs; /* owned; sorted by code */
 	uint32_t nr, cap;
 	struct dw_attr *attrs; /* owned */
 	uint32_t nr_attrs, cap_attrs;
+	uint32_t nr_charged; /* of the attributes */
 };
 
 struct dw_value {
@@ -147,15 +171,15 @@ struct dw_unit {
 	uint8_t type;                     /* enum dw_unit_type */
 	uint64_t dwo_id;                  /* 0: none */
 	uint64_t abbrev_offset;
-	struct dw_view view; /* from offset to end, or its beginning only */
-	struct dw_abbrevs abbrevs;
+	struct dw_view view;        /* from offset to end, or its beginning only */
+	struct dw_abbrevs *abbrevs; /* a reference; NULL: not read */
 	struct dw_root root;
 	uint64_t low_pc; /* base of its range lists */
 	/* Where this unit's part of each section begins, in a .dwp; 0 elsewhere. */
 	uint64_t line_base, str_offsets_base, addr_base, rnglists_base, ranges_base;
 
 	struct dw_unit *skeleton; /* borrowed: of a split unit, what stands for it in the program */
-	struct dw_file *split_file; /* owned; NULL: none, or the .dwp */
+	struct dw_file *split_file; /* a reference; NULL: none, or the .dwp */
 	struct dw_unit *split;      /* owned */
 	bool has_tried_split;
 
@@ -209,7 +233,16 @@ struct dwarf {
 	struct dw_unit *newest, *oldest; /* the cache */
 	uint64_t cached_bytes;
 	uint64_t whole_bytes;
-	uint64_t work_left_bytes;
+	uint64_t dwo_bytes; /* of whole_bytes, also in cached_bytes */
+	uint64_t max_bytes;
+	struct work work;
+
+	struct dw_file *dwos[DW_NR_DWOS]; /* the ones used last; each holds a reference */
+	uint32_t next_dwo;
+	uint64_t *
+		allowed; /* owned; identities of .dwo files whose size has been added to the work */
+	uint32_t nr_allowed, cap_allowed;
+	struct idtable allowed_index;
 
 	struct strtab strings;
 	struct dw_name *names; /* owned */
@@ -230,21 +263,31 @@ int dw_section_whole(struct dwarf *d, struct dw_section *s, uint64_t offset,
 		     struct cursor *ret_cursor);
 /* Valid until the next call for this section. NULL: none there. */
 const char *dw_section_string(struct dwarf *d, struct dw_section *s, uint64_t offset);
-/* False: what was allowed is used up, or nobody wants it any more. */
+/* Before the work. False: what was allowed is used up, or nobody wants it any more; so it stays then,
+ * and the file is done with. */
 bool dw_work(struct dwarf *d, uint64_t bytes);
+bool dw_is_over(const struct dwarf *d);
+/* Memory that may still be taken for what is being decoded. */
+uint64_t dw_room_bytes(const struct dwarf *d);
+/* Items of that size that have room, at most `most`. */
+uint32_t dw_room_for(const struct dwarf *d, size_t item_bytes, uint32_t most);
 
 /* file.c */
 void dw_file_init(struct dw_file *f, struct dwarf *d, const struct elf_image *img, bool is_split);
 void dw_file_done(struct dw_file *f);
-/* fd is taken, also when it fails. */
+/* What the file's size allows is added to the work. */
+void dw_file_allow(struct dw_file *f);
+/* fd is taken, also when it fails. One reference is the caller's. */
 int dw_file_new(struct dwarf *d, int fd, struct dw_file **ret_file);
-struct dw_file *dw_file_free(struct dw_file *f);
+struct dw_file *dw_file_unref(struct dw_file *f);
 /* Fills `units`; units of a file that is damaged end where the damage is. */
 int dw_file_scan_units(struct dw_file *f);
 
-/* abbrev.c. Up to the entry of a code, or (0) all. */
-int dw_abbrevs_init(struct dw_abbrevs *a, struct cursor c, const struct dw_unit *u, uint64_t code);
-void dw_abbrevs_done(struct dw_abbrevs *a);
+/* abbrev.c. The table at an offset, read up to the entry of a code, or (0) all. The caller gets a
+ * reference. */
+int dw_abbrevs_get(const struct dw_unit *u, uint64_t offset, uint64_t code,
+		   struct dw_abbrevs **ret_abbrevs);
+struct dw_abbrevs *dw_abbrevs_unref(struct dw_abbrevs *a);
 const struct dw_abbrev *dw_abbrevs_find(const struct dw_abbrevs *a, uint64_t code);
 
 /* form.c */
@@ -327,7 +370,9 @@ int dw_name_of(struct dw_unit *u, uint32_t die, struct dwarf_frame *to);
 /* A string that lives as long as the reader. NULL: no room for more. */
 int dw_keep_string(struct dwarf *d, const char *s, const char **ret_kept);
 
-/* split.c. The unit behind a skeleton, in *ret_split; NULL: it is none, or cannot be had. */
+/* split.c. Lets go of .dwo files that no unit uses. */
+void dw_dwos_drop(struct dwarf *d);
+/* The unit behind a skeleton, in *ret_split; NULL: it is none, or cannot be had. */
 int dw_split_of(struct dw_unit *skeleton, struct dw_unit **ret_split);
 
 #endif

@@ -3,8 +3,8 @@
 
 #include "base/array.h"
 
-#define MAX_DIRECTORIES (1u << 20)
-#define MAX_FILES (4u << 20)
+#define MAX_DIRECTORIES (256u << 10)
+#define MAX_FILES (1u << 20)
 #define MAX_FORMATS 64
 #define PREFIX_BYTES 24 /* lengths and version, in the longer format */
 #define PATH_BYTES 8192 /* what is longer is not given */
@@ -114,6 +114,8 @@ static int read_table(struct dw_line_header *h, struct cursor *c, const struct d
 	/* Rows have bytes; those that have none could be any number. */
 	if (r < 0 || c->bad || nr > cursor_left(c))
 		return r < 0 ? r : -EBADMSG;
+	if (!dw_work(u->file->d, nr * nr_formats)) /* columns may have no bytes either */
+		return -E2BIG;
 	for (uint64_t i = 0; i < nr && r == 0; i++) {
 		struct dw_line_file f;
 

@@ -42,6 +42,7 @@ struct machine {
 	bool is_open; /* has rows */
 	uint64_t start, last;
 	uint32_t first_row;
+	uint32_t max_rows, max_sequences; /* that have room, one half for each */
 };
 
 struct dw_lines *dw_lines_free(struct dw_lines *l)
@@ -74,7 +75,7 @@ static int end_sequence(struct machine *m, uint64_t end)
 		l->nr_rows = m->first_row; /* of code that the linker dropped */
 		return 0;
 	}
-	r = ARRAY_RESERVE(l->sequences, l->cap_sequences, l->nr_sequences + 1, LINES_MAX_SEQUENCES);
+	r = ARRAY_RESERVE(l->sequences, l->cap_sequences, l->nr_sequences + 1, m->max_sequences);
 	if (r < 0)
 		return r;
 	l->sequences[l->nr_sequences++] = (struct sequence){
@@ -116,7 +117,7 @@ static int add_row(struct machine *m)
 		*last = row;
 		return 0;
 	}
-	r = ARRAY_RESERVE(l->rows, l->cap_rows, l->nr_rows + 1, LINES_MAX_ROWS);
+	r = ARRAY_RESERVE(l->rows, l->cap_rows, l->nr_rows + 1, m->max_rows);
 	if (r < 0)
 		return r;
 	l->rows[l->nr_rows++] = row;
@@ -255,6 +256,8 @@ static int run(struct dw_lines *l, const struct dw_unit *u)
 		return r;
 	if (!dw_work(f->d, v.n))
 		return -E2BIG;
+	m.max_rows = dw_room_for(f->d, 2 * sizeof(struct row), LINES_MAX_ROWS);
+	m.max_sequences = dw_room_for(f->d, 2 * sizeof(struct sequence), LINES_MAX_SEQUENCES);
 	m.c = cursor_of(v.bytes, v.n);
 	r = run_program(&m);
 	sort_sequences(l);
@@ -274,6 +277,7 @@ int dw_lines_new(const struct dw_unit *u, struct dw_lines **ret_lines)
 	if (r == -ENOMEM)
 		return r;
 	u->file->d->losses.is_damaged |= r == -EBADMSG;
+	u->file->d->losses.is_over_budget |= r == -E2BIG && !u->file->d->losses.is_interrupted;
 	*ret_lines = TAKE(l); /* with what could be read */
 	return 0;
 }

@@ -60,12 +60,12 @@ static int read_step(const struct dw_unit *u, uint64_t die, struct step *ret_ste
 	if (die < u->first_die || die >= u->view.n)
 		return -EBADMSG;
 	c = cursor_of(u->view.bytes + die, u->view.n - die);
-	a = dw_abbrevs_find(&u->abbrevs, cursor_uleb128(&c));
+	a = dw_abbrevs_find(u->abbrevs, cursor_uleb128(&c));
 	if (!a)
 		return -EBADMSG;
 	*ret_step = (struct step){ 0 };
 	for (uint32_t i = 0; i < a->nr_attrs; i++) {
-		const struct dw_attr *attr = &u->abbrevs.attrs[a->first_attr + i];
+		const struct dw_attr *attr = &u->abbrevs->attrs[a->first_attr + i];
 		struct dw_value *to = step_value(ret_step, attr->name);
 
 		if (to)

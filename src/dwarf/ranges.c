@@ -4,14 +4,26 @@
 #include "dwarf/internal.h"
 
 /* Many entries may name one list, so that the file's size bounds nothing. */
-#define RANGES_MAX (4u << 20)
+#define RANGES_MAX (2u << 20)
+/* An entry of two bytes becomes a range that is sorted. */
+#define RANGE_COST_BYTES 32
+#define CHARGE_EVERY 8 /* entries; most lists have few */
 
 struct list {
 	struct dw_ranges *to;
 	const struct dw_unit *u;
 	struct cursor c;
 	uint64_t base;
+	uint64_t nr_read;
 };
+
+/* Before entries are read: a list may be named by every entry of the file. */
+static int list_charge(struct list *l)
+{
+	if (l->nr_read++ % CHARGE_EVERY)
+		return 0;
+	return dw_work(l->u->file->d, CHARGE_EVERY * RANGE_COST_BYTES) ? 0 : -E2BIG;
+}
 
 bool dw_is_code(const struct dwarf *d, uint64_t addr)
 {
@@ -64,6 +76,10 @@ static int read_old_list(struct list *l)
 
 	while (r == 0) {
 		uint64_t start = take_addr(l), end = take_addr(l);
+
+		r = list_charge(l);
+		if (r < 0)
+			return r;
 
 		if (l->c.bad)
 			return -EBADMSG;
@@ -121,9 +137,11 @@ static int read_list(struct list *l)
 {
 	int r;
 
-	do
-		r = l->c.bad ? -EBADMSG : read_entry(l);
-	while (r == 0);
+	do {
+		r = l->c.bad ? -EBADMSG : list_charge(l);
+		if (r == 0)
+			r = read_entry(l);
+	} while (r == 0);
 	return r < 0 ? r : 0;
 }
 
@@ -148,7 +166,6 @@ static int add_list(struct dw_ranges *to, const struct dw_unit *u, const struct 
 	struct dw_file *f = owner->file;
 	struct list l = { .to = to, .u = u };
 	uint64_t offset = v->u;
-	const uint8_t *start;
 	int r = 0;
 
 	l.base = u->skeleton ? u->skeleton->low_pc : u->low_pc;
@@ -162,10 +179,7 @@ static int add_list(struct dw_ranges *to, const struct dw_unit *u, const struct 
 			     offset, &l.c);
 	if (r < 0)
 		return r;
-	start = l.c.at;
-	r = u->version < 5 ? read_old_list(&l) : read_list(&l);
-	/* A list may be named by every entry of the file. */
-	return dw_work(f->d, (uint64_t)(l.c.at - start)) ? r : -E2BIG;
+	return u->version < 5 ? read_old_list(&l) : read_list(&l);
 }
 
 int dw_ranges_add(struct dw_ranges *to, const struct dw_unit *u, const struct dw_value *low,

@@ -7,7 +7,9 @@
 #include "base/array.h"
 #include "dwarf/internal.h"
 
-#define SCOPES_MAX (4u << 20) /* of one unit; 256 MiB while it is built */
+#define SCOPES_MAX (2u << 20) /* of one unit */
+#define SCOPE_COST_BYTES 96   /* while it is built: scope, span, two pieces, and what is open */
+#define CHARGE_EVERY 4096     /* attributes; an entry may have many that take no room */
 #define SCOPES_MAX_DEPTH 1024 /* of the tree; compilers reach 50 */
 
 /* Some of the code of a scope. */
@@ -44,6 +46,8 @@ struct walk {
 	uint32_t muted_at; /* below this depth nothing is of interest; UINT32_MAX: not muted */
 	uint32_t parents[SCOPES_MAX_DEPTH];
 	struct dw_ranges ranges; /* of the entry at hand */
+	uint32_t max_scopes;     /* that have room */
+	uint64_t nr_uncharged;   /* attributes that were read */
 };
 
 struct dw_scopes *dw_scopes_free(struct dw_scopes *s)
@@ -88,7 +92,7 @@ static void read_entry(struct walk *w, const struct dw_abbrev *a, struct entry *
 {
 	*ret_entry = (struct entry){ 0 };
 	for (uint32_t i = 0; i < a->nr_attrs; i++) {
-		const struct dw_attr *attr = &w->u->abbrevs.attrs[a->first_attr + i];
+		const struct dw_attr *attr = &w->u->abbrevs->attrs[a->first_attr + i];
 		struct dw_value *to = entry_value(ret_entry, attr->name);
 
 		if (to)
@@ -105,7 +109,7 @@ static void skip_entry(struct walk *w, const struct dw_abbrev *a)
 		return;
 	}
 	for (uint32_t i = 0; i < a->nr_attrs; i++)
-		dw_form_skip(&w->c, w->u, w->u->abbrevs.attrs[a->first_attr + i].form);
+		dw_form_skip(&w->c, w->u, w->u->abbrevs->attrs[a->first_attr + i].form);
 }
 
 static uint32_t number_of(const struct dw_value *v)
@@ -128,10 +132,10 @@ static int add_scope(struct walk *w, uint32_t die, const struct entry *e, bool i
 		return r;
 	if (!w->ranges.nr)
 		return 0;
-	r = ARRAY_RESERVE(s->scopes, s->cap, s->nr + 1, SCOPES_MAX);
+	r = ARRAY_RESERVE(s->scopes, s->cap, s->nr + 1, w->max_scopes);
 	if (r == 0)
 		r = ARRAY_RESERVE(s->spans, s->cap_spans, (size_t)s->nr_spans + w->ranges.nr,
-				  SCOPES_MAX);
+				  w->max_scopes);
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; i < w->ranges.nr; i++)
@@ -226,6 +230,16 @@ static void ascend(struct walk *w)
 		w->muted_at = UINT32_MAX;
 }
 
+static int charge_entry(struct walk *w, const struct dw_abbrev *a)
+{
+	uint64_t nr = w->nr_uncharged += a->nr_attrs;
+
+	if (nr < CHARGE_EVERY)
+		return 0;
+	w->nr_uncharged = 0;
+	return dw_work(w->u->file->d, nr) ? 0 : -E2BIG;
+}
+
 /* What was found before damage is kept. */
 static int walk_entries(struct walk *w)
 {
@@ -240,8 +254,10 @@ static int walk_entries(struct walk *w)
 			ascend(w);
 			continue;
 		}
-		a = dw_abbrevs_find(&w->u->abbrevs, code);
-		r = a ? visit(w, a, die) : -EBADMSG;
+		a = dw_abbrevs_find(w->u->abbrevs, code);
+		r = a ? charge_entry(w, a) : -EBADMSG;
+		if (r == 0)
+			r = visit(w, a, die);
 	}
 	return w->c.bad ? -EBADMSG : r;
 }
@@ -353,6 +369,7 @@ int dw_scopes_new(const struct dw_unit *u, struct dw_scopes **ret_scopes)
 	if (!dw_work(u->file->d, u->view.n))
 		return -E2BIG;
 	*w = (struct walk){ .u = u, .s = s, .muted_at = UINT32_MAX };
+	w->max_scopes = dw_room_for(u->file->d, SCOPE_COST_BYTES, SCOPES_MAX);
 	w->parents[0] = DW_NO_SCOPE;
 	w->c = cursor_of(u->view.bytes + u->first_die, u->view.n - u->first_die);
 	r = walk_entries(w);
@@ -360,6 +377,7 @@ int dw_scopes_new(const struct dw_unit *u, struct dw_scopes **ret_scopes)
 	if (r == -ENOMEM)
 		return r;
 	u->file->d->losses.is_damaged |= r == -EBADMSG;
+	u->file->d->losses.is_over_budget |= r == -E2BIG && !u->file->d->losses.is_interrupted;
 	r = make_pieces(s);
 	free(TAKE(s->spans));
 	if (r < 0)

@@ -5,6 +5,7 @@
 #include "elf/elf_image.h"
 #include "elf/elf_strings.h"
 
+#define VIEW_COST_BYTES 32       /* of looking at some bytes, on top of reading them */
 #define SMALL_BYTES (256u << 10) /* cheaper to read once than in parts */
 
 void dw_section_init(struct dw_section *s, const struct elf_image *img, const char *name)
@@ -17,8 +18,10 @@ void dw_section_init(struct dw_section *s, const struct elf_image *img, const ch
 
 void dw_section_done(struct dwarf *d, struct dw_section *s)
 {
-	if (s->whole)
+	if (s->whole) {
 		d->whole_bytes -= s->size;
+		d->dwo_bytes -= s->is_cached ? s->size : 0;
+	}
 	free(s->whole);
 	if (s->strings)
 		elf_strings_done(s->strings);
@@ -26,18 +29,50 @@ void dw_section_done(struct dwarf *d, struct dw_section *s)
 	*s = (struct dw_section){ 0 };
 }
 
+static bool note_end(struct dwarf *d, int r)
+{
+	d->losses.is_interrupted |= r == -ECANCELED;
+	d->losses.is_over_budget |= r == -E2BIG;
+	return r == 0;
+}
+
 bool dw_work(struct dwarf *d, uint64_t bytes)
 {
-	if (cancel_is_asked(d->files.cancel)) {
-		d->losses.is_interrupted = true;
-		return false;
-	}
-	if (bytes > d->work_left_bytes) {
-		d->losses.is_over_budget = true;
-		return false;
-	}
-	d->work_left_bytes -= bytes;
-	return true;
+	return note_end(d, work_charge(&d->work, bytes));
+}
+
+/* The same, with a look at cancel whatever it costs. */
+static bool work_and_look(struct dwarf *d, uint64_t bytes)
+{
+	return dw_work(d, bytes) && note_end(d, work_look(&d->work));
+}
+
+bool dw_is_over(const struct dwarf *d)
+{
+	return d->work.end != WORK_GOES_ON;
+}
+
+uint64_t dw_room_bytes(const struct dwarf *d)
+{
+	uint64_t used = d->whole_bytes - d->dwo_bytes + d->cached_bytes +
+			(uint64_t)d->cap_ranges * sizeof(*d->ranges);
+	uint64_t room = used < d->max_bytes ? d->max_bytes - used : 0;
+
+	return room > DWARF_CACHE_MIN_BYTES ? room : DWARF_CACHE_MIN_BYTES;
+}
+
+uint32_t dw_room_for(const struct dwarf *d, size_t item_bytes, uint32_t most)
+{
+	uint64_t nr = dw_room_bytes(d) / item_bytes;
+
+	return nr < most ? (uint32_t)nr : most;
+}
+
+static bool has_room(const struct dwarf *d, uint64_t bytes)
+{
+	uint64_t most = d->max_bytes < DWARF_MAX_WHOLE_BYTES ? d->max_bytes : DWARF_MAX_WHOLE_BYTES;
+
+	return d->whole_bytes <= most && bytes <= most - d->whole_bytes;
 }
 
 static int load_whole(struct dwarf *d, struct dw_section *s)
@@ -45,14 +80,14 @@ static int load_whole(struct dwarf *d, struct dw_section *s)
 	struct buf b = BUF_INIT(DWARF_MAX_WHOLE_BYTES);
 	int r;
 
-	if (cancel_is_asked(d->files.cancel)) {
-		d->losses.is_interrupted = true;
-		return -ECANCELED;
-	}
-	if (s->size > DWARF_MAX_WHOLE_BYTES - d->whole_bytes) {
+	if (!has_room(d, s->size))
+		dw_dwos_drop(d);
+	if (!has_room(d, s->size)) {
 		d->losses.is_over_budget = true;
 		return -E2BIG;
 	}
+	if (!work_and_look(d, s->size))
+		return d->losses.is_interrupted ? -ECANCELED : -E2BIG;
 	r = elf_image_read_section(s->img, s->at, &b);
 	if (r < 0 || b.len != s->size) {
 		buf_done(&b);
@@ -77,7 +112,7 @@ static int prepare(struct dwarf *d, struct dw_section *s, bool must_be_whole)
 	r = load_whole(d, s);
 	if (r < 0 && r != -ENOMEM) {
 		s->error = r;
-		d->losses.is_damaged |= r != -E2BIG;
+		d->losses.is_damaged |= r != -E2BIG && r != -ECANCELED;
 	}
 	return r;
 }
@@ -92,12 +127,12 @@ int dw_section_view(struct dwarf *d, struct dw_section *s, uint64_t offset, uint
 		return r;
 	if (offset > s->size || n > s->size - offset)
 		return -EBADMSG;
+	if (!work_and_look(d, s->whole ? VIEW_COST_BYTES : VIEW_COST_BYTES + n))
+		return -E2BIG;
 	if (s->whole) {
 		*ret_view = (struct dw_view){ .bytes = s->whole + offset, .n = n };
 		return 0;
 	}
-	if (!dw_work(d, n))
-		return -E2BIG;
 	bytes = malloc(n ? n : 1);
 	if (!bytes)
 		return -ENOMEM;
@@ -145,12 +180,17 @@ static const char *string_in_part(struct dw_section *s, uint64_t offset)
 
 const char *dw_section_string(struct dwarf *d, struct dw_section *s, uint64_t offset)
 {
+	const char *text;
 	struct cursor c;
+	uint64_t left;
 
 	if (prepare(d, s, false) < 0 || offset >= s->size)
 		return NULL;
 	if (!s->whole)
 		return string_in_part(s, offset);
-	c = cursor_of(s->whole + offset, s->size - offset);
-	return cursor_str(&c);
+	left = s->size - offset;
+	c = cursor_of(s->whole + offset, left < DWARF_MAX_NAME_BYTES ? left : DWARF_MAX_NAME_BYTES);
+	text = cursor_str(&c);
+	/* Its length is known only now, but it is bounded. */
+	return dw_work(d, text ? strlen(text) : DWARF_MAX_NAME_BYTES) ? text : NULL;
 }

@@ -3,6 +3,10 @@
  * Split DWARF (DWARF 5, 7.3.2 and GNU's before it): a skeleton in the program names a .dwo file that
  * has the unit; all of a program's may be packed into one .dwp file, with an index by dwo_id.
  */
+#include <sys/stat.h>
+
+#include "base/array.h"
+#include "base/hash.h"
 #include "dwarf/internal.h"
 #include "elf/elf_image.h"
 #include "elf/elf_opener.h"
@@ -10,6 +14,9 @@
 #define MAX_SPLIT_UNITS 65536 /* of one .dwo: types may have units of their own */
 #define MAX_COLUMNS 16
 #define PATH_BYTES 8192
+#define PROBE_COST_BYTES 16
+#define OPEN_COST_BYTES 4096   /* of looking for a file */
+#define MAX_ALLOWED (1u << 20) /* .dwo files of a program; a browser has 30,000 */
 
 static bool is_skeleton(const struct dw_unit *u)
 {
@@ -98,7 +105,7 @@ static uint32_t u32_at(struct cursor c, uint64_t i)
 }
 
 /* The row of a unit, from 1. 0: it is not there. */
-static uint32_t find_row(const struct cu_index *x, uint64_t dwo_id)
+static uint32_t find_row(struct dwarf *d, const struct cu_index *x, uint64_t dwo_id)
 {
 	uint32_t mask = x->nr_slots - 1, slot = (uint32_t)dwo_id & mask;
 	uint32_t step = ((uint32_t)(dwo_id >> 32) & mask) | 1;
@@ -106,7 +113,7 @@ static uint32_t find_row(const struct cu_index *x, uint64_t dwo_id)
 	for (uint32_t i = 0; i < x->nr_slots; i++, slot = (slot + step) & mask) {
 		uint32_t row = u32_at(x->rows, slot);
 
-		if (row == 0 || row > x->nr_units)
+		if (row == 0 || row > x->nr_units || !dw_work(d, PROBE_COST_BYTES))
 			return 0;
 		if (u64_at(x->hashes, slot) == dwo_id)
 			return row;
@@ -123,7 +130,7 @@ static int find_in_dwp(struct dw_unit *u, struct dw_file *f, struct dw_unit *ske
 
 	if (r < 0)
 		return r;
-	row = find_row(&x, skeleton->dwo_id);
+	row = find_row(f->d, &x, skeleton->dwo_id);
 	if (!row)
 		return -ENOENT;
 	*u = (struct dw_unit){ .skeleton = skeleton };
@@ -160,6 +167,8 @@ static int open_dwp(struct dwarf *d)
 	if (fd < 0)
 		return 0;
 	r = dw_file_new(d, fd, &d->dwp);
+	if (r == 0)
+		dw_file_allow(d->dwp);
 	return r == -ENOMEM ? r : 0;
 }
 
@@ -192,6 +201,8 @@ static int load_dwo(struct dw_file *f, uint64_t *ret_bytes)
 			s->at = NULL; /* as if it were not there */
 		else
 			bytes += s->size;
+		s->is_cached = r == 0;
+		f->d->dwo_bytes += r == 0 ? s->size : 0;
 	}
 	f->owned_img = elf_image_free(f->owned_img);
 	f->img = NULL;
@@ -201,26 +212,101 @@ static int load_dwo(struct dw_file *f, uint64_t *ret_bytes)
 	return 0;
 }
 
-static int open_dwo(struct dw_unit *skeleton)
+static bool is_identity(const void *owner, uint32_t id, const void *key)
+{
+	return ((const struct dwarf *)owner)->allowed[id] == *(const uint64_t *)key;
+}
+
+/* A file adds to the work that is allowed once, however often it is opened. */
+static int allow_dwo(struct dw_file *f)
+{
+	struct dwarf *d = f->d;
+	uint64_t key;
+	struct stat st;
+	uint32_t id;
+	int r;
+
+	if (fstat(f->fd, &st) < 0)
+		return 0;
+	key = hash_mix(hash_mix(0, st.st_dev), st.st_ino);
+	if (idtable_find(&d->allowed_index, key, is_identity, d, &key, &id))
+		return 0;
+	r = ARRAY_RESERVE(d->allowed, d->cap_allowed, d->nr_allowed + 1, MAX_ALLOWED);
+	if (r == 0)
+		r = idtable_reserve(&d->allowed_index);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	d->allowed[d->nr_allowed] = key;
+	idtable_insert(&d->allowed_index, key, d->nr_allowed++);
+	dw_file_allow(f);
+	return 0;
+}
+
+void dw_dwos_drop(struct dwarf *d)
+{
+	for (size_t i = 0; i < DW_NR_DWOS; i++)
+		d->dwos[i] = dw_file_unref(d->dwos[i]);
+}
+
+/* Several units may be in one file. NULL: it is not among those used last. */
+static struct dw_file *find_dwo(struct dwarf *d, const char *path)
+{
+	for (size_t i = 0; i < DW_NR_DWOS; i++)
+		if (d->dwos[i] && strcmp(d->dwos[i]->path, path) == 0)
+			return d->dwos[i];
+	return NULL;
+}
+
+static void keep_dwo(struct dwarf *d, struct dw_file *f)
+{
+	struct dw_file **slot = &d->dwos[d->next_dwo++ % DW_NR_DWOS];
+
+	(void)dw_file_unref(*slot);
+	*slot = f;
+	f->nr_refs++;
+}
+
+static int read_dwo(struct dw_unit *skeleton, const char *path)
 {
 	struct dwarf *d = skeleton->file->d;
 	const struct elf_opener *o = d->files.opener;
-	char path[PATH_BYTES];
+	int fd = o->open(o->ctx, path), r;
+	struct dw_file *f;
 	uint64_t bytes = 0;
-	int fd, r;
 
-	if (!make_path(skeleton, path))
-		return -ENOENT;
-	fd = o->open(o->ctx, path);
 	if (fd < 0)
 		return -ENOENT;
-	r = dw_file_new(d, fd, &skeleton->split_file);
+	r = dw_file_new(d, fd, &f);
 	if (r < 0)
 		return r;
-	r = load_dwo(skeleton->split_file, &bytes);
+	f->path = strdup(path);
+	r = f->path ? allow_dwo(f) : -ENOMEM;
 	if (r == 0)
-		dw_unit_grew(skeleton, bytes);
-	return r;
+		r = load_dwo(f, &bytes);
+	if (r < 0) {
+		(void)dw_file_unref(f);
+		return r;
+	}
+	skeleton->split_file = f;
+	keep_dwo(d, f);
+	dw_unit_grew(skeleton, bytes);
+	return 0;
+}
+
+static int open_dwo(struct dw_unit *skeleton)
+{
+	struct dwarf *d = skeleton->file->d;
+	char path[PATH_BYTES];
+	struct dw_file *f;
+
+	if (!make_path(skeleton, path) || !dw_work(d, OPEN_COST_BYTES))
+		return -ENOENT;
+	f = find_dwo(d, path);
+	if (!f)
+		return read_dwo(skeleton, path);
+	f->nr_refs++;
+	skeleton->split_file = f;
+	return 0;
 }
 
 static int find_split(struct dw_unit *skeleton, struct dw_unit *to)
@@ -255,13 +341,13 @@ int dw_split_of(struct dw_unit *skeleton, struct dw_unit **ret_split)
 	if (r == -ENOMEM) {
 		dw_unit_done(u);
 		free(u);
-		skeleton->split_file = dw_file_free(skeleton->split_file);
+		skeleton->split_file = dw_file_unref(skeleton->split_file);
 		return r;
 	}
 	skeleton->has_tried_split = true;
 	if (r < 0) {
 		free(u);
-		skeleton->split_file = dw_file_free(skeleton->split_file);
+		skeleton->split_file = dw_file_unref(skeleton->split_file);
 		skeleton->file->d->losses.nr_split_missing++;
 		return 0;
 	}

@@ -134,14 +134,14 @@ static struct dw_value *root_value(struct dw_root *root, uint16_t name)
 
 static int read_root(struct dw_unit *u, struct cursor c)
 {
-	const struct dw_abbrev *a = dw_abbrevs_find(&u->abbrevs, cursor_uleb128(&c));
+	const struct dw_abbrev *a = dw_abbrevs_find(u->abbrevs, cursor_uleb128(&c));
 
 	if (!a)
 		return -EBADMSG;
 	u->root.tag = a->tag;
 	u->root.has_children = a->has_children;
 	for (uint32_t i = 0; i < a->nr_attrs; i++) {
-		const struct dw_attr *attr = &u->abbrevs.attrs[a->first_attr + i];
+		const struct dw_attr *attr = &u->abbrevs->attrs[a->first_attr + i];
 		struct dw_value *to = root_value(&u->root, attr->name), ignored;
 
 		dw_form_read(&c, u, attr, to ? to : &ignored);
@@ -184,15 +184,11 @@ void dw_unit_use_root(struct dw_unit *u)
 
 static int init_abbrevs(struct dw_unit *u, bool is_whole, uint64_t base)
 {
-	struct dw_file *f = u->file;
-	struct cursor c, die;
-	int r = dw_section_whole(f->d, &f->sections[DW_SEC_ABBREV], base + u->abbrev_offset, &c);
-
-	if (r < 0)
-		return r;
-	die = cursor_of(u->view.bytes + u->first_die, u->view.n - u->first_die);
+	struct cursor die = cursor_of(u->view.bytes + u->first_die, u->view.n - u->first_die);
 	/* Of a unit that is only looked at the rest of the table is of no use. */
-	r = dw_abbrevs_init(&u->abbrevs, c, u, is_whole ? 0 : cursor_uleb128(&die));
+	int r = dw_abbrevs_get(u, base + u->abbrev_offset, is_whole ? 0 : cursor_uleb128(&die),
+			       &u->abbrevs);
+
 	return r < 0 ? r
 		     : read_root(u,
 				 cursor_of(u->view.bytes + u->first_die, u->view.n - u->first_die));
@@ -227,9 +223,9 @@ void dw_unit_done(struct dw_unit *u)
 		dw_unit_done(u->split);
 		free(TAKE(u->split));
 	}
-	u->split_file = dw_file_free(u->split_file);
+	u->split_file = dw_file_unref(u->split_file);
 	u->lines = dw_lines_free(u->lines);
 	u->scopes = dw_scopes_free(u->scopes);
-	dw_abbrevs_done(&u->abbrevs);
+	u->abbrevs = dw_abbrevs_unref(u->abbrevs);
 	dw_view_done(&u->view);
 }

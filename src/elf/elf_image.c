@@ -21,7 +21,7 @@ struct counts {
 #define STORED_MAX_EXTENTS 4096 /* that are counted; honest files have few holes */
 
 /* Bytes of the file that are not holes. Where the file system knows of no holes, all are. */
-static uint64_t stored_bytes(const struct elf_image *img)
+static uint64_t count_stored(const struct elf_image *img)
 {
 	uint64_t stored = 0, at = 0;
 
@@ -42,17 +42,25 @@ static uint64_t stored_bytes(const struct elf_image *img)
 }
 
 /* Counted when it is needed: most files are read less than what every file may be. */
+uint64_t elf_image_stored_bytes(const struct elf_image *img)
+{
+	if (!img->meter->has_counted_stored)
+		img->meter->stored_bytes = count_stored(img);
+	img->meter->has_counted_stored = true;
+	return img->meter->stored_bytes;
+}
+
 static void allow_stored(const struct elf_image *img)
 {
-	uint64_t stored = stored_bytes(img), most = ELF_WORK_MAX_BYTES / ELF_WORK_TIMES;
+	uint64_t stored = elf_image_stored_bytes(img), most = ELF_WORK_MAX_BYTES / ELF_WORK_TIMES;
 
-	img->meter->has_counted_stored = true;
+	img->meter->has_allowed_stored = true;
 	img->meter->work.left_bytes += ELF_WORK_TIMES * (stored < most ? stored : most);
 }
 
 int elf_image_charge(const struct elf_image *img, uint64_t bytes)
 {
-	if (bytes > img->meter->work.left_bytes && !img->meter->has_counted_stored)
+	if (bytes > img->meter->work.left_bytes && !img->meter->has_allowed_stored)
 		allow_stored(img);
 	return work_charge(&img->meter->work, bytes);
 }

@@ -19,6 +19,9 @@
 #define ELF_MAX_PHDRS 4096
 #define ELF_MAX_SECTIONS 65536
 #define ELF_MAX_SECTION_BYTES (2ull << 30)
+/* Debug information shrinks to a third, at best to a tenth. What would grow by more was made to fill
+ * memory. */
+#define ELF_MAX_PACKED_TIMES 32
 
 /*
  * What all reads of one image may come to, in bytes: so many times what is stored of the file, and
@@ -101,6 +104,9 @@ void elf_image_limit(struct elf_image *img, const struct cancel *cancel, uint64_
 /* Work on what was read, as if so many bytes were read again. -E2BIG: over the limit, as every read
  * is from then on; -ECANCELED. */
 int elf_image_charge(const struct elf_image *img, uint64_t bytes);
+
+/* Bytes of the file that are not holes. */
+uint64_t elf_image_stored_bytes(const struct elf_image *img);
 
 /* Why reads fail, if that is not because of the bytes themselves. */
 enum work_end elf_image_end(const struct elf_image *img);

@@ -13,9 +13,7 @@
 #define ELFCOMPRESS_ZSTD 2 /* gABI since 2022 */
 #endif
 
-/* Debug information shrinks to a third, at best to a tenth. A file of which a section would grow
- * by more was made to fill memory; small sections may be as empty as they like. */
-#define INFLATE_MAX_RATIO 256
+/* Small sections may be as empty as they like. */
 #define INFLATE_FREE_BYTES (4u << 20)
 #define INFLATE_PIECE_BYTES (64u << 10)
 #define INFLATE_COST_SHARE 4      /* unpacked bytes that cost as much as one that is read */
@@ -63,7 +61,7 @@ static int read_header(const struct elf_image *img, struct elf_packed *p)
 
 static bool is_bomb(const struct elf_packed *p)
 {
-	return p->bytes > INFLATE_FREE_BYTES && p->bytes / INFLATE_MAX_RATIO > p->packed_bytes;
+	return p->bytes > INFLATE_FREE_BYTES && p->bytes / ELF_MAX_PACKED_TIMES > p->packed_bytes;
 }
 
 int elf_packed_of(const struct elf_image *img, const struct elf_section *s,

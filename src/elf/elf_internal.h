@@ -9,7 +9,9 @@
 /* What reads of the image have cost, and what is remembered of long searches. */
 struct elf_meter {
 	struct work work;
-	bool has_counted_stored; /* what the file itself allows has been added */
+	bool has_counted_stored;
+	bool has_allowed_stored; /* what the file itself allows has been added */
+	uint64_t stored_bytes;
 	bool has_searched_go;
 	int go_result; /* of that search */
 	struct elf_section go_table;

@@ -134,24 +134,19 @@ def packed(data, size):
     return struct.pack("<IIQQ", 1, 0, size, 1) + data
 
 
-def zlib_bomb(path, size, noise_every):
-    """.debug_info that unpacks to many times its size: one unit of padding, with some noise in between."""
+def zlib_bomb(path, size, noise_bytes):
+    """.debug_info that unpacks to many times its size: small units, and one of noise in every 64 KiB, which
+    is further apart than zlib looks back."""
     table = uleb(1) + UNIT_TAG + attrs((LOW_PC, F_ADDR), (HIGH_PC, F_DATA4)) + b"\0"
+    die = uleb(1) + struct.pack("<QI", CODE_AT, 64)
+    block = unit(die) * (65536 // len(unit(die)))
+    if noise_bytes:
+        block += unit(die + os.urandom(noise_bytes))
+    nr = size // len(block)
     z = zlib.compressobj(1)
-    one = unit(uleb(1) + struct.pack("<QI", CODE_AT, 64))
-    block = (one * (noise_every // len(one) + 1))[:noise_every // len(one) * len(one)]
-    out, n = b"", 0
-    while n < size:
-        out += z.compress(block)
-        n += len(block)
-        if noise_every < MIB:
-            noise = unit(uleb(1) + struct.pack("<QI", CODE_AT, 64) + os.urandom(16))
-            out += z.compress(noise)
-            n += len(noise)
-    out += z.flush()
-    write_dwarf(path, (".debug_info", SHT_PROGBITS, SHF_COMPRESSED, packed(out, n)),
+    out = b"".join([z.compress(block) for _ in range(nr)] + [z.flush()])
+    write_dwarf(path, (".debug_info", SHT_PROGBITS, SHF_COMPRESSED, packed(out, nr * len(block))),
                 (".debug_abbrev", SHT_PROGBITS, 0, table))
-    return n / len(out)
 
 
 def linked(path, name):

@@ -6,17 +6,15 @@ import platform
 import pwd
 import resource
 import shutil
-import signal
 import subprocess
 import sys
-import time
 
 import hostile_elf as hostile
-from harness import PROGS, done, end, finish_agent, need_root, note, ok, prog, skip, start_agent, wait_for, workdir
+from harness import PROGS, done, end, finish_agent, need_root, note, ok, prog, skip, start_agent, workdir
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MAX_CPU_S = 10  # of the agent; the files took it minutes to days
-MAX_RSS_KIB = 700 << 10
+MAX_RSS_MIB = 600  # 512 for names, and what every capture takes
 
 
 def started(files):
@@ -48,8 +46,17 @@ def capture(what, files, *args):
     if not ok(run.status == 0 and run.profile is not None and cpu_s < MAX_CPU_S,
               f"{what}: the capture ends, after {cpu_s:.1f} s of CPU time"):
         note(f"exit {run.status}: {run.stderr[-2000:]}")
-    ok(run.profile and any("spin_inner" in s.names() for s in run.profile.samples), f"{what}: others are named")
-    return run
+    names = {name for s in run.profile.samples for name in s.names()} if run.profile else set()
+    ok("spin_inner" in names, f"{what}: others are named")
+    rss_mib = run.summary["agent_peak_rss_bytes"] >> 20 if run.summary else -1
+    ok(0 < rss_mib < MAX_RSS_MIB, f"{what}: {rss_mib} MiB of memory")
+    return run, names
+
+
+def capture_dwarf(what, *files):
+    """The symbol table still names what debug information does not."""
+    names = capture(what, list(files))[1]
+    ok("hostile_function" in names, f"{what}: its symbols are kept")
 
 
 def made(name, make, *args):
@@ -62,6 +69,21 @@ def test_sparse_code():
     files = [made(f"sparse{i}", hostile.sparse_code) for i in range(64)]
     capture("64 sparse programs", files)
     capture("64 sparse programs, compiled first", files, "--unwind", "dwarf")
+
+
+def test_debug_information():
+    capture_dwarf("100,000 units and one table of 1,000,000 abbreviations",
+                  made("abbrevs", hostile.shared_abbrevs, 100000, 1000000))
+    capture_dwarf("100,000 units and tables within one another",
+                  made("overlapping", hostile.shared_abbrevs, 100000, 1000000, 6))
+    capture_dwarf("100,000 units and one list of 2,000,000 ranges",
+                  made("ranges", hostile.shared_ranges, 100000, 2000000))
+    capture_dwarf("strings of 8 TB that are not there", made("strings", hostile.sparse_strings, 1000, 1000000, 8 << 40))
+    capture_dwarf("1,000 skeletons and a sparse .dwo of 1000 MiB",
+                  made("split", hostile.split_units, os.path.join(tmp, "sparse.dwo"), 1000, 1000 << 20))
+    for times, noise in ((150, 0), (25, 2200)):
+        capture_dwarf(f"768 MiB that are packed to one part in about {times}",
+                      made(f"packed{times}", hostile.zlib_bomb, 768 << 20, noise))
 
 
 need_root()
@@ -78,4 +100,5 @@ for script in ("run_files.py", "hostile_elf.py"):
     shutil.copy(os.path.join(HERE, script), tmp)
 neighbour = prog("spin", 600)
 test_sparse_code()
+test_debug_information()
 done()
