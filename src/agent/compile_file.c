@@ -198,8 +198,8 @@ void compile_file(const struct file *file, const struct debug_query *where,
 	struct debug_query q = *where;
 
 	*ret_file = (struct compiled_file){ 0 };
-	if (file->fd < 0 || elf_image_open_fd(file->fd, &img) < 0)
-		return;
+	if (file->fd < 0 || elf_image_open_fd(file->fd, &img) < 0 || elf_image_is_32(img))
+		return; /* 32-bit tasks are not walked */
 	elf_image_limit(img, cancel, COMPILE_MAX_CPU_NS);
 	q.image = img;
 	q.fd = file->fd; /* not the store's, which may be closed by now */

@@ -186,7 +186,8 @@ static int add_user_frame(struct resolve *rs, uint64_t pc, bool is_leaf)
 		m = look_again(rs, addr);
 	if (!m && rs->process && !is_leaf)
 		return 0;
-	if (!m) {
+	/* A 32-bit task has another vDSO than the one that is looked into for names. */
+	if (!m || (m->kind == MAPPING_VDSO && rs->stop == PA_STOP_COMPAT)) {
 		r = add_location(rs, PROFILE_NONE, addr);
 		return r < 0 ? r : 1;
 	}

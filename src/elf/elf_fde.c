@@ -195,6 +195,8 @@ int elf_fdes_open(const struct elf_image *img, struct elf_fdes **ret_fdes)
 	struct elf_segment at;
 	int r;
 
+	if (img->is_32)
+		return -ENOENT; /* its pointers have another size */
 	r = find_header(img, &at);
 	if (r < 0)
 		return r;
@@ -471,7 +473,8 @@ int elf_fdes_scan(const struct elf_image *img, struct elf_fdes **ret_fdes)
 	const struct elf_section *section = elf_image_section(img, ".eh_frame");
 	int r;
 
-	if (!section || section->type == SHT_NOBITS || (section->flags & SHF_COMPRESSED))
+	if (img->is_32 || !section || section->type == SHT_NOBITS ||
+	    (section->flags & SHF_COMPRESSED))
 		return -ENOENT;
 	if (section->offset > img->size || section->size > INT32_MAX)
 		return -EBADMSG;

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "elf/elf_class.h"
 #include "elf/elf_internal.h"
 
 /* The header's counts after extended numbering: section 0 holds what does not fit (gABI, ELF
@@ -116,21 +117,29 @@ int elf_image_read(const struct elf_image *img, uint64_t offset, void *to, size_
 	return 0;
 }
 
-static int read_header(const struct elf_image *img, Elf64_Ehdr *ret_header)
+/* Of 32-bit files those that run in compatibility mode. x32 is not among them. */
+static bool is_known_class(const struct elf_image *img, const Elf64_Ehdr *h)
 {
-	Elf64_Ehdr h;
+	return !img->is_32 || h->e_machine == EM_386 || h->e_machine == EM_ARM;
+}
+
+static int read_header(struct elf_image *img, Elf64_Ehdr *ret_header)
+{
+	unsigned char ident[EI_NIDENT];
 	int r;
 
-	if (img->size < sizeof(h))
+	if (img->size < sizeof(Elf32_Ehdr))
 		return -ENOEXEC;
-	r = elf_image_read(img, 0, &h, sizeof(h));
+	r = elf_image_read(img, 0, ident, sizeof(ident));
 	if (r < 0)
 		return r;
-	if (memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    h.e_ident[EI_DATA] != ELFDATA2LSB)
+	img->is_32 = ident[EI_CLASS] == ELFCLASS32;
+	if (memcmp(ident, ELFMAG, SELFMAG) != 0 || ident[EI_DATA] != ELFDATA2LSB ||
+	    (ident[EI_CLASS] != ELFCLASS64 && !img->is_32) ||
+	    img->size < elf_class_sizes(img)->ehdr)
 		return -ENOEXEC;
-	*ret_header = h;
-	return 0;
+	r = elf_class_read_ehdr(img, ret_header);
+	return r == 0 && !is_known_class(img, ret_header) ? -ENOEXEC : r;
 }
 
 static struct counts read_counts(const struct elf_image *img, const Elf64_Ehdr *h)
@@ -138,8 +147,8 @@ static struct counts read_counts(const struct elf_image *img, const Elf64_Ehdr *
 	struct counts c = { h->e_phnum, h->e_shnum, h->e_shstrndx };
 	Elf64_Shdr first;
 
-	if (h->e_shoff == 0 || h->e_shentsize != sizeof(first) ||
-	    elf_image_read(img, h->e_shoff, &first, sizeof(first)) < 0) {
+	if (h->e_shoff == 0 || h->e_shentsize != elf_class_sizes(img)->shdr ||
+	    elf_class_read_shdrs(img, h->e_shoff, &first, 1) < 0) {
 		c.nr_sections = 0;
 		return c;
 	}
@@ -179,13 +188,13 @@ static int load_segments(struct elf_image *img, const Elf64_Ehdr *h, uint64_t nr
 
 	if (nr == 0)
 		return 0;
-	if (h->e_phentsize != sizeof(*phdrs) || nr > ELF_MAX_PHDRS)
+	if (h->e_phentsize != elf_class_sizes(img)->phdr || nr > ELF_MAX_PHDRS)
 		return -EBADMSG;
 	phdrs = calloc(nr, sizeof(*phdrs));
 	img->loads = calloc(nr, sizeof(*img->loads));
 	if (!phdrs || !img->loads)
 		return -ENOMEM;
-	r = elf_image_read(img, h->e_phoff, phdrs, nr * sizeof(*phdrs));
+	r = elf_class_read_phdrs(img, h->e_phoff, phdrs, nr);
 	for (uint64_t i = 0; r == 0 && i < nr; i++)
 		r = take_segment(img, &phdrs[i], note_budget_bytes);
 	return r;
@@ -279,6 +288,11 @@ struct elf_image *elf_image_free(struct elf_image *img)
 uint16_t elf_image_machine(const struct elf_image *img)
 {
 	return img->machine;
+}
+
+bool elf_image_is_32(const struct elf_image *img)
+{
+	return img->is_32;
 }
 
 uint64_t elf_image_entry(const struct elf_image *img)

@@ -2,7 +2,7 @@
 /*
  * An ELF file as bytes that nobody promised anything about: headers, segments, sections, build-id.
  * Reads with pread(), never maps: a file that is cut while it is read gives an error, not a SIGBUS.
- * Little-endian ELF64 only. Not for DWARF, not for unwinding.
+ * Little-endian only; of ELF32 those of i386 and Arm, for their symbols and debug information. Not for DWARF, not for unwinding.
  */
 #ifndef ELF_ELF_IMAGE_H
 #define ELF_ELF_IMAGE_H
@@ -46,8 +46,8 @@ struct elf_section {
 	uint32_t type, flags, link;
 };
 
-/* fd is borrowed during the image's life and its position is not used. -ENOEXEC: no ELF64 of this
- * byte order; -EBADMSG: damaged beyond use. Damage in the section headers alone leaves an image
+/* fd is borrowed during the image's life and its position is not used. -ENOEXEC: no ELF file of
+ * these kinds; -EBADMSG: damaged beyond use. Damage in the section headers alone leaves an image
  * without sections. */
 int elf_image_open_fd(int fd, struct elf_image **ret_image);
 
@@ -58,6 +58,7 @@ struct elf_image *elf_image_free(struct elf_image *img);
 DEFINE_CLEANUP(struct elf_image *, elf_image_free)
 
 uint16_t elf_image_machine(const struct elf_image *img); /* EM_X86_64 … */
+bool elf_image_is_32(const struct elf_image *img);
 uint64_t elf_image_entry(const struct elf_image *img);
 uint64_t elf_image_size(const struct elf_image *img);
 

@@ -7,6 +7,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "elf/elf_class.h"
 #include "elf/elf_internal.h"
 
 #ifndef ELFCOMPRESS_ZSTD
@@ -46,16 +47,17 @@ static int read_old_header(const struct elf_image *img, struct elf_packed *p)
 
 static int read_header(const struct elf_image *img, struct elf_packed *p)
 {
+	size_t size = elf_class_sizes(img)->chdr;
 	Elf64_Chdr h;
 
-	if (p->packed_bytes < sizeof(h) || elf_image_read(img, p->offset, &h, sizeof(h)) < 0)
+	if (p->packed_bytes < size || elf_class_read_chdr(img, p->offset, &h) < 0)
 		return -EBADMSG;
 	if (h.ch_type != ELFCOMPRESS_ZLIB && h.ch_type != ELFCOMPRESS_ZSTD)
 		return -EOPNOTSUPP;
 	p->how = h.ch_type == ELFCOMPRESS_ZLIB ? ELF_ZLIB : ELF_ZSTD;
 	p->bytes = h.ch_size;
-	p->offset += sizeof(h);
-	p->packed_bytes -= sizeof(h);
+	p->offset += size;
+	p->packed_bytes -= size;
 	return 0;
 }
 

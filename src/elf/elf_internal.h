@@ -23,6 +23,7 @@ struct elf_image {
 	uint64_t size;      /* bytes of the file when it was opened */
 	uint64_t entry;
 	uint16_t machine;
+	bool is_32;                /* ELFCLASS32; see elf_class.h */
 	struct elf_segment *loads; /* owned */
 	size_t nr_loads;
 	struct elf_segment eh_frame_hdr; /* PT_GNU_EH_FRAME; filesz 0: none */

@@ -33,6 +33,8 @@ int elf_relocs_each(const struct elf_image *img, elf_reloc_fn fn, void *ctx)
 	uint64_t nr_seen = 0;
 	int r = 0;
 
+	if (elf_image_is_32(img))
+		return 0;
 	for (size_t i = 0; i < elf_image_nr_sections(img) && r == 0; i++) {
 		const struct elf_section *s = elf_image_section_at(img, i);
 

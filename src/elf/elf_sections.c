@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <errno.h>
 
+#include "elf/elf_class.h"
 #include "elf/elf_inflate.h"
 #include "elf/elf_internal.h"
 
@@ -30,7 +31,8 @@ static int read_table(struct elf_image *img, uint64_t offset, uint64_t nr, uint3
 
 	for (uint64_t i = 0; i < nr; i += CHUNK_SECTIONS) {
 		uint64_t n = nr - i < CHUNK_SECTIONS ? nr - i : CHUNK_SECTIONS;
-		int r = elf_image_read(img, offset + i * sizeof(*chunk), chunk, n * sizeof(*chunk));
+		int r = elf_class_read_shdrs(img, offset + i * elf_class_sizes(img)->shdr, chunk,
+					     n);
 
 		if (r < 0)
 			return r;
@@ -67,7 +69,7 @@ int elf_sections_load(struct elf_image *img, uint64_t table_offset, uint64_t nr,
 	_cleanup_(freep) uint32_t *name_offsets = NULL;
 
 	if (nr == 0 || nr > ELF_MAX_SECTIONS || table_offset > img->size ||
-	    nr * sizeof(Elf64_Shdr) > img->size - table_offset)
+	    nr * elf_class_sizes(img)->shdr > img->size - table_offset)
 		return 0;
 	name_offsets = calloc(nr, sizeof(*name_offsets));
 	img->sections = calloc(nr, sizeof(*img->sections));

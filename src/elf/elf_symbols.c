@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 
+#include "elf/elf_class.h"
 #include "elf/elf_internal.h"
 #include "elf/elf_strings.h"
 
@@ -28,7 +29,7 @@ static int table_init(struct table *t, const struct elf_image *img,
 {
 	t->img = img;
 	t->section = section;
-	if (section->entsize != sizeof(Elf64_Sym) || (section->flags & SHF_COMPRESSED) ||
+	if (section->entsize != elf_class_sizes(img)->sym || (section->flags & SHF_COMPRESSED) ||
 	    section->link >= img->nr_sections || img->sections[section->link].type != SHT_STRTAB)
 		return -EBADMSG;
 	return elf_strings_init(&t->names, img, &img->sections[section->link]);
@@ -98,7 +99,8 @@ static int visit(struct table *t, const Elf64_Sym *sym)
 static int visit_all(struct table *t, bool *ret_is_damaged)
 {
 	Elf64_Sym chunk[CHUNK_SYMBOLS];
-	uint64_t nr = t->section->size / sizeof(*chunk);
+	size_t bytes = elf_class_sizes(t->img)->sym;
+	uint64_t nr = t->section->size / bytes;
 
 	if (nr > ELF_MAX_SYMBOLS) {
 		*ret_is_damaged = true;
@@ -107,8 +109,7 @@ static int visit_all(struct table *t, bool *ret_is_damaged)
 	for (uint64_t i = 0; i < nr; i += CHUNK_SYMBOLS) {
 		uint64_t n = nr - i < CHUNK_SYMBOLS ? nr - i : CHUNK_SYMBOLS;
 
-		if (elf_image_read(t->img, t->section->offset + i * sizeof(*chunk), chunk,
-				   n * sizeof(*chunk)) < 0) {
+		if (elf_class_read_syms(t->img, t->section->offset + i * bytes, chunk, n) < 0) {
 			*ret_is_damaged = true;
 			return 0;
 		}

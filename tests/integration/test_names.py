@@ -2,8 +2,13 @@
 """Programs whose symbols, tables or code are not where they are in most programs: their functions have
 names, and their stacks are complete."""
 import os
+import platform
+import shutil
+import subprocess
 
-from harness import PROGS, agent_until, done, need_root, note, ok, prog, skip, workdir
+from harness import PROGS, agent_until, done, end, need_root, note, ok, prog, skip, workdir
+
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 need_root()
 tmp = workdir()
@@ -50,7 +55,42 @@ def check_unsized():
     ok(found.get("cfi_spin", 0) > 0.3 * n, "symbols without a size: so is a local label in an FDE")
 
 
+def build_32():
+    """A 32-bit program, by the assembler and linker alone; or why there is none."""
+    for tool in ("as", "ld"):
+        if not shutil.which(tool):
+            return None, f"{tool} is not installed"
+    obj, exe = os.path.join(tmp, "word32.o"), os.path.join(tmp, "spin32")
+    for command in (["as", "--32", os.path.join(HERE, "progs", "word32.S"), "-o", obj],
+                    ["ld", "-m", "elf_i386", obj, "-o", exe]):
+        if subprocess.run(command, capture_output=True).returncode:
+            return None, f"{command[0]} makes no 32-bit programs here"
+    try:
+        subprocess.Popen([exe]).kill()
+    except OSError as e:
+        return None, f"the kernel runs no 32-bit programs: {e.strerror}"
+    return exe, None
+
+
+def check_32():
+    exe, why = build_32()
+    if why:
+        skip(why)
+        return
+    p = subprocess.Popen([exe])
+    run = agent_until(200, tmp, "--pid", p.pid, "-F", 499, seconds=2)
+    end(p)
+    found, n = leafs(run), run.profile.total()
+    ok(found.get("spin32", 0) > 0.95 * n, f"a 32-bit program: {found} of {n}")
+    ok(all(s.labels.get("truncated") == "compat_task" for s in run.profile.samples),
+       "a 32-bit program: its stacks say why they are truncated")
+
+
 check_big_frame()
 if is_built("unsized"):
     check_unsized()
+if platform.machine() == "x86_64":
+    check_32()
+else:
+    skip("32-bit programs of x86-64 only")
 done()

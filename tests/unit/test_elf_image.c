@@ -124,7 +124,7 @@ static void test_what_is_no_elf64(void)
 	maker_end(&m);
 	ok(open_result(&m, 63) == -ENOEXEC, "less than a header is no ELF file");
 	m.bytes[EI_CLASS] = ELFCLASS32;
-	ok(open_result(&m, m.len) == -ENOEXEC, "32 bits are refused");
+	ok(open_result(&m, m.len) == -ENOEXEC, "32 bits of x86-64 (x32) are refused");
 	m.bytes[EI_CLASS] = ELFCLASS64;
 	m.bytes[EI_DATA] = ELFDATA2MSB;
 	ok(open_result(&m, m.len) == -ENOEXEC, "big-endian is refused");
