@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <sys/utsname.h>
 
+#include "agent/fd_budget.h"
 #include "agent/session.h"
 #include "base/buf.h"
 #include "base/error.h"
@@ -149,6 +150,16 @@ static void check_cycles(struct doctor *d, int prog_fd)
 		say(d, PA_CHECK_LIMITED, "--event cycles", "use --event cpu-clock, the default",
 		    "%s",
 		    r == -EACCES || r == -EPERM ? err.text : "there is no hardware cycle counter");
+}
+
+static void check_open_files(struct doctor *d)
+{
+	struct pa_error err = { 0 };
+
+	if (fd_budget_check(&err) == 0)
+		say(d, PA_CHECK_OK, "open files", NULL, "the limit is enough");
+	else
+		say(d, PA_CHECK_FAILED, "open files", "raise the limit", "%s", err.text);
 }
 
 static void check_sampling(struct doctor *d)
@@ -313,6 +324,7 @@ int pa_doctor(const struct pa_options *opts, pa_check_fn fn, void *ctx)
 	check_cpus(&d);
 	check_proc(&d);
 	check_privileges(&d);
+	check_open_files(&d);
 	check_sampling(&d);
 	check_sideband(&d);
 	check_map_files(&d);

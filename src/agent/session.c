@@ -5,12 +5,12 @@
 #include <limits.h>
 #include <signal.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include "agent/cache_dir.h"
 #include "agent/cost.h"
 #include "agent/debug_files.h"
+#include "agent/fd_budget.h"
 #include "agent/summary.h"
 #include "base/capabilities.h"
 #include "base/clock.h"
@@ -20,7 +20,6 @@
 #include "collect/ksyms.h"
 #include "fetch/cache.h"
 #include "fetch/server_url.h"
-#include "proc/roots.h"
 
 #define AUTO_NAME_MAX 256
 #define RING_MIN_BYTES (256u << 10)
@@ -29,10 +28,6 @@
 #define RING_RESERVE 4          /* drains that may be missed */
 #define STACK_BYTES_PER_S (32u << 20)
 #define TABLE_MAX_BYTES (256u << 20)
-#define FDS_PER_CPU 4
-#define OTHER_FDS 64
-#define MIN_KEPT_FILES 16u
-#define MAX_KEPT_FILES 32768u
 
 /* /proc must show the PIDs of our own namespace, since that is whose PIDs are used throughout. */
 int session_check_proc(struct pa_error *err)
@@ -130,20 +125,6 @@ static int open_outputs(struct pa_session *s, struct pa_error *err)
 	return r;
 }
 
-/* What the limit leaves for files of targets: each CPU takes two events and their rings, the rest of
- * the agent some tens of descriptors. */
-static unsigned int max_kept_files(const struct pa_options *o)
-{
-	uint64_t others = OTHER_FDS + ROOTS_MAX + (uint64_t)FDS_PER_CPU * cpus_possible() +
-			  (o->nr_debuginfod_urls ? FETCH_MAX_HELD : 0);
-	struct rlimit lim;
-
-	if (getrlimit(RLIMIT_NOFILE, &lim) < 0 || lim.rlim_cur < others + MIN_KEPT_FILES)
-		return MIN_KEPT_FILES;
-	return lim.rlim_cur - others < MAX_KEPT_FILES ? (unsigned int)(lim.rlim_cur - others)
-						      : MAX_KEPT_FILES;
-}
-
 static void publish_fetches(void *session, const struct fetch_progress *p)
 {
 	struct pa_session *s = session;
@@ -207,7 +188,7 @@ static int new_capture(struct pa_session *s)
 		.period_ns = o->event == PA_EVENT_CPU_CLOCK ? NS_PER_S / o->sample_rate_hz : 0,
 		.tags = o->tags,
 		.nr_tags = o->nr_tags,
-		.max_fds = max_kept_files(o),
+		.max_fds = fd_budget_kept_files(o),
 		.compile_first = o->unwind == PA_UNWIND_DWARF,
 		.table_bytes = o->table_bytes ? o->table_bytes : TABLE_MAX_BYTES,
 		.debug = &debug,
@@ -279,6 +260,8 @@ static int prepare(struct pa_session *s, const struct pa_options *opts, struct p
 	s->log = (struct log){ s->settings.o.log, s->settings.o.log_ctx };
 	if (r == 0)
 		r = features_check(&s->log, err);
+	if (r == 0)
+		r = fd_budget_check(err);
 	if (r == 0)
 		r = prepare_paths(s, err);
 	if (r == 0) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/exit_status.h"
+#include "cli/fd_limit.h"
 #include "cli/options.h"
 #include "cli/text.h"
 
@@ -46,6 +47,7 @@ int doctor_main(int argc, char *argv[])
 	opts.pids = o.pids;
 	opts.nr_pids = o.nr_pids;
 	opts.fetch_program = "/proc/self/exe";
+	fd_limit_raise(); /* as a capture does */
 	r = pa_doctor(&opts, print_check, stdout);
 	if (r < 0) {
 		(void)fflush(stdout);

@@ -37,6 +37,7 @@ struct programs {
 	struct perfagent_bpf *skel; /* owned */
 	struct sample_ring ring;    /* owned */
 	struct tables *tables;      /* owned; NULL: not used */
+	unsigned int nr_cpus;       /* values of a per-CPU map */
 };
 
 struct programs *programs_free(struct programs *p)
@@ -194,14 +195,32 @@ static int load_quickly(struct programs *p, const struct programs_config *cfg)
 static int load_somehow(struct programs *p, const struct programs_config *cfg,
 			const struct log *log, struct pa_error *err)
 {
-	int r = load_quickly(p, cfg);
+	int r = load_quickly(p, cfg), cause = r;
 
 	if (r == 0)
 		return 0;
 	log_debug(log, "collect: not loaded with an extract of the kernel's types: %s; with all",
 		  strerror(-r));
 	perfagent_bpf__destroy(p->skel);
-	return open_and_load(p, cfg, NULL, -1, err);
+	r = open_and_load(p, cfg, NULL, -1, cause == -EBADMSG ? NULL : err);
+	if (r < 0 && cause == -EBADMSG) /* what libbpf says of it is "No such process" */
+		return error_set(
+			err, EBADMSG,
+			"the kernel's type information (%s) is damaged: it is no BTF; see what "
+			"is mounted there, or boot an intact kernel",
+			KERNEL_TYPES_PATH);
+	return r;
+}
+
+/* Asked once: where it cannot open the list of CPUs, libbpf says so on stderr. */
+static int count_cpus(struct programs *p)
+{
+	int nr = libbpf_num_possible_cpus();
+
+	if (nr < 0)
+		return nr;
+	p->nr_cpus = (unsigned int)nr;
+	return 0;
 }
 
 int programs_load(const struct programs_config *cfg, const struct log *log,
@@ -214,6 +233,8 @@ int programs_load(const struct programs_config *cfg, const struct log *log,
 	if (!p)
 		return -ENOMEM;
 	r = load_somehow(p, cfg, log, err);
+	if (r == 0)
+		r = count_cpus(p);
 	libbpf_set_print(before);
 	if (r < 0)
 		return error_set(err, -r, "cannot prepare the BPF programs: %s", strerror(-r));
@@ -287,21 +308,17 @@ struct pa_proc_stats programs_proc_stats(const struct programs *p)
 int programs_tick_stats(const struct programs *p, struct pa_tick_stats **ret_per_cpu,
 			unsigned int *ret_nr_cpus)
 {
-	int nr = libbpf_num_possible_cpus();
-	_cleanup_(freep) struct pa_tick_stats *all = NULL;
+	_cleanup_(freep) struct pa_tick_stats *all = calloc(p->nr_cpus, sizeof(*all));
 	__u32 zero = 0;
 	int r;
 
-	if (nr < 0)
-		return nr;
-	all = calloc((size_t)nr, sizeof(*all));
 	if (!all)
 		return -ENOMEM;
 	r = bpf_map_lookup_elem(bpf_map__fd(p->skel->maps.tick_stats), &zero, all);
 	if (r < 0)
 		return r;
 	*ret_per_cpu = TAKE(all);
-	*ret_nr_cpus = (unsigned int)nr;
+	*ret_nr_cpus = p->nr_cpus;
 	return 0;
 }
 

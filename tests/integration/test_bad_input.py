@@ -91,6 +91,17 @@ refuse(tmp, "no privileges", ["--profile", "--pid", target.pid, *O], 1,
        ["setpriv", "--bounding-set=-all", "--inh-caps=-all"])
 refuse_mounted(tmp, "a kernel without BTF", ["--profile", "--pid", target.pid, *O], 1, "CONFIG_DEBUG_INFO_BTF",
                "mount -t tmpfs t /sys/kernel/btf")
+for what, make in (("garbage", "head -c 100000 /dev/urandom"), ("half", "head -c 200000 /sys/kernel/btf/vmlinux"),
+                   ("nothing", ":")):
+    refuse_mounted(tmp, f"a kernel whose BTF is {what}", ["--profile", "--pid", target.pid, *O], 1,
+                   "type information .*/sys/kernel/btf/vmlinux.* is damaged",
+                   f"{make} >{tmp}/btf && mount --bind {tmp}/btf /sys/kernel/btf/vmlinux")
+if os.path.exists(f"{tmp}/btf"):
+    os.unlink(f"{tmp}/btf")
+for nr in (16, 24, 64):
+    refuse(tmp, f"{nr} open files", ["--profile", "--pid", target.pid, *O], 1,
+           rf"limit of open files is {nr}, .* needs \d+: raise it \(ulimit -n \d+",
+           ["sh", "-c", f'ulimit -n {nr} && exec "$@"', "sh"])
 refuse(tmp, "a foreign /proc", ["--profile", "--pid", target.pid, *O], 1, "namespace.*mount",
        ["unshare", "-p", "-f"])
 refuse(tmp, "no cycle counter", ["--profile", "--pid", target.pid, "--event", "cycles", *O], 1,
@@ -146,7 +157,7 @@ print("ready", flush=True)
 sys.stdin.read()
 """], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 mapper.stdout.readline()
-few = 56 + 4 * os.cpu_count()  # what the agent itself needs, and 16 for files
+few = 80 + 4 * os.cpu_count()  # the least that is accepted: what the agent itself needs, and 16 for files
 for kind, limit in (("soft", (64, resource.getrlimit(resource.RLIMIT_NOFILE)[1])), ("hard", (few, few))):
     r = subprocess.run([AGENT, "--profile", "-a", "-d", "500ms", "-q", "-o", "many.pb.gz"], cwd=tmp, capture_output=True,
                        text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limit))

@@ -8,7 +8,7 @@ import stat
 import subprocess
 import time
 
-from harness import AGENT, PROGS, Stranger, done, end, need_root, note, ok, skip, wait_for, workdir
+from harness import AGENT, PROGS, Stranger, done, need_root, note, ok, skip, wait_for, workdir
 
 OPTIONS = ("--profile-output", "--folded-output", "--json")
 MAKE_LINK = 'ln -s "$1" "$2"'
@@ -176,13 +176,12 @@ def test_killed():
     if not has_nameless_files(folder):
         skip("a killed agent leaves nothing: needs a file system with O_TMPFILE")
         return
-    p = subprocess.Popen([AGENT, "-a", "-d", "0", *(f"{o}={os.path.join(folder, o)}" for o in OPTIONS)],
+    p = subprocess.Popen([AGENT, "--profile", "-a", "-d", "60s", *(f"{o}={os.path.join(folder, o)}" for o in OPTIONS)],
                          stderr=subprocess.PIPE, text=True)
     while "rofiling" not in (line := p.stderr.readline()) and line:
-        pass
+        note(line)
     p.send_signal(signal.SIGKILL)
-    end(p)
-    ok(os.listdir(folder) == [], "a killed agent leaves nothing behind")
+    ok(line and p.wait() == -signal.SIGKILL and os.listdir(folder) == [], "a killed agent leaves nothing behind")
 
 
 def test_no_dev_null():
