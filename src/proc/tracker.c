@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "proc/maptree.h"
+#include "proc/memory_kind.h"
 #include "proc/process.h"
 #include "proc/procfs.h"
 #include "proc/roots.h"
@@ -27,6 +28,7 @@ struct pid_page {
 struct tracker {
 	const struct procfs *procfs; /* borrowed until tracker_free() */
 	struct filestore *files;     /* borrowed until tracker_free() */
+	struct memory_devices memory;
 	struct history history;
 	uint64_t last_id;
 	uint32_t nr_processes;
@@ -41,6 +43,7 @@ int tracker_new(const struct procfs *procfs, struct filestore *files, struct tra
 		return -ENOMEM;
 	t->procfs = procfs;
 	t->files = files;
+	memory_devices_init(&t->memory);
 	*ret_tracker = t;
 	return 0;
 }
@@ -150,23 +153,6 @@ static bool has_prefix(const char *s, const char *prefix)
 	return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
-static enum mapping_kind kind_of(const char *path)
-{
-	static const char *const anon[] = {
-		"//anon",       "[heap]",    "[stack",         "[anon:",
-		"[anon_shmem:", "/dev/zero", "/anon_hugepage", "/SYSV"
-	};
-
-	if (path[0] == '\0')
-		return MAPPING_ANON;
-	for (size_t i = 0; i < sizeof(anon) / sizeof(anon[0]); i++)
-		if (has_prefix(path, anon[i]))
-			return MAPPING_ANON;
-	if (strcmp(path, "[vdso]") == 0)
-		return MAPPING_VDSO;
-	return path[0] == '[' ? MAPPING_OTHER : MAPPING_FILE;
-}
-
 /* ".../jit-<number>.dump" */
 static bool is_jitdump_path(const char *path)
 {
@@ -180,16 +166,18 @@ static bool is_jitdump_path(const char *path)
 }
 
 #if defined(__x86_64__)
-/* An event tells that code has become executable: what it will stay is there by then. */
-static void look_at_code(const struct tracker *t, pid_t pid, struct mapping *m)
+/* An event tells that code has become executable: what it will stay is there by then. Memory of files
+ * is not read: whoever serves the file need not answer. */
+static void look_at_code(const struct tracker *t, const struct mmap_event *e, struct mapping *m)
 {
 	uint8_t code[TRAMPOLINE_LOOK_BYTES];
 	ssize_t n;
 	int kind;
 
-	if (m->kind != MAPPING_ANON || (m->end - m->start) % TRAMPOLINE_ARENA_BYTES)
+	if (m->kind != MAPPING_ANON || !memory_has_no_file(&e->key) ||
+	    (m->end - m->start) % TRAMPOLINE_ARENA_BYTES)
 		return;
-	n = procfs_read_mem(t->procfs, pid, m->start, code, sizeof(code));
+	n = procfs_read_mem(t->procfs, e->pid, m->start, code, sizeof(code));
 	kind = n < 0 ? -1 : trampoline_find(code, (size_t)n);
 	if (kind < 0)
 		return;
@@ -198,10 +186,16 @@ static void look_at_code(const struct tracker *t, pid_t pid, struct mapping *m)
 }
 #else
 /* On AArch64 they keep a frame pointer. */
-static void look_at_code(const struct tracker *t, pid_t pid, struct mapping *m)
+static void look_at_code(const struct tracker *t, const struct mmap_event *e, struct mapping *m)
 {
 }
 #endif
+
+/* A container has its own /dev/zero. */
+static bool is_zero_device(const struct file *f)
+{
+	return f->open_error == ENODEV && strcmp(f->path, "/dev/zero") == 0;
+}
 
 /* Opens the file, or finds it. An anonymous mapping has the offset that its address had in the
  * side-band and 0 in /proc: left out, so that the two agree. */
@@ -211,9 +205,10 @@ static int describe(struct tracker *t, const struct mmap_event *e, pid_t ppid, u
 	struct file_hint hint = {
 		.pid = e->pid, .ppid = ppid, .start = e->start, .end = e->end, .root = root
 	};
-	struct mapping m = {
-		.start = e->start, .end = e->end, .since_ns = e->time_ns, .kind = kind_of(e->path)
-	};
+	struct mapping m = { .start = e->start,
+			     .end = e->end,
+			     .since_ns = e->time_ns,
+			     .kind = memory_kind(&t->memory, &e->key, e->path) };
 	int r;
 
 	if (m.kind == MAPPING_FILE) {
@@ -223,8 +218,13 @@ static int describe(struct tracker *t, const struct mmap_event *e, pid_t ppid, u
 			return r;
 		m.content = filestore_get(t->files, m.file)->content;
 		m.is_jitdump = is_jitdump_path(filestore_get(t->files, m.file)->path);
+		if (is_zero_device(filestore_get(t->files, m.file)))
+			m = (struct mapping){ .start = e->start,
+					      .end = e->end,
+					      .since_ns = e->time_ns,
+					      .kind = MAPPING_ANON };
 	}
-	look_at_code(t, e->pid, &m);
+	look_at_code(t, e, &m);
 	*ret_mapping = m;
 	return 0;
 }

@@ -15,6 +15,8 @@ static int map_pages(struct tracker *t, uint64_t time, pid_t pid, uint64_t page,
 				.key = { .minor = 9, .inode = page + 1, .has_generation = true },
 				.path = path };
 
+	if (strcmp(path, "//anon") == 0)
+		e.key = (struct file_key){ 0 };
 	return tracker_mmap(t, &e);
 }
 

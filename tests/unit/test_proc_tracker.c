@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <malloc.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "fake_proc.h"
@@ -25,18 +26,30 @@ static void world_done(struct world *w)
 	fake_done(&w->fake);
 }
 
-/* The inode is made of the path, as if every path were a file of its own. */
+static int map_key(struct world *w, uint64_t start, uint64_t end, const char *path,
+		   struct file_key key)
+{
+	struct mmap_event e = { .time_ns = 10, .pid = 5, .start = start, .end = end };
+
+	e.path = path;
+	e.offset = 0x100;
+	e.key = key;
+	return tracker_mmap(w->t, &e);
+}
+
+/* The inode is made of the path, as if every path were a file of its own; what is no path has none. */
 static int map_at(struct world *w, uint64_t time, pid_t pid, uint64_t start, uint64_t end,
 		  const char *path)
 {
-	uint64_t inode = 1000;
+	bool has_file = path[0] == '/' && path[1] != '/';
+	struct file_key key = { .minor = 99, .inode = 1000, .has_generation = true };
 	struct mmap_event e = { .time_ns = time, .pid = pid, .start = start, .end = end };
 
 	for (const char *s = path; *s; s++)
-		inode = inode * 31 + (unsigned char)*s;
+		key.inode = key.inode * 31 + (unsigned char)*s;
 	e.path = path;
 	e.offset = 0x100;
-	e.key = (struct file_key){ .minor = 99, .inode = inode, .has_generation = true };
+	e.key = has_file ? key : (struct file_key){ .has_generation = true };
 	return tracker_mmap(w->t, &e);
 }
 
@@ -296,9 +309,9 @@ static void test_kinds(void)
 		{ "[stack]", MAPPING_ANON },
 		{ "[anon:v8]", MAPPING_ANON },
 		{ "[anon_shmem:jit]", MAPPING_ANON },
-		{ "/dev/zero (deleted)", MAPPING_ANON },
-		{ "/anon_hugepage (deleted)", MAPPING_ANON },
-		{ "/SYSV00000000 (deleted)", MAPPING_ANON },
+		{ "/dev/zero (deleted)", MAPPING_FILE },
+		{ "/anon_hugepage (deleted)", MAPPING_FILE },
+		{ "/SYSV00000000 (deleted)", MAPPING_FILE },
 		{ "[vdso]", MAPPING_VDSO },
 		{ "[uprobes]", MAPPING_OTHER },
 		{ "[vsyscall]", MAPPING_OTHER },
@@ -323,6 +336,63 @@ static void test_kinds(void)
 	ok(map_at(&w, 10, 1 << 22, 0x2000, 0x3000, "/x") == -EINVAL, "and one too high");
 	ok(tracker_find(w.t, -5, 10) == NULL, "no PID finds nothing");
 	world_done(&w);
+}
+
+/* The device on which the kernel keeps shared memory. */
+static struct file_key shared_key(void)
+{
+	int fd = memfd_create("key", MFD_CLOEXEC);
+	struct stat st;
+
+	must(fd >= 0 && fstat(fd, &st) == 0);
+	close(fd);
+	return (struct file_key){ .major = major(st.st_dev),
+				  .minor = minor(st.st_dev),
+				  .inode = 12345,
+				  .has_generation = true };
+}
+
+static enum mapping_kind kind_with_key(const char *path, struct file_key key)
+{
+	enum mapping_kind kind;
+	struct world w;
+
+	world_init(&w);
+	must(map_key(&w, 0x10000, 0x20000, path, key) == 0);
+	kind = mapping_at(&w, 5, 0x10000, 10)->kind;
+	world_done(&w);
+	return kind;
+}
+
+/* Anybody can give a file any of these names, in a root of his own. */
+static void test_kinds_are_by_inode(void)
+{
+	static const char *const forged[] = { "/SYSV00000000 (deleted)",
+					      "/dev/zero (deleted)",
+					      "/anon_hugepage (deleted)",
+					      "//anon",
+					      "[heap]",
+					      "[vdso]",
+					      "" };
+	struct file_key file = { .minor = 99, .inode = 5 }, no_inode = { .minor = 99 };
+	struct file_key shared = shared_key(), zero = { 0 };
+	struct stat st;
+
+	for (size_t i = 0; i < sizeof(forged) / sizeof(forged[0]); i++)
+		ok(kind_with_key(forged[i], file) == MAPPING_FILE &&
+			   kind_with_key(forged[i], no_inode) == MAPPING_FILE,
+		   "a file that is called '%s' is a file", forged[i]);
+	ok(kind_with_key("/SYSV00000000 (deleted)", shared) == MAPPING_ANON &&
+		   kind_with_key("/dev/zero (deleted)", shared) == MAPPING_ANON &&
+		   kind_with_key("[anon_shmem:jit]", shared) == MAPPING_ANON,
+	   "what is on the kernel's own file system is memory");
+	ok(kind_with_key("/memfd:x (deleted)", shared) == MAPPING_FILE,
+	   "a memfd is read as a file");
+	must(stat("/dev/zero", &st) == 0);
+	zero = (struct file_key){ .major = major(st.st_dev),
+				  .minor = minor(st.st_dev),
+				  .inode = st.st_ino };
+	ok(kind_with_key("/dev/zero", zero) == MAPPING_ANON, "so is what is mapped of /dev/zero");
 }
 
 #define MAPS_A "1000-2000 r-xp 00000100 00:63 5 /a\n"
@@ -607,6 +677,7 @@ int main(void)
 	test_pid_reuse();
 	test_late_events();
 	test_kinds();
+	test_kinds_are_by_inode();
 	test_scan();
 	test_scan_by_thread();
 	test_scan_after_exit();
