@@ -27,7 +27,8 @@ void debug_file_done(struct debug_file *f)
 
 struct debug_query debug_search_query(const struct filestore *files, const struct file *f)
 {
-	return (struct debug_query){ .fd = f->fd,
+	return (struct debug_query){ .procfs = filestore_procfs(files),
+				     .fd = f->is_copy ? -1 : f->fd,
 				     .path = f->path,
 				     .root = filestore_root(files, f->root),
 				     .own_root = filestore_root(files, ROOT_OWN),
@@ -49,30 +50,21 @@ static bool is_below_debug_dir(const char *path)
 	return strncmp(path, DEBUG_DIR "/", strlen(DEBUG_DIR "/")) == 0 && !has_parent_part(path);
 }
 
-/* Whether everybody may read the file, or else who owns the binary that names it. */
-static bool may_be_read(const struct debug_query *q, int path_fd)
+static uid_t owner_of_binary(const struct debug_query *q)
 {
-	struct stat binary, st;
+	struct stat st;
 
-	if (fstat(path_fd, &st) < 0)
-		return false;
-	if (st.st_mode & S_IROTH)
-		return true;
-	return q->fd >= 0 && fstat(q->fd, &binary) == 0 && binary.st_uid == st.st_uid;
+	return q->fd >= 0 && fstat(q->fd, &st) == 0 ? st.st_uid : PROC_NO_USER;
 }
 
+/* What everybody may read, or else who owns the binary that names it. */
 static int open_named(const struct debug_query *q, const char *path)
 {
-	_cleanup_(closep) int path_fd = -1;
-
 	if (q->root < 0)
 		return -ENOENT;
-	path_fd = procfs_find_beneath(q->root, path);
-	if (path_fd < 0)
-		return path_fd;
-	if (!(q->is_own && is_below_debug_dir(path)) && !may_be_read(q, path_fd))
-		return -EACCES;
-	return procfs_open_found(path_fd);
+	if (q->is_own && is_below_debug_dir(path))
+		return procfs_open_beneath(q->procfs, q->root, path, NULL);
+	return procfs_open_readable(q->procfs, q->root, path, owner_of_binary(q));
 }
 
 /* In our own root, for a process of another one. */
@@ -80,7 +72,7 @@ static int open_own(const struct debug_query *q, const char *path)
 {
 	if (q->is_own || q->own_root < 0 || !is_below_debug_dir(path))
 		return -ENOENT;
-	return procfs_open_beneath(q->own_root, path);
+	return procfs_open_beneath(q->procfs, q->own_root, path, NULL);
 }
 
 /* ---- searching ---- */

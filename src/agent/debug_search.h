@@ -23,6 +23,7 @@
 struct elf_image;
 struct file;
 struct filestore;
+struct procfs;
 
 /* A file that is open and understood. */
 struct debug_file {
@@ -38,6 +39,7 @@ void debug_file_done(struct debug_file *f);
 /* Whose debug file is wanted; all borrowed. */
 struct debug_query {
 	const struct elf_image *image;
+	const struct procfs *procfs;
 	int fd;           /* of the binary, so that it is not found itself; -1: not open */
 	const char *path; /* of the binary, in its process's root */
 	int root;         /* that root; -1: not known */

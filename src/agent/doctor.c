@@ -219,8 +219,8 @@ static void check_map_files(struct doctor *d)
 {
 	struct maps_entry e = { 0 };
 	int r = d->has_proc ? procfs_maps(&d->proc, getpid(), first_file, &e) : -ENOENT;
-	_cleanup_(closep) int fd = r < 0 ? r
-					 : procfs_open_mapped(&d->proc, getpid(), e.start, e.end);
+	_cleanup_(closep) int fd =
+		r < 0 ? r : procfs_open_mapped(&d->proc, getpid(), e.start, e.end, NULL);
 
 	if (!d->has_proc)
 		return;

@@ -319,13 +319,10 @@ static uint32_t add(struct jit_files *j, uint64_t id, pid_t pid, pid_t ppid)
 static bool find_origin(const struct jit_files *j, const struct jit_process *jp,
 			struct process_origin *ret)
 {
-	uint8_t own[PROC_EXEC_BYTES], parents[PROC_EXEC_BYTES];
 	pid_t ppid = jp->query.ppid;
 	const struct process *p;
 
-	if (ppid <= 0 || procfs_exec_bytes(j->procfs, jp->query.pid, own) < 0 ||
-	    procfs_exec_bytes(j->procfs, ppid, parents) < 0 ||
-	    memcmp(own, parents, sizeof(own)) != 0)
+	if (ppid <= 0 || !procfs_has_same_exec(j->procfs, jp->query.pid, ppid))
 		return false;
 	p = tracker_find(j->tracker, ppid, UINT64_MAX);
 	*ret = (struct process_origin){ .program = p ? process_program(p, UINT64_MAX)

@@ -114,22 +114,20 @@ static enum jit_map judge_error(int r)
 enum jit_map jit_map_open(const struct procfs *procfs, const struct jit_map_query *q, int *ret_fd)
 {
 	_cleanup_(closep) int fd = -1;
+	struct reader_file file;
 	struct owner o;
-	struct stat st;
 	char path[64];
 	int r = find_owner(procfs, q, &o);
 
 	if (r < 0)
 		return judge_error(r);
 	(void)snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)o.ns_pid);
-	fd = procfs_open_no_link(procfs, o.root_pid, path);
+	fd = procfs_open_no_link(procfs, o.root_pid, path, &file);
 	if (fd < 0)
 		return judge_error(fd);
-	if (fstat(fd, &st) < 0)
-		return JIT_MAP_UNREADABLE;
-	if (st.st_uid != o.uid)
+	if (file.st.st_uid != o.uid)
 		return JIT_MAP_FOREIGN;
-	if (is_stale(&st, &o, q->exec_real_ns))
+	if (is_stale(&file.st, &o, q->exec_real_ns))
 		return JIT_MAP_STALE;
 	*ret_fd = TAKE_FD(fd);
 	return JIT_MAP_OPEN;

@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <linux/fs.h>
-#include <sys/ioctl.h>
 #include <sys/sysmacros.h>
 
 #include "proc/procfs.h"
@@ -15,29 +13,28 @@ enum proof { PROOF_NONE, PROOF_SAME, PROOF_OTHER };
 
 /* The kernel's key against fstat(): equal proves, different proves nothing, since overlayfs and
  * btrfs tell programs another device than the one they use inside. */
-static enum proof prove_by_inode(int fd, const struct stat *st, const struct file_key *key)
+static enum proof prove_by_inode(const struct reader_file *f, const struct file_key *key)
 {
-	long generation = 0;
+	const struct stat *st = &f->st;
 
 	if (key->inode == 0 || st->st_ino != key->inode || major(st->st_dev) != key->major ||
 	    minor(st->st_dev) != key->minor)
 		return PROOF_NONE;
 	/* A removed file's number goes to a new one soon; its generation does not. */
-	if (key->has_generation && ioctl(fd, FS_IOC_GETVERSION, &generation) == 0 &&
-	    (uint32_t)generation != (uint32_t)key->generation)
+	if (key->has_generation && f->has_generation && f->generation != (uint32_t)key->generation)
 		return PROOF_OTHER;
 	return PROOF_SAME;
 }
 
-static enum proof prove(const struct file_opener *o, const struct file_request *rq, int fd,
-			const struct stat *st)
+static enum proof prove(const struct file_opener *o, const struct file_request *rq,
+			const struct reader_file *f)
 {
-	enum proof by_inode = prove_by_inode(fd, st, rq->key);
+	enum proof by_inode = prove_by_inode(f, rq->key);
 	struct build_id found;
 
 	if (by_inode != PROOF_NONE)
 		return by_inode;
-	if (!o->verify || rq->build_id->len == 0 || o->verify(o->verify_ctx, fd, &found) < 0)
+	if (!o->verify || rq->build_id->len == 0 || o->verify(o->verify_ctx, f->fd, &found) < 0)
 		return PROOF_NONE;
 	return build_id_eq(&found, rq->build_id) ? PROOF_SAME : PROOF_OTHER;
 }
@@ -80,64 +77,60 @@ static bool is_renamed_or_replaced(const struct file_opener *o, const struct fil
 }
 
 static int open_mapped(const struct file_opener *o, const struct file_request *rq,
-		       struct stat *ret_st)
+		       struct reader_file *ret_file)
 {
 	_cleanup_(closep) int fd = -1;
 	enum proof proof;
 
-	fd = procfs_open_mapped(o->procfs, rq->hint->pid, rq->hint->start, rq->hint->end);
+	fd = procfs_open_mapped(o->procfs, rq->hint->pid, rq->hint->start, rq->hint->end, ret_file);
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, ret_st) < 0)
-		return -errno;
-	proof = prove(o, rq, fd, ret_st);
+	proof = prove(o, rq, ret_file);
 	if (proof == PROOF_OTHER || (proof == PROOF_NONE && is_renamed_or_replaced(o, rq)))
 		return -ESTALE;
 	return TAKE_FD(fd);
 }
 
 static int open_proven(const struct file_opener *o, const struct file_request *rq, pid_t root_pid,
-		       const char *path, struct stat *ret_st)
+		       const char *path, struct reader_file *ret_file)
 {
-	_cleanup_(closep) int fd = -1;
+	_cleanup_(closep) int fd = procfs_open_in_root(o->procfs, root_pid, path, ret_file);
 
-	fd = procfs_open_in_root(o->procfs, root_pid, path);
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, ret_st) < 0)
-		return -errno;
-	return prove(o, rq, fd, ret_st) == PROOF_SAME ? TAKE_FD(fd) : -ESTALE;
+	return prove(o, rq, ret_file) == PROOF_SAME ? TAKE_FD(fd) : -ESTALE;
 }
 
 /* A file may really be called "… (deleted)", so the literal name comes first. */
 static int open_in_root(const struct file_opener *o, const struct file_request *rq, pid_t root_pid,
-			struct stat *ret_st)
+			struct reader_file *ret_file)
 {
 	size_t len = path_len_bare(rq->path);
-	int r = open_proven(o, rq, root_pid, rq->path, ret_st);
+	int r = open_proven(o, rq, root_pid, rq->path, ret_file);
 	char bare[PATH_MAX];
 
 	if (r >= 0 || rq->path[len] == '\0' || len >= sizeof(bare))
 		return r;
 	memcpy(bare, rq->path, len);
 	bare[len] = '\0';
-	return open_proven(o, rq, root_pid, bare, ret_st);
+	return open_proven(o, rq, root_pid, bare, ret_file);
 }
 
-int file_open(const struct file_opener *o, const struct file_request *rq, struct stat *ret_st)
+int file_open(const struct file_opener *o, const struct file_request *rq,
+	      struct reader_file *ret_file)
 {
 	const pid_t roots[] = { rq->hint->pid, rq->hint->ppid, 0 };
 	int first, r;
 
-	first = open_mapped(o, rq, ret_st);
-	if (first >= 0)
+	first = open_mapped(o, rq, ret_file);
+	if (first >= 0 || first == -ETIMEDOUT || first == -EFBIG)
 		return first;
 	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
 		bool is_own = i + 1 == sizeof(roots) / sizeof(roots[0]);
 
 		if (roots[i] <= 0 && !is_own)
 			continue;
-		r = open_in_root(o, rq, roots[i], ret_st);
+		r = open_in_root(o, rq, roots[i], ret_file);
 		if (r >= 0)
 			return r;
 		if (r == -ESTALE)

@@ -6,9 +6,8 @@
 #ifndef PROC_FILE_OPEN_H
 #define PROC_FILE_OPEN_H
 
-#include <sys/stat.h>
-
 #include "proc/filestore.h"
+#include "proc/reader.h"
 
 struct file_opener {
 	const struct procfs *procfs; /* borrowed */
@@ -25,9 +24,10 @@ struct file_request {
 	const struct file_hint *hint;
 };
 
-/* A descriptor (the caller's) and what fstat() says of it, or why there is none: -ESTALE when a file
+/* A descriptor (the caller's) and what is known of the file, or why there is none: -ESTALE when a file
  * was there but is not proven to be the one, else what map_files said. */
-int file_open(const struct file_opener *o, const struct file_request *rq, struct stat *ret_st);
+int file_open(const struct file_opener *o, const struct file_request *rq,
+	      struct reader_file *ret_file);
 
 /* The length of a path without the " (deleted)" that the kernel puts behind an unlinked file's. */
 size_t path_len_bare(const char *path);

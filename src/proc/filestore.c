@@ -186,10 +186,11 @@ static bool was_opened(const struct entry *e)
 	return e->file.ino != 0;
 }
 
-/* fd becomes the store's. */
-static void hold_fd(struct filestore *s, struct entry *e, int fd)
+/* Its descriptor becomes the store's. */
+static void hold_fd(struct filestore *s, struct entry *e, const struct reader_file *f)
 {
-	e->file.fd = fd;
+	e->file.fd = f->fd;
+	e->file.is_copy = f->is_copy;
 	e->file.open_error = 0;
 	tell_views(s, e);
 	s->nr_fds++;
@@ -366,19 +367,22 @@ bool file_is_unchanged(const struct file *f)
 {
 	struct stat st;
 
+	if (f->is_copy)
+		return f->fd >= 0;
 	return f->fd >= 0 && fstat(f->fd, &st) == 0 && is_same_stat(f, &st);
 }
 
 /* Whether an inode leads to this file: for certain while we hold it open, whatever has been written
- * to it since; once it is closed, the number may have gone to a new file. */
+ * to it since; once it is closed, or of a copy, the number may have gone to a new file. */
 static bool is_behind(const struct entry *e, const struct stat *st)
 {
-	return e->file.fd >= 0 || is_same_stat(&e->file, st);
+	return (e->file.fd >= 0 && !e->file.is_copy) || is_same_stat(&e->file, st);
 }
 
 /* Fills in what opening showed; the descriptor is the store's on success. */
-static int adopt(struct filestore *s, struct entry *e, int fd, const struct stat *st)
+static int adopt(struct filestore *s, struct entry *e, const struct reader_file *f)
 {
+	const struct stat *st = &f->st;
 	struct inode *known = inode_find(s, st->st_dev, st->st_ino);
 	int r = set_path(s, e, strtab_get(&s->paths, e->raw_path), st->st_nlink == 0);
 
@@ -393,7 +397,7 @@ static int adopt(struct filestore *s, struct entry *e, int fd, const struct stat
 	e->file.mtime_ns = mtime_ns_of(st);
 	s->stats.nr_unopened--;
 	s->stats.nr_opened++;
-	hold_fd(s, e, fd);
+	hold_fd(s, e, f);
 	return 0;
 }
 
@@ -513,38 +517,41 @@ static int find_or_add_view(struct filestore *s, struct entry *holder,
 
 /* Known already: reached by another name, or closed over the limit. */
 static int add_known(struct filestore *s, struct entry *holder, const struct file_request *rq,
-		     int *fd, const struct stat *st, struct entry **ret_entry)
+		     struct reader_file *f, struct entry **ret_entry)
 {
-	int r = find_or_add_view(s, holder, rq, st, ret_entry);
+	int r = find_or_add_view(s, holder, rq, &f->st, ret_entry);
 
 	if (r < 0)
 		return r;
 	note_told(s, holder, rq);
-	holder->file.is_deleted = st->st_nlink == 0;
+	holder->file.is_deleted = f->st.st_nlink == 0;
 	tell_views(s, holder);
-	if (holder->file.fd >= 0)
+	if (holder->file.fd >= 0) {
 		lru_touch(s, holder);
-	else
-		hold_fd(s, holder, TAKE_FD(*fd));
+	} else {
+		hold_fd(s, holder, f);
+		f->fd = -1;
+	}
 	return 0;
 }
 
-/* Takes *fd if it is kept. */
-static int add_opened(struct filestore *s, struct entry *e, const struct file_request *rq, int *fd,
-		      const struct stat *st, uint32_t *ret_id)
+/* Takes f->fd if it is kept. */
+static int add_opened(struct filestore *s, struct entry *e, const struct file_request *rq,
+		      struct reader_file *f, uint32_t *ret_id)
 {
+	const struct stat *st = &f->st;
 	struct inode *known = inode_find(s, st->st_dev, st->st_ino);
 	int r = 0;
 
 	if (known && is_behind(s->entries[known->file], st)) {
-		r = add_known(s, s->entries[known->file], rq, fd, st, &e);
+		r = add_known(s, s->entries[known->file], rq, f, &e);
 	} else {
 		if (!e || was_opened(e) || !is_certain(e, rq))
 			r = create(s, rq, &e);
 		if (r == 0)
-			r = adopt(s, e, *fd, st);
+			r = adopt(s, e, f);
 		if (r == 0)
-			(void)TAKE_FD(*fd); /* the store's now */
+			f->fd = -1; /* the store's now */
 	}
 	if (r < 0)
 		return r;
@@ -559,9 +566,8 @@ int filestore_add(struct filestore *s, const struct file_key *key, const char *p
 				   .path = path,
 				   .build_id = build_id ? build_id : &no_build_id,
 				   .hint = hint };
-	_cleanup_(closep) int fd = -1;
+	struct reader_file f;
 	struct entry *e = NULL;
-	struct stat st;
 	uint32_t id;
 	int r;
 
@@ -577,19 +583,20 @@ int filestore_add(struct filestore *s, const struct file_key *key, const char *p
 		*ret_id = id;
 		return 0;
 	}
-	fd = file_open(&s->opener, &rq, &st);
-	if (fd < 0)
-		return add_unopened(s, e, &rq, -fd, ret_id);
-	return add_opened(s, e, &rq, &fd, &st, ret_id);
+	r = file_open(&s->opener, &rq, &f);
+	if (r < 0)
+		return add_unopened(s, e, &rq, -r, ret_id);
+	r = add_opened(s, e, &rq, &f, ret_id);
+	closep(&f.fd);
+	return r;
 }
 
 int filestore_tell_build_id(struct filestore *s, uint32_t id, const struct build_id *build_id,
 			    const struct file_hint *hint)
 {
-	_cleanup_(closep) int fd = -1;
 	struct file_request rq;
+	struct reader_file f;
 	struct entry *e;
-	struct stat st;
 	int r;
 
 	if (id >= s->nr_entries)
@@ -605,20 +612,25 @@ int filestore_tell_build_id(struct filestore *s, uint32_t id, const struct build
 				    .path_id = e->raw_path,
 				    .build_id = &e->file.build_id,
 				    .hint = hint };
-	fd = file_open(&s->opener, &rq, &st);
-	if (fd < 0) {
-		e->file.open_error = -fd;
+	r = file_open(&s->opener, &rq, &f);
+	if (r < 0) {
+		e->file.open_error = -r;
 		return 0;
 	}
-	r = adopt(s, e, fd, &st);
-	if (r == 0)
-		(void)TAKE_FD(fd); /* the store's now */
+	r = adopt(s, e, &f);
+	if (r < 0)
+		close(f.fd);
 	return r;
 }
 
 const struct file *filestore_get(const struct filestore *s, uint32_t id)
 {
 	return id < s->nr_entries ? &s->entries[id]->file : NULL;
+}
+
+const struct procfs *filestore_procfs(const struct filestore *s)
+{
+	return s->opener.procfs;
 }
 
 uint32_t filestore_find_root(struct filestore *s, pid_t pid)

@@ -41,6 +41,7 @@ struct file {
 	const char *path; /* owned by the store; as they see it, without " (deleted)" */
 	bool is_deleted;
 	int fd;         /* owned by the store; -1: could not be opened, or closed over the limit */
+	bool is_copy;   /* fd is a copy in memory: the file system may not always answer */
 	int open_error; /* errno of the attempt; 0: open; EMFILE: closed over the limit */
 	uint64_t dev, ino, mtime_ns, size; /* of fstat(); 0 when never opened */
 	struct build_id build_id;          /* as the kernel told; len 0: not told */
@@ -85,6 +86,8 @@ int filestore_tell_build_id(struct filestore *s, uint32_t id, const struct build
 
 /* NULL: no such number. The file stays where it is until filestore_free(). */
 const struct file *filestore_get(const struct filestore *s, uint32_t id);
+
+const struct procfs *filestore_procfs(const struct filestore *s); /* borrowed */
 
 /* The number of the root of process pid; ROOT_UNKNOWN. */
 uint32_t filestore_find_root(struct filestore *s, pid_t pid);

@@ -7,19 +7,16 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <linux/auxvec.h>
-#include <linux/openat2.h>
+#include <sys/personality.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/cursor.h"
-#include "proc/pseudo_fs.h"
+#include "proc/procfs_internal.h"
 
-#define PID_PATH_SIZE 80     /* "<pid>/map_files/<16 hex>-<16 hex>" and a little more */
 #define SMALL_FILE_SIZE 4096 /* comm and stat: the kernel writes some hundred bytes at most */
 #define STATUS_MAX_BYTES (2u << 20) /* 65,536 groups may stand in it */
-#define OPEN_RETRIES 16 /* openat2() says EAGAIN when a rename anywhere disturbed the walk */
 
 static void dirclosep(DIR **dir)
 {
@@ -29,11 +26,19 @@ static void dirclosep(DIR **dir)
 
 int procfs_open(const char *root, struct procfs *ret_procfs)
 {
-	int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(closep) int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(freep) struct unanswered *u = NULL;
+	struct reader *reader;
+	int r;
 
 	if (fd < 0)
 		return -errno;
-	ret_procfs->fd = fd;
+	u = malloc(sizeof(*u));
+	r = u ? reader_new(fd, NULL, &reader) : -ENOMEM;
+	if (r < 0)
+		return r;
+	unanswered_init(u);
+	*ret_procfs = (struct procfs){ .fd = TAKE_FD(fd), .reader = reader, .unanswered = TAKE(u) };
 	return 0;
 }
 
@@ -42,9 +47,14 @@ void procfs_close(struct procfs *p)
 	if (p->fd >= 0)
 		close(p->fd);
 	p->fd = -1;
+	p->reader = reader_free(p->reader);
+	if (p->unanswered)
+		unanswered_done(p->unanswered);
+	free(p->unanswered);
+	p->unanswered = NULL;
 }
 
-static bool pid_exists(const struct procfs *p, pid_t pid)
+bool procfs_has_pid(const struct procfs *p, pid_t pid)
 {
 	char path[PID_PATH_SIZE];
 
@@ -52,64 +62,89 @@ static bool pid_exists(const struct procfs *p, pid_t pid)
 	return faccessat(p->fd, path, F_OK, 0) == 0;
 }
 
-static int pid_openat(const struct procfs *p, pid_t pid, const char *name, int flags)
+/* ---- whom to ask ---- */
+
+/* Whose folder it is: the effective user, also of a process that cannot be traced. 0: not known. */
+static uid_t owner_of(const struct procfs *p, pid_t pid)
 {
 	char path[PID_PATH_SIZE];
-	int fd, err;
+	struct stat st;
 
+	(void)snprintf(path, sizeof(path), "%d", (int)pid);
+	return fstatat(p->fd, path, &st, 0) == 0 ? st.st_uid : 0;
+}
+
+int procfs_ask_pid(const struct procfs *p, pid_t pid)
+{
 	if (pid <= 0)
 		return -EINVAL;
+	return unanswered_has_pid(p->unanswered, pid, owner_of(p, pid)) ? -ETIMEDOUT : 0;
+}
+
+int procfs_answer_pid(const struct procfs *p, pid_t pid, const char *what, int r)
+{
+	if (r == -ETIMEDOUT)
+		unanswered_note_pid(p->unanswered, pid, owner_of(p, pid), what);
+	return r == -ENOENT && !procfs_has_pid(p, pid) ? -ESRCH : r;
+}
+
+static int read_at(const struct procfs *p, pid_t pid, const char *name, uint64_t offset,
+		   uint64_t max_bytes, struct buf *to)
+{
+	char path[PID_PATH_SIZE];
+	int r = procfs_ask_pid(p, pid);
+
+	if (r < 0)
+		return r;
 	(void)snprintf(path, sizeof(path), "%d/%s", (int)pid, name);
-	fd = openat(p->fd, path, flags | O_CLOEXEC);
-	if (fd >= 0)
-		return fd;
-	err = errno;
-	return err == ENOENT && !pid_exists(p, pid) ? -ESRCH : -err;
+	return procfs_answer_pid(p, pid, name, reader_read(p->reader, path, offset, max_bytes, to));
 }
 
 int procfs_maps(const struct procfs *p, pid_t pid, maps_entry_fn fn, void *ctx)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT(PROC_MAX_MAPS_BYTES);
-	_cleanup_(closep) int fd = -1;
 	uint64_t nr_bad;
-	int r;
+	int r = read_at(p, pid, "maps", 0, PROC_MAX_MAPS_BYTES + 1ull, &text);
 
-	fd = pid_openat(p, pid, "maps", O_RDONLY);
-	if (fd < 0)
-		return fd;
-	r = buf_read_fd(&text, fd);
 	if (r < 0)
 		return r;
 	return text.len ? maps_parse(text.data, text.len, fn, ctx, &nr_bad) : 0;
 }
 
 /* Reads at most size bytes; the number of them, or a negative errno. */
-static ssize_t read_small(const struct procfs *p, pid_t pid, const char *name, char *to,
-			  size_t size)
+static ssize_t read_small(const struct procfs *p, pid_t pid, const char *name, uint64_t offset,
+			  char *to, size_t size)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT(size);
+	int r = read_at(p, pid, name, offset, size, &text);
+
+	if (r < 0)
+		return r;
+	if (text.len)
+		memcpy(to, text.data, text.len);
+	return (ssize_t)text.len;
+}
+
+/* The same without a reader, of what neither waits for locks of the process nor holds its memory. */
+static ssize_t read_direct(const struct procfs *p, pid_t pid, const char *name, char *to,
+			   size_t size)
 {
 	_cleanup_(closep) int fd = -1;
-	size_t len = 0;
+	char path[PID_PATH_SIZE];
+	ssize_t n;
 
-	fd = pid_openat(p, pid, name, O_RDONLY);
+	(void)snprintf(path, sizeof(path), "%d/%s", (int)pid, name);
+	fd = openat(p->fd, path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -errno : read(fd, to, size);
 	if (fd < 0)
-		return fd;
-	while (len < size) {
-		ssize_t n = read(fd, to + len, size - len);
-
-		if (n == 0)
-			break;
-		if (n > 0)
-			len += (size_t)n;
-		else if (errno != EINTR)
-			return -errno;
-	}
-	return (ssize_t)len;
+		return n == -ENOENT && !procfs_has_pid(p, pid) ? -ESRCH : n;
+	return n < 0 ? -errno : n;
 }
 
 int procfs_comm(const struct procfs *p, pid_t pid, char ret_comm[PROC_COMM_SIZE])
 {
 	char text[SMALL_FILE_SIZE];
-	ssize_t n = read_small(p, pid, "comm", text, sizeof(text));
+	ssize_t n = read_direct(p, pid, "comm", text, sizeof(text));
 	size_t len;
 
 	if (n < 0)
@@ -184,7 +219,7 @@ static int try_thread(void *ctx, pid_t tid)
 	struct thread_search *s = ctx;
 	char first;
 
-	if (tid == s->pid || read_small(s->procfs, tid, "maps", &first, 1) != 1)
+	if (tid == s->pid || read_small(s->procfs, tid, "maps", 0, &first, 1) != 1)
 		return 0;
 	s->found = tid;
 	return 1;
@@ -220,7 +255,7 @@ static bool stat_field(const char *after_name, int nr, uint64_t *ret_value)
 int procfs_stat(const struct procfs *p, pid_t pid, struct proc_stat *ret_stat)
 {
 	char text[SMALL_FILE_SIZE + 1];
-	ssize_t n = read_small(p, pid, "stat", text, sizeof(text) - 1);
+	ssize_t n = read_small(p, pid, "stat", 0, text, sizeof(text) - 1);
 	struct proc_stat st = { 0 };
 	const char *paren;
 	uint64_t ppid;
@@ -241,8 +276,7 @@ int procfs_stat(const struct procfs *p, pid_t pid, struct proc_stat *ret_stat)
 int procfs_status(const struct procfs *p, pid_t pid, struct proc_status *ret_status)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT(STATUS_MAX_BYTES);
-	_cleanup_(closep) int fd = pid_openat(p, pid, "status", O_RDONLY);
-	int r = fd < 0 ? fd : buf_read_fd(&text, fd);
+	int r = read_at(p, pid, "status", 0, STATUS_MAX_BYTES + 1ull, &text);
 
 	if (r < 0)
 		return r;
@@ -251,10 +285,7 @@ int procfs_status(const struct procfs *p, pid_t pid, struct proc_status *ret_sta
 
 ssize_t procfs_read_mem(const struct procfs *p, pid_t pid, uint64_t addr, void *to, size_t n)
 {
-	_cleanup_(closep) int fd = pid_openat(p, pid, "mem", O_RDONLY);
-	ssize_t got = fd < 0 ? fd : pread(fd, to, n, (off_t)addr);
-
-	return fd >= 0 && got < 0 ? -errno : got;
+	return read_small(p, pid, "mem", addr, to, n);
 }
 
 int auxv_parse(const void *bytes, size_t n, uint64_t wanted, uint64_t *ret_value)
@@ -273,19 +304,30 @@ int auxv_parse(const void *bytes, size_t n, uint64_t wanted, uint64_t *ret_value
 	}
 }
 
-int procfs_exec_bytes(const struct procfs *p, pid_t pid, uint8_t ret_bytes[PROC_EXEC_BYTES])
+/* Without randomised addresses, two programs may have all of theirs in common. */
+static bool is_randomised(const struct procfs *p, pid_t pid)
 {
 	char text[SMALL_FILE_SIZE];
-	ssize_t n = read_small(p, pid, "auxv", text, sizeof(text));
-	uint64_t addr;
-	int r = n < 0 ? (int)n : auxv_parse(text, (size_t)n, AT_RANDOM, &addr);
+	ssize_t n = read_small(p, pid, "personality", 0, text, sizeof(text) - 1);
+	_cleanup_(closep) int fd = -1;
 
-	if (r < 0)
-		return r;
-	n = procfs_read_mem(p, pid, addr, ret_bytes, PROC_EXEC_BYTES);
-	if (n < 0)
-		return (int)n;
-	return n == PROC_EXEC_BYTES ? 0 : -EBADMSG;
+	text[n > 0 ? n : 0] = '\0';
+	if (n > 0 && (strtoul(text, NULL, 16) & ADDR_NO_RANDOMIZE))
+		return false;
+	fd = openat(p->fd, "sys/kernel/randomize_va_space", O_RDONLY | O_CLOEXEC);
+	return fd < 0 || read(fd, text, 1) != 1 || text[0] != '0';
+}
+
+bool procfs_has_same_exec(const struct procfs *p, pid_t a, pid_t b)
+{
+	char of_a[SMALL_FILE_SIZE], of_b[SMALL_FILE_SIZE];
+	ssize_t n_a = read_small(p, a, "auxv", 0, of_a, sizeof(of_a));
+	ssize_t n_b = n_a > 0 ? read_small(p, b, "auxv", 0, of_b, sizeof(of_b)) : -1;
+	uint64_t addr;
+
+	return n_a == n_b && memcmp(of_a, of_b, (size_t)n_a) == 0 &&
+	       auxv_parse(of_a, (size_t)n_a, AT_RANDOM, &addr) == 0 && is_randomised(p, a) &&
+	       is_randomised(p, b);
 }
 
 int procfs_parent(const struct procfs *p, pid_t pid, pid_t *ret_ppid)
@@ -296,125 +338,4 @@ int procfs_parent(const struct procfs *p, pid_t pid, pid_t *ret_ppid)
 	if (r == 0)
 		*ret_ppid = st.ppid;
 	return r;
-}
-
-/*
- * Opens for reading what an O_PATH descriptor holds, if that is a regular file. In two steps since
- * whoever owns the path can put a device there, and to open a device is to use it (a watchdog
- * starts to count down); the detour through /proc/self/fd cannot be raced.
- */
-static int reopen_regular(int path_fd)
-{
-	char link[sizeof("/proc/self/fd/") + 10];
-	struct stat st;
-	int fd;
-
-	if (fstat(path_fd, &st) < 0)
-		return -errno;
-	if (!S_ISREG(st.st_mode) || pseudo_fs_is(path_fd))
-		return -ENODEV;
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", path_fd);
-	fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	return fd < 0 ? -errno : fd;
-}
-
-int procfs_open_mapped(const struct procfs *p, pid_t pid, uint64_t start, uint64_t end)
-{
-	_cleanup_(closep) int path_fd = -1;
-	char name[PID_PATH_SIZE / 2 + 16];
-
-	(void)snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, start, end);
-	path_fd = pid_openat(p, pid, name, O_PATH);
-	return path_fd < 0 ? path_fd : reopen_regular(path_fd);
-}
-
-int procfs_mapped_path(const struct procfs *p, pid_t pid, uint64_t start, uint64_t end,
-		       char *ret_path, size_t size)
-{
-	char link[PID_PATH_SIZE];
-	ssize_t n;
-
-	(void)snprintf(link, sizeof(link), "%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, start,
-		       end);
-	n = readlinkat(p->fd, link, ret_path, size);
-	if (n < 0)
-		return errno == ENOENT && !pid_exists(p, pid) ? -ESRCH : -errno;
-	if ((size_t)n == size)
-		return -ENAMETOOLONG;
-	ret_path[n] = '\0';
-	return 0;
-}
-
-static int open_beneath(int root_fd, const char *path, uint64_t flags)
-{
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC | flags,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
-
-	for (int i = 0; i < OPEN_RETRIES; i++) {
-		long fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-
-		if (fd >= 0)
-			return (int)fd;
-		if (errno != EAGAIN)
-			return -errno;
-	}
-	return -EAGAIN;
-}
-
-int procfs_open_root(const struct procfs *p, pid_t pid)
-{
-	int fd;
-
-	if (pid != 0)
-		return pid_openat(p, pid, "root", O_PATH | O_DIRECTORY);
-	fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
-static int open_path(const struct procfs *p, pid_t pid, const char *path, uint64_t flags)
-{
-	_cleanup_(closep) int root_fd = -1;
-
-	if (path[0] != '/')
-		return -ENOENT;
-	root_fd = procfs_open_root(p, pid);
-	return root_fd < 0 ? root_fd : open_beneath(root_fd, path, flags);
-}
-
-int procfs_find_beneath(int root_fd, const char *path)
-{
-	return path[0] == '/' ? open_beneath(root_fd, path, 0) : -ENOENT;
-}
-
-int procfs_open_found(int path_fd)
-{
-	return reopen_regular(path_fd);
-}
-
-int procfs_open_beneath(int root_fd, const char *path)
-{
-	_cleanup_(closep) int path_fd = procfs_find_beneath(root_fd, path);
-
-	return path_fd < 0 ? path_fd : reopen_regular(path_fd);
-}
-
-int procfs_open_in_root(const struct procfs *p, pid_t pid, const char *path)
-{
-	_cleanup_(closep) int path_fd = open_path(p, pid, path, 0);
-
-	return path_fd < 0 ? path_fd : reopen_regular(path_fd);
-}
-
-int procfs_open_no_link(const struct procfs *p, pid_t pid, const char *path)
-{
-	_cleanup_(closep) int path_fd = open_path(p, pid, path, O_NOFOLLOW);
-	struct stat st;
-
-	if (path_fd < 0)
-		return path_fd;
-	if (fstat(path_fd, &st) == 0 && S_ISLNK(st.st_mode))
-		return -ELOOP; /* O_PATH has opened the link itself */
-	return reopen_regular(path_fd);
 }

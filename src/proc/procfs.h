@@ -2,6 +2,10 @@
 /*
  * Reading /proc. The root is a parameter, so that tests bring their own tree. Everything read here
  * is written by the kernel but shaped by the target (names, paths): it is parsed as untrusted.
+ *
+ * What a target could make wait for ever is done by the reader (reader.h). All calls that name a
+ * process or a path may therefore end with -ETIMEDOUT: it does not answer. A process that did not is not
+ * asked again, nor is a user several of whose processes did not (unanswered.h). Any thread.
  */
 #ifndef PROC_PROCFS_H
 #define PROC_PROCFS_H
@@ -12,12 +16,17 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
+#include "proc/reader.h"
+
+struct unanswered;
 
 #define PROC_MAX_MAPS_BYTES (256u << 20)
 #define PROC_COMM_SIZE 16
 
 struct procfs {
-	int fd; /* directory; owned */
+	int fd;                        /* directory; owned */
+	struct reader *reader;         /* owned */
+	struct unanswered *unanswered; /* owned */
 };
 
 int procfs_open(const char *root, struct procfs *ret_procfs); /* "/proc" */
@@ -82,15 +91,17 @@ ssize_t procfs_read_mem(const struct procfs *p, pid_t pid, uint64_t addr, void *
 /* Pure: the value of this type (AT_…) in what /proc/<pid>/auxv has. -ENOENT. */
 int auxv_parse(const void *bytes, size_t n, uint64_t wanted, uint64_t *ret_value);
 
-#define PROC_EXEC_BYTES 16
+/* Whether the two have come out of the same exec, one being a fork of the other: the kernel chose
+ * addresses at random for both, and the same ones (their auxv). False also where that cannot be told:
+ * without randomised addresses. */
+bool procfs_has_same_exec(const struct procfs *p, pid_t a, pid_t b);
 
-/* Random bytes that the kernel gives to a program with its exec (AT_RANDOM), and that a forked child
- * has in common with its parent. -ENOENT: there are none; -EBADMSG, or why they cannot be read. */
-int procfs_exec_bytes(const struct procfs *p, pid_t pid, uint8_t ret_bytes[PROC_EXEC_BYTES]);
-
-/* The process's file behind [start, end), through map_files. Regular files only (-ENODEV), never
- * blocks. -ESRCH: no such process; -ENOENT: no such mapping; -EPERM, -EACCES. */
-int procfs_open_mapped(const struct procfs *p, pid_t pid, uint64_t start, uint64_t end);
+/* The process's file behind [start, end), through map_files: a descriptor (the caller's), and all that
+ * is known of the file (ret_file may be NULL). Regular files only (-ENODEV, with ret_file->st filled
+ * in). -ESRCH: no such process; -ENOENT: no such mapping; -EPERM, -EACCES; -EFBIG: it is not local, and
+ * more than may be copied. */
+int procfs_open_mapped(const struct procfs *p, pid_t pid, uint64_t start, uint64_t end,
+		       struct reader_file *ret_file);
 
 /* Where map_files says that file is now, seen from our root, with " (deleted)" behind it. 0, or a
  * negative errno as above; -ENAMETOOLONG past size - 1 bytes. */
@@ -99,23 +110,30 @@ int procfs_mapped_path(const struct procfs *p, pid_t pid, uint64_t start, uint64
 
 /* Opens path inside the root of process pid, or (pid 0) in our own. Symbolic links are resolved
  * inside that root and never lead out of it (openat2 with RESOLVE_IN_ROOT; -ENOSYS where the kernel
- * lacks it). Regular files only (-ENODEV), never blocks; nothing else is ever opened, not even for
- * a moment, since opening a device can do harm. */
-int procfs_open_in_root(const struct procfs *p, pid_t pid, const char *path);
+ * lacks it). Regular files only (-ENODEV); nothing else is ever opened, not even for a moment, since
+ * opening a device can do harm. */
+int procfs_open_in_root(const struct procfs *p, pid_t pid, const char *path,
+			struct reader_file *ret_file);
 
 /* The same for a name that anybody may have put there: the last part of the path must not be a link,
  * wherever it leads (-ELOOP). */
-int procfs_open_no_link(const struct procfs *p, pid_t pid, const char *path);
+int procfs_open_no_link(const struct procfs *p, pid_t pid, const char *path,
+			struct reader_file *ret_file);
 
-/* procfs_open_in_root() in two steps, so that a root can be kept: an O_PATH descriptor of it (the caller's), … */
+/* procfs_open_in_root() in two steps, so that a root can be kept: an O_PATH descriptor of it (the caller's),
+ * with what fstat() says of it and the number of its mount (0: not known), … */
+int procfs_open_root_at(const struct procfs *p, pid_t pid, struct stat *ret_st,
+			uint64_t *ret_mount);
 int procfs_open_root(const struct procfs *p, pid_t pid);
 
-/* … and a path inside of it. */
-int procfs_open_beneath(int root_fd, const char *path);
+/* … and a path inside of it. Once a root did not answer, it is not asked again; our own (of PID 0, or -1)
+ * is, but not in the same folder. */
+int procfs_open_beneath(const struct procfs *p, int root_fd, const char *path,
+			struct reader_file *ret_file);
 
-/* The same in two steps, so that it can be looked at before it is opened: an O_PATH descriptor of
- * whatever is there (the caller's), and what that holds. */
-int procfs_find_beneath(int root_fd, const char *path);
-int procfs_open_found(int path_fd);
+/* The same, if everybody may read the file, or if it is owner's (PROC_NO_USER: nobody's); else -EACCES,
+ * and it is not opened. */
+#define PROC_NO_USER ((uid_t)-1)
+int procfs_open_readable(const struct procfs *p, int root_fd, const char *path, uid_t owner);
 
 #endif

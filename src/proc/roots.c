@@ -2,10 +2,8 @@
 #include "proc/roots.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
 #include "proc/mount_ns.h"
@@ -21,17 +19,16 @@ void roots_done(struct roots *r)
 	r->nr = 0;
 }
 
-/* stx_mnt_id is 0 before Linux 5.8; roots that are one folder are then one. */
-static int identify(int fd, struct root *ret_root)
+/* The mount is 0 before Linux 5.8; roots that are one folder are then one. */
+static int root_open(const struct procfs *p, pid_t pid, struct root *ret_root)
 {
-	struct statx st;
+	struct stat st;
+	uint64_t mount;
+	int fd = procfs_open_root_at(p, pid, &st, &mount);
 
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_INO | STATX_MNT_ID, &st) < 0)
-		return -errno;
-	*ret_root = (struct root){ .dev = makedev(st.stx_dev_major, st.stx_dev_minor),
-				   .ino = st.stx_ino,
-				   .mount = st.stx_mask & STATX_MNT_ID ? st.stx_mnt_id : 0,
-				   .fd = fd };
+	if (fd < 0)
+		return fd;
+	*ret_root = (struct root){ .dev = st.st_dev, .ino = st.st_ino, .mount = mount, .fd = fd };
 	return 0;
 }
 
@@ -58,12 +55,13 @@ static bool is_like_own(const struct roots *r, const struct procfs *p, pid_t pid
 
 static int add_pid(struct roots *r, const struct procfs *p, pid_t pid, uint32_t *ret_number)
 {
-	_cleanup_(closep) int fd = procfs_open_root(p, pid);
+	_cleanup_(closep) int fd = -1;
 	struct root root;
-	int res = fd < 0 ? fd : identify(fd, &root);
+	int res = root_open(p, pid, &root);
 
 	if (res < 0)
 		return res;
+	fd = root.fd;
 	*ret_number = find(r, &root);
 	if (*ret_number != ROOT_UNKNOWN)
 		return 0;

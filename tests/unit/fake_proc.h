@@ -110,7 +110,7 @@ static inline struct file_key fake_key(const struct fake *f, const char *name)
 /* openat2() is missing under some seccomp filters and emulators. */
 static inline bool fake_can_open_in_root(const struct fake *f)
 {
-	int fd = procfs_open_in_root(&f->procfs, 0, "/dev/null");
+	int fd = procfs_open_in_root(&f->procfs, 0, "/dev/null", NULL);
 
 	return fd != -ENOSYS && fd != -EPERM;
 }

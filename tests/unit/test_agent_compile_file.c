@@ -44,9 +44,11 @@ static void open_prog(struct world *w)
 /* The rule for an address of the program as it is now. */
 static pa_rule compile(struct world *w, uint64_t addr)
 {
-	struct debug_query where = {
-		.fd = -1, .path = w->file.path, .root = w->root.procfs.fd, .own_root = -1
-	};
+	struct debug_query where = { .procfs = &w->root.procfs,
+				     .fd = -1,
+				     .path = w->file.path,
+				     .root = w->root.procfs.fd,
+				     .own_root = -1 };
 
 	compiled_file_done(&w->made);
 	compile_file(&w->file, &where, NULL, &w->dict, &w->made);

@@ -90,6 +90,7 @@ static void begin(struct world *w, const char *build_id, uint32_t crc)
 	w->image = maker_open(&w->binary);
 	fake_write(&w->target, "opt/app/prog", "the binary: its owner counts");
 	w->q = (struct debug_query){ .image = w->image,
+				     .procfs = &w->own.procfs,
 				     .fd = open(fake_path(&w->target, "opt/app/prog", path),
 						O_RDONLY | O_CLOEXEC),
 				     .path = "/opt/app/prog",

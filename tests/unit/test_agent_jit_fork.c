@@ -126,17 +126,14 @@ static void test_forked_refused(void)
 	world_done(&w);
 }
 
-/* AT_RANDOM is at 0x1000. */
-static void write_exec_bytes(struct world *w, pid_t pid, char byte)
+/* The kernel chose an address at random for AT_RANDOM. */
+static void write_auxv(struct world *w, pid_t pid, char random)
 {
-	static const uint64_t auxv[] = { 6, 4096, 25, 0x1000, 0, 0 };
-	char memory[0x1010], name[64];
+	const uint64_t auxv[] = { 6, 4096, 25, 0x1000u * (unsigned char)random, 0, 0 };
+	char name[64];
 
-	memset(memory, byte, sizeof(memory));
 	snprintf(name, sizeof(name), "%d/auxv", pid);
 	fake_write_bytes(&w->f, name, auxv, sizeof(auxv));
-	snprintf(name, sizeof(name), "%d/mem", pid);
-	fake_write_bytes(&w->f, name, memory, sizeof(memory));
 }
 
 /* Both were there before the capture. */
@@ -152,9 +149,9 @@ static uint32_t found_told(char of_child, bool is_tracked)
 	write_process(&w, 77, 1);
 	fake_write(&w.f, "77/root/tmp/perf-77.map", "A");
 	write_process(&w, CHILD, parent);
-	write_exec_bytes(&w, parent, 'x');
+	write_auxv(&w, parent, 'x');
 	if (of_child)
-		write_exec_bytes(&w, CHILD, of_child);
+		write_auxv(&w, CHILD, of_child);
 	must(tracker_scan(w.tracker, 12, CHILD) == 0);
 	(void)get_of(&w, CHILD, 30, &src);
 	nr = src.nr_told;

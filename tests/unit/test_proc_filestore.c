@@ -171,7 +171,7 @@ static void hold_unlinked(struct fake *f, const char *name, int *ret_fd)
 
 	*ret_fd = open(fake_path(f, name, path), O_RDONLY);
 	must(*ret_fd >= 0 && unlink(path) == 0);
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", *ret_fd);
+	snprintf(link, sizeof(link), "/proc/%d/fd/%d", getpid(), *ret_fd);
 	fake_link(f, "10/map_files/1000-2000", link);
 }
 
@@ -215,7 +215,7 @@ static void test_memfd(struct fake *f)
 	char link[64];
 
 	must(fd >= 0 && write(fd, "M", 1) == 1 && fstat(fd, &st) == 0);
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	snprintf(link, sizeof(link), "/proc/%d/fd/%d", getpid(), fd);
 	fake_link(f, "10/map_files/1000-2000", link);
 	file = add(s,
 		   (struct file_key){ .major = major(st.st_dev),
@@ -422,7 +422,8 @@ static int find_own_code(void *ctx, const struct maps_entry *e)
 /* A path inside a root. */
 static bool root_shows(const struct filestore *s, uint32_t root, const char *path)
 {
-	_cleanup_(closep) int fd = procfs_open_beneath(filestore_root(s, root), path);
+	_cleanup_(closep) int fd =
+		procfs_open_beneath(filestore_procfs(s), filestore_root(s, root), path, NULL);
 
 	return fd >= 0;
 }

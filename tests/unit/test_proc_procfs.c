@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <signal.h>
-#include <sys/auxv.h>
 #include <sys/wait.h>
 
 #include "fake_proc.h"
@@ -67,52 +66,58 @@ static void test_stat(struct fake *f)
 	ok(procfs_parent(&f->procfs, 10, &ppid) == -EBADMSG, "no name is -EBADMSG");
 }
 
-/* A program's random bytes: of type 25 in auxv, where they are in memory. */
-static void test_exec_bytes(struct fake *f)
+/* Addresses that the kernel chose at random, equal in both, are of one exec. */
+static void test_same_exec(struct fake *f)
 {
-	uint64_t auxv[] = { 6, 4096, 25, 8, 0, 0 };
-	uint8_t bytes[PROC_EXEC_BYTES];
+	uint64_t auxv[] = { 6, 4096, 25, 0x7ffd1000, 0, 0 };
 
-	ok(procfs_exec_bytes(&f->procfs, 12, bytes) == -ESRCH, "exec: no such process is -ESRCH");
-	fake_write(f, "10/auxv", "");
-	ok(procfs_exec_bytes(&f->procfs, 10, bytes) == -ENOENT,
-	   "exec: a kernel thread has no bytes");
-	fake_write_bytes(f, "10/auxv", auxv, sizeof(auxv));
-	ok(procfs_exec_bytes(&f->procfs, 10, bytes) < 0, "exec: nor has who has no memory");
-	fake_write(f, "10/mem", "01234567abcdefghijklmnopqrst");
-	ok(procfs_exec_bytes(&f->procfs, 10, bytes) == 0 && !memcmp(bytes, "abcdefghijklmnop", 16),
-	   "exec: 16 bytes from where auxv says");
-	fake_write(f, "10/mem", "01234567abcdefg");
-	ok(procfs_exec_bytes(&f->procfs, 10, bytes) == -EBADMSG, "exec: less is -EBADMSG");
-	fake_write_bytes(f, "10/auxv", auxv, 24);
-	ok(procfs_exec_bytes(&f->procfs, 10, bytes) == -ENOENT, "exec: half an entry is none");
-	auxv[2] = 0;
-	auxv[4] = 25;
-	fake_write_bytes(f, "10/auxv", auxv, sizeof(auxv));
-	ok(procfs_exec_bytes(&f->procfs, 10, bytes) == -ENOENT,
-	   "exec: behind the end there is none");
+	ok(!procfs_has_same_exec(&f->procfs, 14, 15), "exec: of no process nothing is known");
+	fake_write(f, "14/auxv", "");
+	fake_write(f, "15/auxv", "");
+	ok(!procfs_has_same_exec(&f->procfs, 14, 15), "exec: kernel threads have none");
+	fake_write_bytes(f, "14/auxv", auxv, sizeof(auxv));
+	fake_write_bytes(f, "15/auxv", auxv, sizeof(auxv));
+	ok(procfs_has_same_exec(&f->procfs, 14, 15), "exec: the same addresses are of one exec");
+	fake_write(f, "14/personality", "00040000\n");
+	ok(!procfs_has_same_exec(&f->procfs, 14, 15), "exec: unless they are not random there");
+	fake_write(f, "14/personality", "00000000\n");
+	fake_write(f, "sys/kernel/randomize_va_space", "0\n");
+	ok(!procfs_has_same_exec(&f->procfs, 14, 15), "exec: or nowhere");
+	fake_write(f, "sys/kernel/randomize_va_space", "2\n");
+	ok(procfs_has_same_exec(&f->procfs, 14, 15), "exec: as they usually are");
+	auxv[3]++;
+	fake_write_bytes(f, "15/auxv", auxv, sizeof(auxv));
+	ok(!procfs_has_same_exec(&f->procfs, 14, 15), "exec: other addresses are of another exec");
+	auxv[2] = 24;
+	fake_write_bytes(f, "14/auxv", auxv, sizeof(auxv));
+	fake_write_bytes(f, "15/auxv", auxv, sizeof(auxv));
+	ok(!procfs_has_same_exec(&f->procfs, 14, 15), "exec: where there are any");
 }
 
-/* A child has them in common with its parent. */
-static void test_exec_bytes_of_ourselves(void)
+/* A child has them in common with its parent, until it executes another program. */
+static void test_same_exec_of_ourselves(void)
 {
-	uint8_t own[PROC_EXEC_BYTES] = { 0 }, of_child[PROC_EXEC_BYTES] = { 1 };
+	int ends[2];
 	struct procfs real;
+	char byte;
 	pid_t pid;
 
-	must(procfs_open("/proc", &real) == 0);
+	must(procfs_open("/proc", &real) == 0 && pipe2(ends, O_CLOEXEC) == 0);
 	pid = fork();
 	must(pid >= 0);
 	if (pid == 0) {
-		pause();
-		_exit(0);
+		close(ends[0]);
+		raise(SIGSTOP);
+		execlp("sleep", "sleep", "60", (char *)NULL);
+		_exit(1);
 	}
-	ok(procfs_exec_bytes(&real, getpid(), own) == 0 &&
-		   procfs_exec_bytes(&real, pid, of_child) == 0 &&
-		   memcmp(own, of_child, sizeof(own)) == 0 &&
-		   memcmp(own, (const void *)getauxval(AT_RANDOM), sizeof(own)) == 0,
-	   "exec: ours, and our child's, are what the kernel gave us");
+	close(ends[1]);
+	must(waitpid(pid, NULL, WUNTRACED) == pid);
+	ok(procfs_has_same_exec(&real, getpid(), pid), "exec: our child's is ours");
+	must(kill(pid, SIGCONT) == 0 && read(ends[0], &byte, 1) == 0);
+	ok(!procfs_has_same_exec(&real, getpid(), pid), "exec: until it executes another program");
 	must(kill(pid, SIGKILL) == 0 && waitpid(pid, NULL, 0) == pid);
+	close(ends[0]);
 	procfs_close(&real);
 }
 
@@ -172,7 +177,7 @@ static void test_open_mapped(struct fake *f)
 
 	fake_write(f, "lib/a.so", "A");
 	fake_link(f, "10/map_files/1000-2000", fake_path(f, "lib/a.so", path));
-	fd = procfs_open_mapped(&f->procfs, 10, 0x1000, 0x2000);
+	fd = procfs_open_mapped(&f->procfs, 10, 0x1000, 0x2000, NULL);
 	ok(fd >= 0 && read(fd, &byte, 1) == 1 && byte == 'A', "the mapped file is opened");
 	ok(fcntl(fd, F_GETFD) == FD_CLOEXEC, "and not passed on to children");
 	close(fd);
@@ -181,13 +186,16 @@ static void test_open_mapped(struct fake *f)
 	   "its path is told");
 	ok(procfs_mapped_path(&f->procfs, 10, 0x1000, 0x2000, back, 4) == -ENAMETOOLONG,
 	   "a path longer than the room is refused");
-	ok(procfs_open_mapped(&f->procfs, 10, 0x1000, 0x3000) == -ENOENT, "no mapping: -ENOENT");
-	ok(procfs_open_mapped(&f->procfs, 12, 0x1000, 0x2000) == -ESRCH, "no process: -ESRCH");
+	ok(procfs_open_mapped(&f->procfs, 10, 0x1000, 0x3000, NULL) == -ENOENT,
+	   "no mapping: -ENOENT");
+	ok(procfs_open_mapped(&f->procfs, 12, 0x1000, 0x2000, NULL) == -ESRCH,
+	   "no process: -ESRCH");
 	must(mkfifo(fake_path(f, "10/map_files/3000-4000", path), 0600) == 0);
-	ok(procfs_open_mapped(&f->procfs, 10, 0x3000, 0x4000) == -ENODEV,
+	ok(procfs_open_mapped(&f->procfs, 10, 0x3000, 0x4000, NULL) == -ENODEV,
 	   "a FIFO is refused, and nobody waits for its writer");
 	fake_link(f, "10/map_files/5000-6000", "/dev/null");
-	ok(procfs_open_mapped(&f->procfs, 10, 0x5000, 0x6000) == -ENODEV, "a device is refused");
+	ok(procfs_open_mapped(&f->procfs, 10, 0x5000, 0x6000, NULL) == -ENODEV,
+	   "a device is refused");
 }
 
 static char first_byte(int fd)
@@ -216,22 +224,26 @@ static void test_open_in_root(struct fake *f)
 	fake_link(f, "10/root/up", "../../secret");
 	fake_link(f, "10/root/loop", "loop");
 	fake_link(f, "10/root/null", "/dev/null");
-	ok(first_byte(procfs_open_in_root(&f->procfs, 10, "/usr/lib/b.so")) == 'B',
+	ok(first_byte(procfs_open_in_root(&f->procfs, 10, "/usr/lib/b.so", NULL)) == 'B',
 	   "a path counts from the process's root");
-	ok(first_byte(procfs_open_in_root(&f->procfs, 10, "/lib/b.so")) == 'B',
+	ok(first_byte(procfs_open_in_root(&f->procfs, 10, "/lib/b.so", NULL)) == 'B',
 	   "an absolute link stays inside that root");
-	ok(procfs_open_in_root(&f->procfs, 10, "/out") == -ENOENT,
+	ok(procfs_open_in_root(&f->procfs, 10, "/out", NULL) == -ENOENT,
 	   "a link to a file outside finds nothing");
-	ok(procfs_open_in_root(&f->procfs, 10, "/up") == -ENOENT, "nor does one with ..");
-	ok(procfs_open_in_root(&f->procfs, 10, "/../../secret") == -ENOENT, "nor a path with ..");
-	ok(procfs_open_in_root(&f->procfs, 10, "/loop") == -ELOOP, "a link to itself is -ELOOP");
-	ok(procfs_open_in_root(&f->procfs, 10, "/usr/lib") == -ENODEV, "a folder is refused");
-	ok(procfs_open_in_root(&f->procfs, 0, "/dev/null") == -ENODEV, "a device is refused");
-	ok(procfs_open_in_root(&f->procfs, 12, "/usr/lib/b.so") == -ESRCH, "no process: -ESRCH");
-	ok(procfs_open_in_root(&f->procfs, 10, "usr/lib/b.so") == -ENOENT,
+	ok(procfs_open_in_root(&f->procfs, 10, "/up", NULL) == -ENOENT, "nor does one with ..");
+	ok(procfs_open_in_root(&f->procfs, 10, "/../../secret", NULL) == -ENOENT,
+	   "nor a path with ..");
+	ok(procfs_open_in_root(&f->procfs, 10, "/loop", NULL) == -ELOOP,
+	   "a link to itself is -ELOOP");
+	ok(procfs_open_in_root(&f->procfs, 10, "/usr/lib", NULL) == -ENODEV, "a folder is refused");
+	ok(procfs_open_in_root(&f->procfs, 0, "/dev/null", NULL) == -ENODEV, "a device is refused");
+	ok(procfs_open_in_root(&f->procfs, 12, "/usr/lib/b.so", NULL) == -ESRCH,
+	   "no process: -ESRCH");
+	ok(procfs_open_in_root(&f->procfs, 10, "usr/lib/b.so", NULL) == -ENOENT,
 	   "a path that is not absolute is none");
 	must(realpath(path, own));
-	ok(first_byte(procfs_open_in_root(&f->procfs, 0, own)) == 'S', "PID 0 is our own root");
+	ok(first_byte(procfs_open_in_root(&f->procfs, 0, own, NULL)) == 'S',
+	   "PID 0 is our own root");
 }
 
 static void test_open_no_link(struct fake *f)
@@ -244,14 +256,16 @@ static void test_open_no_link(struct fake *f)
 	fake_link(f, "10/root/tmp", "/var/tmp");
 	fake_link(f, "10/root/var/tmp/link.map", "a.map");
 	fake_link(f, "10/root/var/tmp/loop.map", "loop.map");
-	ok(first_byte(procfs_open_no_link(&f->procfs, 10, "/tmp/a.map")) == 'A',
+	ok(first_byte(procfs_open_no_link(&f->procfs, 10, "/tmp/a.map", NULL)) == 'A',
 	   "a link on the way is followed");
-	ok(procfs_open_no_link(&f->procfs, 10, "/tmp/link.map") == -ELOOP,
+	ok(procfs_open_no_link(&f->procfs, 10, "/tmp/link.map", NULL) == -ELOOP,
 	   "a link at the end is refused, wherever it leads");
-	ok(procfs_open_no_link(&f->procfs, 10, "/tmp/loop.map") == -ELOOP, "or does not lead");
-	ok(procfs_open_no_link(&f->procfs, 10, "/tmp") == -ELOOP, "also one to a folder");
-	ok(procfs_open_no_link(&f->procfs, 10, "/var") == -ENODEV, "a folder is no regular file");
-	ok(procfs_open_no_link(&f->procfs, 10, "/tmp/b.map") == -ENOENT, "what is not there");
+	ok(procfs_open_no_link(&f->procfs, 10, "/tmp/loop.map", NULL) == -ELOOP,
+	   "or does not lead");
+	ok(procfs_open_no_link(&f->procfs, 10, "/tmp", NULL) == -ELOOP, "also one to a folder");
+	ok(procfs_open_no_link(&f->procfs, 10, "/var", NULL) == -ENODEV,
+	   "a folder is no regular file");
+	ok(procfs_open_no_link(&f->procfs, 10, "/tmp/b.map", NULL) == -ENOENT, "what is not there");
 }
 
 static int status_of(const char *text, struct proc_status *st)
@@ -305,8 +319,8 @@ int main(void)
 	test_maps(&f);
 	test_comm(&f);
 	test_stat(&f);
-	test_exec_bytes(&f);
-	test_exec_bytes_of_ourselves();
+	test_same_exec(&f);
+	test_same_exec_of_ourselves();
 	test_stat_of_ourselves();
 	test_each_pid();
 	test_open_mapped(&f);

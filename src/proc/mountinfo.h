@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One line of /proc/<pid>/mountinfo. Paths in it are chosen by whoever mounts: untrusted. */
+#ifndef PROC_MOUNTINFO_H
+#define PROC_MOUNTINFO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct mount_line {
+	uint64_t id;           /* what statx() calls stx_mnt_id */
+	uint32_t major, minor; /* of the superblock */
+	bool is_overlay;
+};
+
+/* Pure. The line comes without its newline. False: it is damaged. */
+bool mountinfo_parse(const char *line, size_t len, struct mount_line *ret_mount);
+
+#endif

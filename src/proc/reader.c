@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proc/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "proc/reader_wire.h"
+
+#define DEADLINE_NS (250 * NS_PER_MS)
+#define WAIT_NS (750 * NS_PER_MS)
+#define SHORT_DEADLINE_NS (25 * NS_PER_MS)
+#define COPY_NS (2 * NS_PER_S)
+#define COPY_BYTES (512ull << 20)
+#define FILE_BYTES (256ull << 20)
+/* A reader that is asleep twice, so far apart, is not merely about to be scheduled. */
+#define LOOK_TWICE_NS (10 * NS_PER_MS)
+#define SPAWN_DEADLINE_NS (10 * NS_PER_S) /* the spawner waits for nobody: a busy machine at most */
+
+struct reader {
+	pthread_mutex_t lock; /* of all that follows, and of a request until its answer */
+	struct reader_limits limits;
+	int proc_fd;    /* owned */
+	int control_fd; /* owned; to the spawner; -1: there is none */
+	pid_t spawner;  /* child; 0: there is none */
+	int socket_fd;  /* owned; to the reader; -1: there is none */
+	pid_t pid;      /* of the reader */
+	uint64_t waited_ns, copied_ns;
+	uint64_t silent[READER_MAX_SILENT]; /* devices; the oldest go */
+	uint32_t nr_silent;
+	struct reader_stats stats;
+	struct reader_request request;
+	struct {
+		struct reader_reply reply;
+		char bytes[READER_CHUNK_BYTES];
+	} packet;
+};
+
+/* ---- processes ---- */
+
+/* No signal at its end: the host of the library may wait for children of its own. */
+static pid_t clone_quietly(void)
+{
+	pid_t pid = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
+
+	if (pid < 0 && errno == EINVAL) /* emulators know forks with SIGCHLD only */
+		pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
+	return pid < 0 ? -errno : pid;
+}
+
+/* With all signals blocked: a handler of ours, or of the library's host, must not run in there. */
+static int spawner_start(struct reader *r)
+{
+	sigset_t all, before;
+	int pair[2], pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pid = clone_quietly();
+	if (pid == 0)
+		reader_spawner_main(pair[1], r->proc_fd);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	close(pair[1]);
+	if (pid < 0) {
+		close(pair[0]);
+		return pid;
+	}
+	r->control_fd = pair[0];
+	r->spawner = pid;
+	return 0;
+}
+
+static void reader_drop(struct reader *r)
+{
+	closep(&r->socket_fd);
+	r->socket_fd = -1;
+	r->pid = 0;
+}
+
+/* Its readers are killed with it. */
+static void spawner_stop(struct reader *r)
+{
+	reader_drop(r);
+	closep(&r->control_fd);
+	r->control_fd = -1;
+	if (!r->spawner)
+		return;
+	(void)kill(r->spawner, SIGKILL);
+	(void)waitpid(r->spawner, NULL, __WALL);
+	r->spawner = 0;
+}
+
+/* ---- packets ---- */
+
+static int packet_send(int socket_fd, void *bytes, size_t len, int fd)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct iovec io = { bytes, len };
+	struct msghdr m = { .msg_iov = &io, .msg_iovlen = 1 };
+
+	if (fd >= 0) {
+		m.msg_control = &control;
+		m.msg_controllen = sizeof(control.room);
+		control.head = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)),
+						 .cmsg_level = SOL_SOCKET,
+						 .cmsg_type = SCM_RIGHTS };
+		memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+	}
+	return sendmsg(socket_fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+/* The bytes behind the reply; -EPIPE: the reader has ended. *ret_fd: the caller's; -1: none came. */
+static ssize_t packet_receive(struct reader *r, int *ret_fd)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct iovec io = { &r->packet, sizeof(r->packet) };
+	struct msghdr m = { .msg_iov = &io,
+			    .msg_iovlen = 1,
+			    .msg_control = &control,
+			    .msg_controllen = sizeof(control.room) };
+	ssize_t n = recvmsg(r->socket_fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+
+	*ret_fd = -1;
+	if (n < (ssize_t)sizeof(r->packet.reply))
+		return -EPIPE;
+	if (m.msg_controllen >= sizeof(struct cmsghdr) && control.head.cmsg_type == SCM_RIGHTS)
+		memcpy(ret_fd, CMSG_DATA(&control.head), sizeof(*ret_fd));
+	return n - (ssize_t)sizeof(r->packet.reply);
+}
+
+/* Whether something can be received within that time. */
+static bool is_readable(int fd, uint64_t timeout_ns)
+{
+	uint64_t end_ns = clock_mono_ns() + timeout_ns, now_ns = end_ns - timeout_ns;
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	for (;; now_ns = clock_mono_ns()) {
+		uint64_t left_ns = now_ns < end_ns ? end_ns - now_ns : 0;
+		int n = poll(&p, 1, (int)((left_ns + NS_PER_MS - 1) / NS_PER_MS));
+
+		if (n > 0)
+			return true;
+		if (n == 0 && left_ns == 0)
+			return false;
+		if (n < 0 && errno != EINTR)
+			return false;
+	}
+}
+
+static int reader_start_once(struct reader *r)
+{
+	int pair[2], sent;
+	char byte = 0;
+
+	if (r->control_fd < 0) {
+		int started = spawner_start(r);
+
+		if (started < 0)
+			return started;
+	}
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	sent = packet_send(r->control_fd, &byte, 1, pair[1]);
+	close(pair[1]);
+	if (sent < 0 || !is_readable(r->control_fd, SPAWN_DEADLINE_NS) ||
+	    recv(r->control_fd, &r->pid, sizeof(r->pid), MSG_DONTWAIT) != sizeof(r->pid) ||
+	    r->pid < 0) {
+		close(pair[0]);
+		spawner_stop(r);
+		return -EAGAIN;
+	}
+	r->socket_fd = pair[0];
+	return 0;
+}
+
+/* A spawner that somebody killed is replaced. */
+static int reader_start(struct reader *r)
+{
+	int result = reader_start_once(r);
+
+	return result == -EAGAIN ? reader_start_once(r) : result;
+}
+
+/* ---- deadlines ---- */
+
+/* True unless the reader runs or waits for a CPU: a machine that is busy is no file that hangs. */
+static bool reader_sleeps(const struct reader *r)
+{
+	_cleanup_(closep) int fd = -1;
+	char path[40], text[128];
+	const char *paren;
+	ssize_t n;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)r->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text));
+	paren = n > 0 ? memrchr(text, ')', (size_t)n) : NULL;
+	return !paren || paren + 2 >= text + n || paren[2] != 'R';
+}
+
+static uint64_t deadline_ns(const struct reader *r)
+{
+	return r->waited_ns < r->limits.wait_ns ? r->limits.deadline_ns
+						: r->limits.short_deadline_ns;
+}
+
+static bool has_hung(struct reader *r)
+{
+	return reader_sleeps(r) && !is_readable(r->socket_fd, LOOK_TWICE_NS) && reader_sleeps(r);
+}
+
+/* -ETIMEDOUT: the reader hangs. */
+static int packet_await(struct reader *r)
+{
+	uint64_t start_ns = clock_mono_ns();
+
+	while (!is_readable(r->socket_fd, deadline_ns(r)))
+		if (has_hung(r) && !is_readable(r->socket_fd, 0)) {
+			r->waited_ns += clock_mono_ns() - start_ns;
+			return -ETIMEDOUT;
+		}
+	return 0;
+}
+
+/* The device of the file that was being opened; 0: it had not been found. */
+static uint64_t device_asked(const struct reader *r)
+{
+	return r->packet.reply.flags & READER_IS_FOUND ? r->packet.reply.st.st_dev : 0;
+}
+
+/* The next request kills it, or the end of the session: until then it holds nothing of ours. */
+static void reader_abandon(struct reader *r)
+{
+	r->stats.nr_unanswered++;
+	r->stats.nr_abandoned++;
+	if (device_asked(r))
+		r->silent[r->nr_silent++ % READER_MAX_SILENT] = device_asked(r);
+	reader_drop(r);
+}
+
+/* ---- requests ---- */
+
+/* What an answer is put into. */
+struct answer {
+	struct buf *text; /* NULL: none is wanted */
+	int text_error;   /* it does not fit; the rest of the answer is received all the same */
+	int fd;           /* owned; -1: none came */
+};
+
+static bool is_copying(const struct reader *r)
+{
+	return r->packet.reply.flags & READER_IS_COPY;
+}
+
+static int request_send(struct reader *r, int fd)
+{
+	int sent = -EPIPE;
+
+	if (r->socket_fd >= 0)
+		sent = packet_send(r->socket_fd, &r->request,
+				   READER_REQUEST_BYTES(strlen(r->request.path)), fd);
+	if (sent == 0)
+		return 0;
+	reader_drop(r);
+	sent = reader_start(r);
+	return sent < 0 ? sent
+			: packet_send(r->socket_fd, &r->request,
+				      READER_REQUEST_BYTES(strlen(r->request.path)), fd);
+}
+
+/* One packet of the answer. 1: there are more. */
+static int answer_take(struct reader *r, struct answer *a)
+{
+	int result = packet_await(r), fd;
+	ssize_t n;
+
+	if (result < 0)
+		return result;
+	n = packet_receive(r, &fd);
+	if (n < 0)
+		return (int)n;
+	closep(&a->fd);
+	a->fd = fd;
+	if (a->text && n > 0 && a->text_error == 0)
+		a->text_error = buf_append(a->text, r->packet.bytes, (size_t)n);
+	if (r->packet.reply.flags & READER_MORE)
+		return 1;
+	return a->text_error < 0 ? a->text_error : r->packet.reply.result;
+}
+
+/* The whole answer. The time that copies take counts, however well each step is answered. */
+static int answer_take_all(struct reader *r, struct answer *a)
+{
+	uint64_t start_ns = clock_mono_ns(), took_ns;
+	int result;
+
+	do {
+		result = answer_take(r, a);
+		took_ns = clock_mono_ns() - start_ns;
+		if (result == 1 && is_copying(r) && r->copied_ns + took_ns > r->limits.copy_ns)
+			result = -ETIMEDOUT;
+	} while (result == 1);
+	if (is_copying(r))
+		r->copied_ns += took_ns;
+	return result;
+}
+
+/* r->request, with a descriptor (-1: none), which stays the caller's. A reader that somebody killed
+ * is replaced, once. Locked. */
+static int request_serve(struct reader *r, int fd, struct answer *a)
+{
+	int result = -EPIPE;
+
+	for (int i = 0; i < 2 && result == -EPIPE; i++) {
+		r->packet.reply.flags = 0;
+		result = request_send(r, fd);
+		if (result == 0)
+			result = answer_take_all(r, a);
+		if (result == -ETIMEDOUT)
+			reader_abandon(r);
+		else if (result == -EPIPE)
+			reader_drop(r);
+	}
+	return result == -EPIPE ? -EAGAIN : result;
+}
+
+static int request_begin(struct reader *r, enum reader_op op, const char *path, const char *root)
+{
+	size_t len = strlen(path), root_len = strlen(root);
+
+	if (len >= sizeof(r->request.path) || root_len >= sizeof(r->request.root))
+		return -ENAMETOOLONG;
+	r->request.op = op;
+	r->request.flags = 0;
+	r->request.offset = 0;
+	r->request.max_bytes = 0;
+	memcpy(r->request.path, path, len + 1);
+	memcpy(r->request.root, root, root_len + 1);
+	return 0;
+}
+
+int reader_read(struct reader *r, const char *path, uint64_t offset, uint64_t max_bytes,
+		struct buf *to)
+{
+	struct answer a = { .text = to, .fd = -1 };
+	int result;
+
+	pthread_mutex_lock(&r->lock);
+	result = request_begin(r, READER_READ, path, "");
+	r->request.offset = offset;
+	r->request.max_bytes = max_bytes;
+	if (result == 0)
+		result = request_serve(r, -1, &a);
+	pthread_mutex_unlock(&r->lock);
+	closep(&a.fd);
+	return result;
+}
+
+int reader_link(struct reader *r, const char *path, struct buf *to)
+{
+	struct answer a = { .text = to, .fd = -1 };
+	int result;
+
+	pthread_mutex_lock(&r->lock);
+	result = request_begin(r, READER_LINK, path, "");
+	if (result == 0)
+		result = request_serve(r, -1, &a);
+	pthread_mutex_unlock(&r->lock);
+	closep(&a.fd);
+	return result;
+}
+
+/* What may be copied of the next file. */
+static uint64_t copy_bytes_left(const struct reader *r)
+{
+	uint64_t left = r->limits.copy_bytes - r->stats.copied_bytes;
+
+	return left < r->limits.file_bytes ? left : r->limits.file_bytes;
+}
+
+static void note_file(struct reader *r, int fd, struct reader_file *ret_file)
+{
+	const struct reader_reply *reply = &r->packet.reply;
+
+	*ret_file = (struct reader_file){ .fd = fd,
+					  .is_copy = is_copying(r),
+					  .st = reply->st,
+					  .has_generation = reply->flags & READER_HAS_GENERATION,
+					  .generation = (uint32_t)reply->generation };
+	r->stats.copied_bytes += reply->copied_bytes;
+	r->stats.nr_copied += is_copying(r);
+}
+
+/* r->request; unlocks. */
+static int file_open_unlock(struct reader *r, int result, int root_fd, struct reader_file *ret_file)
+{
+	struct answer a = { .fd = -1 };
+
+	r->request.max_bytes = copy_bytes_left(r);
+	r->request.flags |= r->limits.copies_all ? READER_COPY : 0;
+	memcpy(r->request.silent, r->silent, sizeof(r->silent));
+	if (result == 0)
+		result = request_serve(r, root_fd, &a);
+	if (result == 0 && a.fd < 0)
+		result =
+			-EMFILE; /* the kernel leaves out a descriptor for which there is no room */
+	if (result == 0)
+		note_file(r, TAKE_FD(a.fd), ret_file);
+	else if (result == -ENODEV)
+		ret_file->st = r->packet.reply.st;
+	pthread_mutex_unlock(&r->lock);
+	closep(&a.fd);
+	return result;
+}
+
+int reader_open_link(struct reader *r, const char *path, const char *root,
+		     struct reader_file *ret_file)
+{
+	pthread_mutex_lock(&r->lock);
+	return file_open_unlock(r, request_begin(r, READER_OPEN, path, root), -1, ret_file);
+}
+
+int reader_open_beneath(struct reader *r, const struct reader_root *root, const char *path,
+			struct reader_file *ret_file)
+{
+	int result;
+
+	pthread_mutex_lock(&r->lock);
+	result = request_begin(r, READER_OPEN, path, root->path);
+	r->request.flags = READER_IN_ROOT | (root->is_no_link ? READER_NO_LINK : 0) |
+			   (root->must_be_readable ? READER_READABLE : 0);
+	r->request.owner = root->owner;
+	return file_open_unlock(r, result, root->fd, ret_file);
+}
+
+int reader_open_root(struct reader *r, const char *path, struct stat *ret_st, uint64_t *ret_mount)
+{
+	struct answer a = { .fd = -1 };
+	int result;
+
+	pthread_mutex_lock(&r->lock);
+	result = request_begin(r, READER_ROOT, "", path);
+	if (result == 0)
+		result = request_serve(r, -1, &a);
+	if (result == 0 && a.fd < 0)
+		result = -EMFILE;
+	if (result == 0) {
+		*ret_st = r->packet.reply.st;
+		*ret_mount = r->packet.reply.mount;
+		result = TAKE_FD(a.fd);
+	}
+	pthread_mutex_unlock(&r->lock);
+	closep(&a.fd);
+	return result;
+}
+
+/* ---- life ---- */
+
+static uint64_t limit_or(uint64_t limit, uint64_t usual)
+{
+	return limit ? limit : usual;
+}
+
+static void set_limits(struct reader *r, const struct reader_limits *l)
+{
+	r->limits = (struct reader_limits){
+		.deadline_ns = limit_or(l->deadline_ns, DEADLINE_NS),
+		.wait_ns = limit_or(l->wait_ns, WAIT_NS),
+		.short_deadline_ns = limit_or(l->short_deadline_ns, SHORT_DEADLINE_NS),
+		.copy_ns = limit_or(l->copy_ns, COPY_NS),
+		.copy_bytes = limit_or(l->copy_bytes, COPY_BYTES),
+		.file_bytes = limit_or(l->file_bytes, FILE_BYTES),
+		.copies_all = l->copies_all,
+	};
+}
+
+int reader_new(int proc_fd, const struct reader_limits *limits, struct reader **ret_reader)
+{
+	static const struct reader_limits usual;
+	_cleanup_(reader_freep) struct reader *r = calloc(1, sizeof(*r));
+	int result;
+
+	if (!r)
+		return -ENOMEM;
+	r->proc_fd = r->control_fd = r->socket_fd = -1;
+	pthread_mutex_init(&r->lock, NULL);
+	set_limits(r, limits ? limits : &usual);
+	r->proc_fd = fcntl(proc_fd, F_DUPFD_CLOEXEC, 0);
+	if (r->proc_fd < 0)
+		return -errno;
+	result = reader_start(r);
+	if (result < 0)
+		return result;
+	*ret_reader = TAKE(r);
+	return 0;
+}
+
+struct reader *reader_free(struct reader *r)
+{
+	if (!r)
+		return NULL;
+	spawner_stop(r);
+	closep(&r->proc_fd);
+	pthread_mutex_destroy(&r->lock);
+	free(r);
+	return NULL;
+}
+
+struct reader_stats reader_stats(struct reader *r)
+{
+	struct reader_stats stats;
+
+	pthread_mutex_lock(&r->lock);
+	stats = r->stats;
+	pthread_mutex_unlock(&r->lock);
+	return stats;
+}
+
+pid_t reader_pid(struct reader *r)
+{
+	pid_t pid;
+
+	pthread_mutex_lock(&r->lock);
+	pid = r->pid;
+	pthread_mutex_unlock(&r->lock);
+	return pid;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Starts reader processes. It is forked from the agent before the agent has anything of weight, and
+ * never touches a target's file itself: a reader that never comes back keeps neither the agent's
+ * memory nor its descriptors alive, and the next one is forked from a process that is small and has
+ * one thread. Like the readers, it does not allocate.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "proc/reader_wire.h"
+
+#define CONTROL_FD 0
+#define PROC_FD 1
+#define SOCKET_FD 2
+#define SCRATCH_FD 10 /* below it nothing of ours lies while descriptors are put in order */
+#define CLOSE_MAX 65536
+
+#ifndef CAP_CHECKPOINT_RESTORE
+#define CAP_CHECKPOINT_RESTORE 40
+#endif
+
+/* map_files needs one of the last two, memory and roots of others CAP_SYS_PTRACE, a copy its owner. */
+static const uint8_t kept_caps[] = { CAP_CHOWN,      CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH,
+				     CAP_SYS_PTRACE, CAP_SYS_ADMIN,    CAP_CHECKPOINT_RESTORE };
+
+static void drop_other_caps(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct caps[2] = { 0 };
+	uint32_t keep[2] = { 0 };
+
+	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (syscall(SYS_capget, &header, caps) < 0)
+		return;
+	for (size_t i = 0; i < sizeof(kept_caps) / sizeof(kept_caps[0]); i++)
+		keep[kept_caps[i] / 32] |= 1u << kept_caps[i] % 32;
+	for (size_t i = 0; i < 2; i++) {
+		caps[i].effective &= keep[i];
+		caps[i].permitted &= keep[i];
+		caps[i].inheritable = 0;
+	}
+	(void)syscall(SYS_capset, &header, caps); /* to have more than is needed does no harm */
+}
+
+/* Before Linux 5.9 one by one. */
+static void close_from(int first)
+{
+	struct rlimit lim = { CLOSE_MAX, CLOSE_MAX };
+
+	if (syscall(SYS_close_range, first, ~0u, 0) == 0)
+		return;
+	(void)getrlimit(RLIMIT_NOFILE, &lim);
+	for (int fd = first; fd < (int)(lim.rlim_cur < CLOSE_MAX ? lim.rlim_cur : CLOSE_MAX); fd++)
+		(void)close(fd);
+}
+
+static bool place_descriptors(int control_fd, int proc_fd)
+{
+	int control = fcntl(control_fd, F_DUPFD, SCRATCH_FD);
+	int proc = fcntl(proc_fd, F_DUPFD, SCRATCH_FD);
+
+	if (dup2(control, CONTROL_FD) < 0 || dup2(proc, PROC_FD) < 0)
+		return false;
+	close_from(PROC_FD + 1);
+	return true;
+}
+
+/* The socket of a reader to be; -1: the agent is gone. */
+static int receive_socket(void)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	char byte;
+	struct iovec io = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &io,
+			    .msg_iovlen = 1,
+			    .msg_control = &control,
+			    .msg_controllen = sizeof(control.room) };
+	int fd = -1;
+
+	if (recvmsg(CONTROL_FD, &m, 0) == 1 && m.msg_controllen >= sizeof(struct cmsghdr) &&
+	    control.head.cmsg_type == SCM_RIGHTS)
+		memcpy(&fd, CMSG_DATA(&control.head), sizeof(fd));
+	return fd;
+}
+
+static _Noreturn void become_reader(int socket_fd, pid_t spawner)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != spawner)
+		_exit(1);
+	if (socket_fd != SOCKET_FD)
+		(void)dup2(socket_fd, SOCKET_FD);
+	close_from(SOCKET_FD + 1);
+	(void)close(CONTROL_FD);
+	reader_serve(SOCKET_FD, PROC_FD);
+	_exit(0);
+}
+
+static void reap(void)
+{
+	while (waitpid(-1, NULL, WNOHANG | __WALL) > 0)
+		;
+}
+
+_Noreturn void reader_spawner_main(int control_fd, int proc_fd)
+{
+	pid_t own = (pid_t)syscall(SYS_getpid), reader = 0;
+	int socket_fd;
+
+	(void)setsid(); /* an interrupt from the terminal is the agent's to handle */
+	(void)prctl(PR_SET_NAME, "perf-agent-read", 0, 0, 0);
+	if (chdir("/") < 0 || !place_descriptors(control_fd, proc_fd))
+		_exit(1);
+	drop_other_caps();
+	while ((socket_fd = receive_socket()) >= 0) {
+		if (reader > 0)
+			(void)kill(
+				reader,
+				SIGKILL); /* it was given up; still our child, so still its PID */
+		reap();
+		reader = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
+		if (reader < 0 && errno == EINVAL) /* emulators know forks with SIGCHLD only */
+			reader = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
+		if (reader == 0)
+			become_reader(socket_fd, own);
+		(void)close(socket_fd);
+		if (send(CONTROL_FD, &reader, sizeof(reader), MSG_NOSIGNAL) < 0)
+			break;
+	}
+	_exit(0);
+}

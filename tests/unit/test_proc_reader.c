@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A FIFO that nobody writes to is a file that never answers: opening it waits for ever. */
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "fake_proc.h"
+#include "proc/mountinfo.h"
+#include "proc/unanswered.h"
+
+#define QUICK_NS (50 * NS_PER_MS)
+
+static const struct reader_limits quick = { .deadline_ns = QUICK_NS,
+					    .wait_ns = 3 * QUICK_NS,
+					    .short_deadline_ns = NS_PER_MS };
+
+static struct reader *new_reader(const struct fake *f)
+{
+	struct reader *r;
+
+	must(reader_new(f->procfs.fd, &quick, &r) == 0);
+	return r;
+}
+
+static void make_fifo(const struct fake *f, const char *name)
+{
+	char path[PATH_MAX];
+
+	fake_parents(f, name);
+	must(mkfifo(fake_path(f, name, path), 0600) == 0);
+}
+
+/* The text of a file, or "" and the error. */
+static int read_text(struct reader *r, const char *name, char text[64])
+{
+	_cleanup_(buf_done) struct buf b = BUF_INIT(63);
+	int result = reader_read(r, name, 0, 63, &b);
+
+	memcpy(text, b.data ? b.data : "", b.len);
+	text[b.len] = '\0';
+	return result;
+}
+
+static bool has_text(struct reader *r, const char *name, const char *wanted)
+{
+	char text[64];
+
+	return read_text(r, name, text) == 0 && strcmp(text, wanted) == 0;
+}
+
+static void test_reads(const struct fake *f, struct reader *r)
+{
+	_cleanup_(buf_done) struct buf b = BUF_INIT(1u << 20);
+	_cleanup_(freep) char *big = malloc(300000);
+	char text[64];
+
+	must(big);
+	for (size_t i = 0; i < 300000; i++)
+		big[i] = (char)(i % 251);
+	fake_write(f, "1/comm", "x\n");
+	fake_write_bytes(f, "1/big", big, 300000);
+	ok(has_text(r, "1/comm", "x\n"), "a file is read");
+	ok(read_text(r, "1/none", text) == -ENOENT, "one that is not there is -ENOENT");
+	ok(reader_read(r, "1/big", 0, 1u << 20, &b) == 0 && b.len == 300000 &&
+		   memcmp(b.data, big, b.len) == 0,
+	   "one that is larger than a packet comes whole");
+	buf_clear(&b);
+	ok(reader_read(r, "1/big", 70000, 100000, &b) == 0 && b.len == 100000 &&
+		   memcmp(b.data, big + 70000, b.len) == 0,
+	   "or as much of it as is wanted");
+	ok(read_text(r, "1/big", text) == 0 && reader_read(r, "1/big", 0, 64, &b) == 0,
+	   "what is not wanted is not received");
+	fake_link(f, "1/link", "/some/where");
+	buf_clear(&b);
+	ok(reader_link(r, "1/link", &b) == 0 && b.len == 11 && !memcmp(b.data, "/some/where", 11),
+	   "a link is told");
+}
+
+/* Within five seconds; one that has ended may not have been waited for yet. */
+static bool ends(pid_t pid)
+{
+	char path[64], state = 'Z';
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	for (int i = 0; i < 500; i++) {
+		f = fopen(path, "re");
+		if (!f)
+			return true;
+		(void)!fscanf(f, "%*d (%*[^)]) %c", &state);
+		fclose(f);
+		if (state == 'Z' || state == 'X')
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+static void test_no_answer(const struct fake *f)
+{
+	struct reader *r = new_reader(f);
+	pid_t before = reader_pid(r), after;
+	struct reader_stats stats;
+	char text[64];
+
+	make_fifo(f, "2/maps");
+	ok(read_text(r, "2/maps", text) == -ETIMEDOUT, "a file that never answers is given up");
+	ok(has_text(r, "1/comm", "x\n"), "and the next one is read");
+	after = reader_pid(r);
+	ok(before != after && after > 0, "by another process");
+	stats = reader_stats(r);
+	ok(stats.nr_unanswered == 1 && stats.nr_abandoned == 1, "it is counted");
+	ok(ends(before), "the one that waits was killed");
+	reader_free(r);
+	ok(ends(after), "and no reader outlives its session");
+}
+
+/* Forty files at the full deadline would be two seconds. */
+static void test_budget(const struct fake *f)
+{
+	struct reader *r = new_reader(f);
+	uint64_t start = clock_mono_ns();
+	int nr = 0;
+	char text[64];
+
+	for (int i = 0; i < 40; i++)
+		nr += read_text(r, "2/maps", text) == -ETIMEDOUT;
+	ok(nr == 40, "none of 40 answers");
+	ok(clock_mono_ns() - start < 20 * NS_PER_S,
+	   "they are waited for as long as the budget says");
+	ok(has_text(r, "1/comm", "x\n"), "who answers is still asked");
+	ok(reader_stats(r).nr_abandoned == 40, "each cost a reader");
+	reader_free(r);
+}
+
+static void test_death(const struct fake *f)
+{
+	struct reader *r = new_reader(f);
+	pid_t pid = reader_pid(r);
+
+	must(kill(pid, SIGKILL) == 0);
+	ok(has_text(r, "1/comm", "x\n") && reader_pid(r) != pid, "a reader that dies is replaced");
+	ok(reader_stats(r).nr_unanswered == 0, "which is nobody's fault");
+	ok(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD,
+	   "a host that waits for its children sees none of ours");
+	reader_free(r);
+	ok(waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD,
+	   "and none is left in the end");
+}
+
+static void test_signals(const struct fake *f)
+{
+	struct reader *r = new_reader(f);
+
+	must(kill(reader_pid(r), SIGINT) == 0 && kill(reader_pid(r), SIGTERM) == 0);
+	ok(has_text(r, "1/comm", "x\n") && getsid(reader_pid(r)) != getsid(0),
+	   "a terminal's signals are not for it");
+	reader_free(r);
+}
+
+/* ---- descriptors ---- */
+
+static void test_open(const struct fake *f, struct reader *r)
+{
+	struct reader_file file;
+	char path[PATH_MAX], byte = 0;
+	struct reader_root root = { .fd = f->procfs.fd, .path = "" };
+	uint64_t mount = 0;
+	struct stat st, own;
+	int fd;
+
+	fake_write(f, "lib/a.so", "A");
+	fake_link(f, "1/map_files/1000-2000", fake_path(f, "lib/a.so", path));
+	ok(reader_open_link(r, "1/map_files/1000-2000", "", &file) == 0 &&
+		   read(file.fd, &byte, 1) == 1 && byte == 'A',
+	   "a descriptor of the mapped file comes back");
+	must(stat(path, &own) == 0);
+	ok(!file.is_copy && file.st.st_ino == own.st_ino && file.st.st_dev == own.st_dev,
+	   "with what is known of it; a local file is not copied");
+	ok(fcntl(file.fd, F_GETFD) == FD_CLOEXEC, "and is not passed on to children");
+	close(file.fd);
+	if (!fake_can_open_in_root(f)) {
+		tap_skip("needs openat2()");
+		return;
+	}
+	ok(reader_open_beneath(r, &root, "/lib/a.so", &file) == 0, "so does one in a root");
+	close(file.fd);
+	fd = reader_open_root(r, "1", &st, &mount);
+	must(stat(fake_path(f, "1", path), &own) == 0);
+	ok(fd >= 0 && st.st_ino == own.st_ino && (fcntl(fd, F_GETFL) & O_PATH),
+	   "and a root itself");
+	close(fd);
+}
+
+/* As if nothing were local. */
+static int open_copy(const struct fake *f, const char *path, struct reader_limits limits,
+		     struct reader_file *ret_file)
+{
+	struct reader_root root = { .fd = f->procfs.fd, .path = "" };
+	struct reader *r;
+	int result;
+
+	limits.copies_all = true;
+	must(reader_new(f->procfs.fd, &limits, &r) == 0);
+	result = reader_open_beneath(r, &root, path, ret_file);
+	reader_free(r);
+	return result;
+}
+
+static void test_copy(const struct fake *f)
+{
+	struct timespec times[2] = { { 1000, 0 }, { 2000, 0 } };
+	char path[PATH_MAX], bytes[8] = "";
+	struct reader_file file;
+	struct stat st;
+	int fd;
+
+	if (!fake_can_open_in_root(f)) {
+		tap_skip("needs openat2()");
+		return;
+	}
+	fake_write(f, "far", "begin");
+	fd = open(fake_path(f, "far", path), O_WRONLY | O_CLOEXEC);
+	must(fd >= 0 && pwrite(fd, "end", 3, 64 << 20) == 3 && futimens(fd, times) == 0);
+	close(fd);
+	ok(open_copy(f, "/far", quick, &file) == 0 && file.is_copy && fstat(file.fd, &st) == 0 &&
+		   st.st_mtim.tv_sec == 2000 && st.st_size == (64 << 20) + 3,
+	   "a file that is not local is copied, with its time and size");
+	ok(pread(file.fd, bytes, 5, 0) == 5 && !memcmp(bytes, "begin", 5) &&
+		   pread(file.fd, bytes, 3, 64 << 20) == 3 && !memcmp(bytes, "end", 3),
+	   "and its bytes");
+	ok(st.st_blocks < 1000, "what is not stored is not copied: %ld blocks", (long)st.st_blocks);
+	must(stat(path, &st) == 0);
+	ok(file.st.st_ino == st.st_ino && file.st.st_dev == st.st_dev,
+	   "what is told is of the file");
+	close(file.fd);
+	ok(open_copy(f, "/far", (struct reader_limits){ .file_bytes = 4096 }, &file) == -EFBIG &&
+		   open_copy(f, "/far", (struct reader_limits){ .copy_bytes = 4096 }, &file) ==
+			   -EFBIG,
+	   "one that is too large is refused");
+}
+
+static void test_readable(const struct fake *f, struct reader *r)
+{
+	struct reader_root root = { .fd = f->procfs.fd, .path = "", .must_be_readable = true };
+	struct reader_file file;
+
+	root.owner = getuid();
+	ok(reader_open_beneath(r, &root, "/lib/a.so", &file) == 0,
+	   "what its owner names is opened");
+	close(file.fd);
+	root.owner++;
+	ok(reader_open_beneath(r, &root, "/lib/a.so", &file) == -EACCES, "and not for others");
+}
+
+static void *use_reader(void *ctx)
+{
+	intptr_t nr_wrong = 0;
+
+	for (int i = 0; i < 200; i++)
+		nr_wrong += !has_text(ctx, "1/comm", "x\n");
+	return (void *)nr_wrong;
+}
+
+static void test_threads(struct reader *r)
+{
+	pthread_t threads[4];
+	intptr_t nr_wrong = 0;
+	void *result;
+
+	for (int i = 0; i < 4; i++)
+		must(pthread_create(&threads[i], NULL, use_reader, r) == 0);
+	for (int i = 0; i < 4; i++) {
+		must(pthread_join(threads[i], &result) == 0);
+		nr_wrong += (intptr_t)result;
+	}
+	ok(nr_wrong == 0, "four threads at once have 800 right answers");
+}
+
+/* ---- who is not asked again ---- */
+
+static int nothing(void *ctx, const struct maps_entry *e)
+{
+	(void)ctx, (void)e;
+	return 0;
+}
+
+static void test_process_is_asked_once(struct fake *f)
+{
+	struct proc_stat st;
+
+	make_fifo(f, "20/maps");
+	fake_write(f, "20/stat", "20 (a) S 1 1\n");
+	ok(procfs_stat(&f->procfs, 20, &st) == 0, "a process answers");
+	ok(procfs_maps(&f->procfs, 20, nothing, NULL) == -ETIMEDOUT, "until it does not");
+	ok(procfs_maps(&f->procfs, 20, nothing, NULL) == -ETIMEDOUT &&
+		   procfs_stat(&f->procfs, 20, &st) == -ETIMEDOUT &&
+		   reader_stats(f->procfs.reader).nr_unanswered == 1,
+	   "it is not asked again, for anything");
+	ok(f->procfs.unanswered->nr == 1 && f->procfs.unanswered->items[0].pid == 20 &&
+		   !strcmp(f->procfs.unanswered->items[0].what, "maps"),
+	   "and known by name");
+}
+
+static void test_user_is_asked_thrice(void)
+{
+	struct unanswered u;
+
+	unanswered_init(&u);
+	for (pid_t pid = 1000001; pid <= 1000002; pid++)
+		unanswered_note_pid(&u, pid, 1000, "maps");
+	ok(!unanswered_has_pid(&u, 1000009, 1000),
+	   "two silent processes are not held against others");
+	unanswered_note_pid(&u, 1000003, 1000, "maps");
+	ok(unanswered_has_pid(&u, 1000009, 1000), "three are, of the same user");
+	ok(!unanswered_has_pid(&u, 1000009, 1001), "not of another");
+	for (pid_t pid = 1000001; pid <= 1000005; pid++)
+		unanswered_note_pid(&u, pid, 0, "maps");
+	ok(!unanswered_has_pid(&u, 1000009, 0), "and never of root");
+	unanswered_note_path(&u, 7, "/usr/lib/debug/a");
+	ok(unanswered_has_path(&u, 7, "/other/b") && !unanswered_has_path(&u, 8, "/other/b"),
+	   "a root is not searched again");
+	unanswered_note_path(&u, -1, "/mnt/a/b");
+	ok(unanswered_has_path(&u, -1, "/mnt/a/c") && !unanswered_has_path(&u, -1, "/mnt/b"),
+	   "our own is, but not that folder");
+	for (int i = 0; i < 300; i++)
+		unanswered_note_pid(&u, 1000010 + i, 1002,
+				    "a path that is longer than the room for it");
+	ok(u.nr == 8 + 2 + 300 && u.nr_items == UNANSWERED_MAX_ITEMS, "all are counted");
+	unanswered_done(&u);
+}
+
+/* A PID is free for another process when its owner has gone. */
+static void test_pid_is_reused(void)
+{
+	struct unanswered u;
+	pid_t pid = fork();
+
+	must(pid >= 0);
+	if (pid == 0) {
+		pause();
+		_exit(0);
+	}
+	unanswered_init(&u);
+	unanswered_note_pid(&u, pid, 0, "maps");
+	ok(unanswered_has_pid(&u, pid, 0), "a process that did not answer");
+	must(kill(pid, SIGKILL) == 0 && waitpid(pid, NULL, 0) == pid);
+	ok(!unanswered_has_pid(&u, pid, 0), "is not the one that has its PID next");
+	unanswered_done(&u);
+}
+
+static bool is_mount(const char *line, uint64_t id, uint32_t minor, bool is_overlay)
+{
+	struct mount_line m = { 0 };
+
+	return mountinfo_parse(line, strlen(line), &m) && m.id == id && m.minor == minor &&
+	       m.is_overlay == is_overlay;
+}
+
+static void test_mountinfo(void)
+{
+	struct mount_line m;
+
+	ok(is_mount("36 35 0:52 / /mnt rw,noatime master:1 shared:2 - overlay overlay rw,x=y", 36,
+		    52, true),
+	   "mountinfo: an overlay");
+	ok(is_mount("36 35 98:0 / /mnt rw - ext4 /dev/root rw", 36, 0, false), "mountinfo: a disk");
+	ok(is_mount("36 35 0:5 / /a\\040-\\040overlay rw - fuse x rw", 36, 5, false),
+	   "mountinfo: a path that looks like an overlay");
+	ok(is_mount("36 35 0:5 / /a rw - overlayx x rw", 36, 5, false), "mountinfo: a longer name");
+	ok(!mountinfo_parse("36 35 0:5 / /a rw overlay x rw", 30, &m) &&
+		   !mountinfo_parse("", 0, &m) && !mountinfo_parse("36 35 0:", 8, &m) &&
+		   !mountinfo_parse("99999999999 1 0:5 / / rw - overlay", 34, &m),
+	   "mountinfo: damaged lines");
+}
+
+int main(void)
+{
+	struct reader *r;
+	struct fake f;
+
+	fake_init(&f);
+	r = new_reader(&f);
+	test_reads(&f, r);
+	test_open(&f, r);
+	test_readable(&f, r);
+	test_copy(&f);
+	test_threads(r);
+	reader_free(r);
+	test_no_answer(&f);
+	test_budget(&f);
+	test_signals(&f);
+	test_process_is_asked_once(&f);
+	test_user_is_asked_thrice();
+	test_pid_is_reused();
+	test_mountinfo();
+	fake_done(&f);
+	fake_init(&f);
+	fake_write(&f, "1/comm", "x\n");
+	procfs_close(&f.procfs);
+	f.procfs.fd = open(f.dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	test_death(&f); /* while there is no other child */
+	fake_done(&f);
+	return tap_done();
+}
