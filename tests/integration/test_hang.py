@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A file system whose server stops answering keeps nobody waiting but its own processes: captures end,
+with everybody else's names. The attacks are those of a user without privileges."""
+import atexit
+import os
+import pwd
+import shutil
+import signal
+import stat
+import subprocess
+import time
+
+from harness import AGENT, PROGS, agent, done, end, finish_agent, need_root, note, ok, prog, skip, start_agent
+from harness import wait_for, workdir
+
+FUSE = os.makedev(10, 229)
+LONGEST_S = 10  # with two seconds of sampling
+
+
+def make_user():
+    """An unprivileged user's number; in no file, so that nothing has to be put back."""
+    taken = {p.pw_uid for p in pwd.getpwall()}
+    return next(uid for uid in range(61184, 65000) if uid not in taken)
+
+
+def fuse_device(tmp):
+    """/dev/fuse as distributions have it: open for all."""
+    if os.path.exists("/dev/fuse") and os.stat("/dev/fuse").st_mode & 0o006 == 0o006:
+        return "/dev/fuse"
+    path = os.path.join(tmp, "fuse")
+    os.mknod(path, 0o666 | stat.S_IFCHR, FUSE)
+    os.chmod(path, 0o666)
+    return path
+
+
+class Hostile:
+    """silent_fuse as an unprivileged user, ready and silent."""
+
+    def __init__(self, tmp, device, mode):
+        self.p = subprocess.Popen([os.path.join(tmp, "silent_fuse"), device, mode, os.path.join(tmp, "static_spin")],
+                                  stdout=subprocess.PIPE, text=True, user=UID, group=UID, extra_groups=[], cwd="/")
+        atexit.register(self.end)
+        first = self.p.stdout.readline().strip()
+        self.why = first
+        if not first.isdigit():
+            self.end()
+            return
+        self.why, self.pid = None, int(first)
+        self.p.stdout.readline()
+        if mode in ("plain", "overlay"):
+            wait_for(lambda: os.readlink(f"/proc/{self.pid}/exe").endswith("/f"), "the program on FUSE", 10)
+        self.p.send_signal(signal.SIGUSR1)
+        time.sleep(0.6)  # until nothing is answered any more
+
+    def end(self):
+        """All three processes, by their numbers; the server first, which ends every waiting."""
+        if self.p.poll() is None:
+            self.p.terminate()
+            try:
+                self.p.wait(10)
+            except subprocess.TimeoutExpired:
+                self.p.kill()
+        self.p.wait()
+
+
+def capture(tmp, *args, seconds=2):
+    p = start_agent(tmp, *args, "-d", f"{seconds}s", "-F", 99)
+    started = time.monotonic()
+    try:
+        run = finish_agent(p, 60)
+        run.took = time.monotonic() - started
+        return run
+    except subprocess.TimeoutExpired:
+        return stuck(p)
+
+
+def stuck(p):
+    p.kill()  # it may not help before the hostile process is gone
+    atexit.register(p.wait)
+    return None
+
+
+def system_wide(tmp, mode, hostile):
+    run = capture(tmp, "-a")
+    if not ok(run is not None, f"{mode}: a capture of the whole system ends"):
+        return
+    note(run.stderr)
+    ok(run.status == 0 and run.took < LONGEST_S * SLACK, f"{mode}: with status 0, in {run.took:.1f} s")
+    spins = [s for s in run.profile.samples if s.labels["pid"] == spin.pid]
+    named = sum(s.count for s in spins if "spin_inner" in s.names())
+    ok(spins and named >= 0.9 * sum(s.count for s in spins), f"{mode}: others are named: {named}")
+    return run
+
+
+def of_one(tmp, mode, hostile):
+    run = capture(tmp, "--pid", hostile.pid)
+    if ok(run is not None, f"{mode}: a capture of the process itself ends"):
+        note(run.stderr)
+        ok(run.status == 0 and run.took < LONGEST_S * SLACK, f"{mode}: with status 0, in {run.took:.1f} s")
+
+
+def interrupted(tmp, mode):
+    p = start_agent(tmp, "-a", "-d", "60s", "-F", 99)
+    time.sleep(1.5)
+    p.send_signal(signal.SIGINT)
+    started = time.monotonic()
+    try:
+        run = finish_agent(p, 30)
+    except subprocess.TimeoutExpired:
+        run = stuck(p)
+    took = time.monotonic() - started
+    ok(run and run.status == 0 and took < 5 * SLACK, f"{mode}: an interrupt ends it, in {took:.1f} s")
+
+
+def attack(tmp, device, mode):
+    hostile = Hostile(tmp, device, mode)
+    if hostile.why:
+        skip(f"{mode}: {hostile.why}")
+        return
+    of_one(tmp, mode, hostile)
+    system_wide(tmp, mode, hostile)
+    hostile.end()
+
+
+need_root()
+SLACK = 2  # for a machine that is busy with other things
+UID = make_user()
+tmp = workdir()
+os.chmod(tmp, 0o755)
+for name in ("silent_fuse", "static_spin"):
+    shutil.copy(os.path.join(PROGS, name), tmp)
+spin = prog("spin", 300)
+device = fuse_device(tmp)
+for mode in os.environ.get("HANG_MODES", "overlay random sysv tmp lock plain").split():
+    attack(tmp, device, mode)
+done()
