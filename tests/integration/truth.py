@@ -239,6 +239,8 @@ class Stopped:
         """Verified: libdw saw the same return addresses, up to the outermost one, and above them the
         same function. What it has not seen may be right."""
         callers = tuple(f.address + 1 for f in sample.frames[1:])
+        if callers not in self.leaves:  # whoever begins a stack may be where nobody called from
+            callers = callers[:-1] + tuple(pc - 1 for pc in callers[-1:])
         if callers not in self.leaves:
             return UNSURE
         ours = function_at(profile, sample.frames[0].address)
