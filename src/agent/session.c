@@ -12,6 +12,7 @@
 #include "agent/debug_files.h"
 #include "agent/fd_budget.h"
 #include "agent/summary.h"
+#include "base/buf.h"
 #include "base/capabilities.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -20,6 +21,7 @@
 #include "collect/ksyms.h"
 #include "fetch/cache.h"
 #include "fetch/server_url.h"
+#include "write/text.h"
 
 #define AUTO_NAME_MAX 256
 #define RING_MIN_BYTES (256u << 10)
@@ -47,6 +49,21 @@ int session_check_proc(struct pa_error *err)
 	return 0;
 }
 
+/* What a process calls itself, as part of a file name that others may list and type. What is not clean
+ * has become '?', which a shell would expand. */
+static void make_file_name(char *name, size_t size)
+{
+	_cleanup_(buf_done) struct buf clean = BUF_INIT(4 * AUTO_NAME_MAX);
+
+	if (text_append_clean(&clean, name) < 0 || buf_append(&clean, "", 1) < 0)
+		name[0] = '\0'; /* works without */
+	else
+		(void)snprintf(name, size, "%s", clean.data);
+	for (char *c = name; *c; c++)
+		if (*c == '/' || *c == '?')
+			*c = '_';
+}
+
 /* The part of an automatic name that says whose profile it is. */
 static void target_name(const struct pa_session *s, char *to, size_t size)
 {
@@ -60,9 +77,7 @@ static void target_name(const struct pa_session *s, char *to, size_t size)
 		(void)snprintf(to, size, "%s-", comm);
 	else if (!o->all)
 		(void)snprintf(to, size, "pid%d-", o->pids[0]);
-	for (char *c = to; *c; c++)
-		if (*c == '/' || (unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '_';
+	make_file_name(to, size);
 }
 
 /* <comm>-YYYYMMDDHHMM-on-cpu.pb.gz, in local time. A leading '.' would hide it, a leading '-' make

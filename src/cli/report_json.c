@@ -252,7 +252,8 @@ int report_json(const struct pa_summary *s, const char *error, char **ret_text)
 
 	if (!object || fill_object(object, s, error) < 0)
 		return -ENOMEM;
-	text = json_dumps(object, JSON_INDENT(2));
+	/* what is beyond ASCII is escaped: it may be meant for a terminal */
+	text = json_dumps(object, JSON_INDENT(2) | JSON_ENSURE_ASCII);
 	if (!text || asprintf(&line, "%s\n", text) < 0)
 		return -ENOMEM;
 	*ret_text = line;

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import unicodedata
 
-from harness import PROGS, done, end, finish_agent, need_root, note, ok, prog, skip, start_agent, workdir
+from harness import AGENT, PROGS, done, end, finish_agent, need_root, note, ok, prog, skip, start_agent, workdir
 
 ESC, BEL, CSI, RTL = "\x1b", "\x07", "\x9b", "\u202e"
 SYMBOL = (ESC + "[5m" + BEL + CSI + "\n").encode() + b"\xff!"  # as long as the name that it replaces
@@ -30,6 +30,8 @@ def check(what, run, folded, words):
         lines = f.read().split("\n")[:-1]
     ok(lines and all(is_clean(s) and re.search(r" \d+$", s) for s in lines), "... and every line of folded stacks")
     ok(is_clean(run.stderr.replace("\n", "")), "... and of the report")
+    with open(os.path.join(tmp, "summary.json"), "rb") as f:
+        ok(re.search(rb"[^\n -~\x7f]", f.read()) is None, "... and of the summary")
     for word in words:
         ok(any(word in s for s in strings), f"... '{word}' is in the profile")
     ok(all(any(word in s for s in lines) for word in words[:1]), "... and the function in the stacks")
@@ -99,9 +101,22 @@ def test_marks():
         ok(path in paths, "... and in the profile")
 
 
+def test_automatic_name():
+    folder = os.path.join(tmp, "auto")
+    os.mkdir(folder)
+    r = subprocess.run([AGENT, "-q", "--pid", str(os.getpid()), "--profile", "-d", "100ms"], cwd=folder)
+    made = os.listdir(folder)
+    note(made)
+    ok(r.returncode == 0 and len(made) == 1 and is_clean(made[0]) and "?" not in made[0] and made[0].startswith("a_"),
+       "an automatic name is clean")
+
+
 need_root()
 tmp = workdir()
 test_elf()
 test_perf_map()
 test_marks()
+with open("/proc/self/comm", "wb") as f:
+    f.write(f"a{ESC}{CSI}{RTL}?/".encode())
+test_automatic_name()
 done()
