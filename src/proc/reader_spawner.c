@@ -46,8 +46,8 @@ static void drop_other_caps(void)
 	for (size_t i = 0; i < sizeof(kept_caps) / sizeof(kept_caps[0]); i++)
 		keep[kept_caps[i] / 32] |= 1u << kept_caps[i] % 32;
 	for (size_t i = 0; i < 2; i++) {
-		caps[i].effective &= keep[i];
 		caps[i].permitted &= keep[i];
+		caps[i].effective = caps[i].permitted; /* lowered while paths were looked up */
 		caps[i].inheritable = 0;
 	}
 	(void)syscall(SYS_capset, &header, caps); /* to have more than is needed does no harm */
