@@ -170,24 +170,32 @@ static const struct mapping *look_again(struct resolve *rs, uint64_t addr)
 	return process_mapping(now, addr, UINT64_MAX - 1);
 }
 
+/* NULL: in none that names could be found by. A 32-bit task has another vDSO than the one that is
+ * looked into for names. */
+static const struct mapping *find_code(struct resolve *rs, uint64_t addr, bool is_leaf)
+{
+	const struct mapping *m = NULL;
+
+	if (rs->process)
+		m = process_mapping(rs->process, addr, rs->time_ns);
+	if (!m && rs->process && is_leaf)
+		m = look_again(rs, addr);
+	return m && m->kind == MAPPING_VDSO && rs->stop == PA_STOP_COMPAT ? NULL : m;
+}
+
 /* 1: the frame stands; 0: it is in no mapped code, and a caller cannot be. */
 static int add_user_frame(struct resolve *rs, uint64_t pc, bool is_leaf)
 {
 	/* In a system call, the leaf too is where it will go on; there may be another function. */
 	bool is_exact = pc & PA_PC_EXACT && !(is_leaf && rs->is_in_syscall);
 	uint64_t addr = (pc & ~PA_PC_EXACT) - !is_exact;
-	const struct mapping *m = NULL;
+	const struct mapping *m = find_code(rs, addr, is_leaf);
 	uint32_t id;
 	int r;
 
-	if (rs->process)
-		m = process_mapping(rs->process, addr, rs->time_ns);
-	if (!m && rs->process && is_leaf)
-		m = look_again(rs, addr);
 	if (!m && rs->process && !is_leaf)
 		return 0;
-	/* A 32-bit task has another vDSO than the one that is looked into for names. */
-	if (!m || (m->kind == MAPPING_VDSO && rs->stop == PA_STOP_COMPAT)) {
+	if (!m) {
 		r = add_location(rs, PROFILE_NONE, addr);
 		return r < 0 ? r : 1;
 	}

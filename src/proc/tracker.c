@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "proc/maptree.h"
 #include "proc/memory_kind.h"
+#include "proc/moved_text.h"
 #include "proc/process.h"
 #include "proc/procfs.h"
 #include "proc/roots.h"
@@ -197,6 +198,48 @@ static bool is_zero_device(const struct file *f)
 	return f->open_error == ENODEV && strcmp(f->path, "/dev/zero") == 0;
 }
 
+/* ---- code that was moved to anonymous memory ---- */
+
+/* What lay where an anonymous mapping is now, or lies beside it. */
+static void note_origin(struct mapping *m, const struct mapping *other)
+{
+	if (m->kind != MAPPING_ANON || m->has_inode ||
+	    (other->kind != MAPPING_FILE && !other->has_origin))
+		return;
+	m->has_origin = true;
+	m->origin_file = other->kind == MAPPING_FILE ? other->file : other->origin_file;
+	m->origin_bias = other->kind == MAPPING_FILE ? other->offset - other->start
+						     : other->origin_bias;
+}
+
+static void look_at_moved_text(const struct tracker *t, pid_t pid, struct mapping *m)
+{
+	const struct file *f = m->has_origin ? filestore_get(t->files, m->origin_file) : NULL;
+
+	if (!f ||
+	    !moved_text_is_of_file(t->procfs, pid, m->start, m->end, f, m->start + m->origin_bias))
+		return;
+	m->kind = MAPPING_FILE;
+	m->file = m->origin_file;
+	m->content = f->content;
+	m->offset = m->start + m->origin_bias;
+	m->has_origin = false;
+}
+
+/* By what the process had there before. Bytes that are not copied yet are looked at again when the
+ * process makes them read-only, which is another event. */
+static void find_moved_text(const struct tracker *t, const struct process *p, struct mapping *m)
+{
+	const struct mapping *before = p && m->kind == MAPPING_ANON
+					       ? maptree_at_or_after(process_current(p), m->start)
+					       : NULL;
+
+	if (!before || before->start > m->start || before->end < m->end)
+		return;
+	note_origin(m, before);
+	look_at_moved_text(t, p->pid, m);
+}
+
 /* Opens the file, or finds it. An anonymous mapping has the offset that its address had in the
  * side-band and 0 in /proc: left out, so that the two agree. */
 static int describe(struct tracker *t, const struct mmap_event *e, pid_t ppid, uint32_t root,
@@ -208,7 +251,8 @@ static int describe(struct tracker *t, const struct mmap_event *e, pid_t ppid, u
 	struct mapping m = { .start = e->start,
 			     .end = e->end,
 			     .since_ns = e->time_ns,
-			     .kind = memory_kind(&t->memory, &e->key, e->path) };
+			     .kind = memory_kind(&t->memory, &e->key, e->path),
+			     .has_inode = !memory_has_no_file(&e->key) };
 	int r;
 
 	if (m.kind == MAPPING_FILE) {
@@ -222,7 +266,8 @@ static int describe(struct tracker *t, const struct mmap_event *e, pid_t ppid, u
 			m = (struct mapping){ .start = e->start,
 					      .end = e->end,
 					      .since_ns = e->time_ns,
-					      .kind = MAPPING_ANON };
+					      .kind = MAPPING_ANON,
+					      .has_inode = true };
 	}
 	look_at_code(t, e, &m);
 	*ret_mapping = m;
@@ -327,6 +372,22 @@ static int read_maps(struct scan *s)
 	return procfs_maps(s->t->procfs, thread, scan_entry, s);
 }
 
+/* Whoever was not watched when it moved its code has moved a part of it: what is left of the file's
+ * mapping lies beside it. */
+static void find_all_moved_text(struct scan *s)
+{
+	for (uint32_t i = 0; i < s->nr_found; i++) {
+		struct mapping *m = &s->found[i];
+
+		find_moved_text(s->t, s->known, m);
+		if (i && m->start == m[-1].end && m->kind == MAPPING_ANON)
+			note_origin(m, &m[-1]);
+		else if (i + 1 < s->nr_found && m->end == m[1].start && m->kind == MAPPING_ANON)
+			note_origin(m, &m[1]);
+		look_at_moved_text(s->t, s->pid, m);
+	}
+}
+
 static bool is_another(const struct process *p, const struct proc_stat *st)
 {
 	if (p->start_ticks && st->start_ticks)
@@ -379,6 +440,7 @@ int tracker_scan(struct tracker *t, uint64_t time_ns, pid_t pid)
 	r = read_maps(&s);
 	if (r < 0)
 		return r;
+	find_all_moved_text(&s);
 	if (!s.known) {
 		r = add_found(t, time_ns, pid, s.stat.ppid, &p);
 		if (r < 0)
@@ -514,6 +576,7 @@ int tracker_mmap(struct tracker *t, const struct mmap_event *e)
 		r = describe(t, e, p->ppid, root_of(t, p), &m);
 	if (r < 0)
 		return r;
+	find_moved_text(t, p, &m);
 	m.since_ns = process_advance(p, e->time_ns);
 	return process_put(&t->history, p, &m, m.since_ns);
 }

@@ -26,7 +26,7 @@ struct tracker;
 #define TRACKER_MAX_VERSIONS (1u << 16)  /* of one process: changes that took something away */
 
 enum mapping_kind {
-	MAPPING_FILE,
+	MAPPING_FILE, /* also a copy of a file's code in its place, see moved_text.h */
 	MAPPING_ANON, /* code made at run time: //anon, heap, stack, /dev/zero, huge pages, SysV */
 	MAPPING_VDSO,
 	MAPPING_OTHER,      /* [vsyscall], [uprobes] … */
@@ -41,6 +41,12 @@ struct mapping {
 	uint32_t file;    /* number in the filestore for MAPPING_FILE, in trampolines[] for
 			 * MAPPING_TRAMPOLINE */
 	uint32_t content; /* of the file: whatever its path, the same bytes */
+	/* Of MAPPING_ANON: the file that was mapped there before, if that was seen. Its offset at an address
+	 * is the address plus origin_bias, also in a part of the mapping. */
+	bool has_origin;
+	bool has_inode; /* it is shared memory, or has a path like that: it may be some file system's */
+	uint32_t origin_file;
+	uint64_t origin_bias;
 	bool is_jitdump; /* by its name, jit-<number>.dump: a process maps it so that it be found */
 };
 

@@ -32,7 +32,8 @@ def leafs(run):
     """Samples by the name of the running function, user code alone."""
     found = {}
     for s in run.profile.samples:
-        found[s.frames[0].name] = found.get(s.frames[0].name, 0) + s.count
+        name = s.frames[0].function  # whatever was inlined into it
+        found[name] = found.get(name, 0) + s.count
     return found
 
 
@@ -86,7 +87,28 @@ def check_32():
        "a 32-bit program: its stacks say why they are truncated")
 
 
+def check_moved(what, run):
+    found, n = leafs(run), run.profile.total()
+    whole = run.summary["stacks_complete"]
+    ok(found.get("moved_burn", 0) > 0.95 * n, f"{what}: {found} of {n} samples")
+    ok(whole > 0.9 * n, f"{what}: {whole} of {n} stacks are complete, by the file's table")
+    callers = {s.frames[1].function for s in run.profile.samples if s.frames[0].function == "moved_burn"}
+    ok(callers == {"main"}, f"{what}: its callers are {callers}")
+
+
+def check_moved_text():
+    command = [os.path.join(PROGS, "moved_text")]
+    check_moved("code moved to anonymous memory", capture("moved_text", "same"))
+    run = agent_until(200, tmp, "-F", 499, command=[*command, "same", 20])
+    check_moved("code that moves while it is watched", run)
+    run = capture("moved_text", "other")
+    found = leafs(run)
+    ok("moved_burn" not in found, f"other code in the place of a file's does not have its names: {found}")
+
+
 check_big_frame()
+if is_built("moved_text"):
+    check_moved_text()
 if is_built("unsized"):
     check_unsized()
 if platform.machine() == "x86_64":

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A copy of a file's code in anonymous memory is known by its bytes, and other code is not. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "proc/filestore.h"
+#include "proc/moved_text.h"
+#include "proc/procfs.h"
+#include "tap.h"
+
+#define SIZE 65536u
+#define OFFSET 4096u /* of the code in the file */
+
+static struct procfs procfs;
+static char *memory; /* of this process */
+
+static void fill(char *to)
+{
+	for (uint32_t i = 0, x = 7; i < SIZE; i++, x = x * 1664525 + 1013904223)
+		to[i] = (char)(x >> 24);
+}
+
+static struct file make_file(void)
+{
+	FILE *f = tmpfile();
+	struct file file = { .fd = f ? dup(fileno(f)) : -1 };
+
+	must(f && file.fd >= 0 && pwrite(file.fd, memory, SIZE, OFFSET) == SIZE);
+	(void)fclose(f);
+	return file;
+}
+
+static bool is_same(const struct file *f, uint64_t bytes, uint64_t offset)
+{
+	uint64_t start = (uint64_t)(uintptr_t)memory;
+
+	return moved_text_is_of_file(&procfs, getpid(), start, start + bytes, f, offset);
+}
+
+static void test_bytes(struct file *f)
+{
+	struct file none = { .fd = -1 };
+
+	ok(is_same(f, SIZE, OFFSET), "a copy of the file's bytes");
+	ok(is_same(f, 4096, OFFSET), "of one page of it");
+	ok(!is_same(f, SIZE, OFFSET + 4096), "bytes from elsewhere in the file");
+	ok(!is_same(f, SIZE, 1u << 20), "from behind its end");
+	ok(!is_same(&none, SIZE, OFFSET), "a file that is not open");
+	ok(!is_same(f, 64, OFFSET) && !is_same(f, 0, OFFSET), "too few of them");
+	memory[SIZE / 2] ^= 1;
+	ok(!is_same(f, SIZE, OFFSET), "bytes of which some are not the file's");
+	memset(memory, 0, SIZE);
+	ok(!is_same(f, SIZE, OFFSET), "memory that nothing was copied to yet");
+	must(pwrite(f->fd, memory, SIZE, OFFSET) == SIZE);
+	ok(!is_same(f, SIZE, OFFSET), "nothing but filling, which is like that of any file");
+	munmap(memory, SIZE);
+	ok(!is_same(f, SIZE, OFFSET), "memory that is gone");
+}
+
+int main(void)
+{
+	struct file f;
+
+	must(procfs_open("/proc", &procfs) == 0);
+	memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	must(memory != MAP_FAILED);
+	fill(memory);
+	f = make_file();
+	test_bytes(&f);
+	close(f.fd);
+	procfs_close(&procfs);
+	return tap_done();
+}
