@@ -198,6 +198,13 @@ struct pa_unnamed_stat {
 	const char *cure;
 };
 
+/* A file that was not read to the end because that would cost too much. */
+struct pa_limit_stat {
+	const char *file;
+	const char *what; /* machine-readable: "unwind_table", "names" */
+	const char *text; /* for people */
+};
+
 /* What a debuginfod server said to requests that failed. */
 struct pa_fetch_failure {
 	const char *server; /* host and port */
@@ -315,6 +322,11 @@ struct pa_summary {
 	/* Samples of kernel threads, and of tasks inside execve() or exit: neither complete nor
 	 * truncated. */
 	uint64_t no_user_stack;
+
+	/* Files that were not read to the end: they keep what was read before. At most 100. */
+	const struct pa_limit_stat *limits;
+	size_t nr_limits;
+	uint64_t limits_seen; /* how many there are */
 };
 
 /* Borrowed until pa_session_free(). NULL before the end. */

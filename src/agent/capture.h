@@ -84,6 +84,7 @@ struct seen_process {
 struct naming_note {
 	const char *why;
 	const char *cure;
+	const char *limit; /* what was left out because it would cost too much; NULL: nothing */
 };
 
 struct capture {

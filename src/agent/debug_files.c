@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 
+#include "agent/crc_cache.h"
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/error.h"
@@ -36,6 +37,7 @@ struct debug_files {
 
 	pthread_mutex_t lock; /* of stats */
 	struct debug_stats stats;
+	struct crc_cache crcs; /* has a lock of its own */
 };
 
 /* Why a file has no lines, by what the servers said. */
@@ -129,6 +131,7 @@ int debug_files_new(const struct debug_config *cfg, const struct filestore *file
 	if (!d)
 		return -ENOMEM;
 	pthread_mutex_init(&d->lock, NULL);
+	crc_cache_init(&d->crcs);
 	d->files = files;
 	d->log = log;
 	d->is_configured = cfg->nr_urls > 0;
@@ -151,6 +154,7 @@ struct debug_files *debug_files_free(struct debug_files *d)
 	free(d->fetched);
 	fetcher_free(d->fetcher);
 	pthread_mutex_destroy(&d->lock);
+	crc_cache_done(&d->crcs);
 	free(d);
 	return NULL;
 }
@@ -182,6 +186,7 @@ struct debug_query debug_files_query(const struct debug_files *d, const struct f
 	struct debug_query q = debug_search_query(d->files, f);
 
 	q.image = img;
+	q.crcs = (struct crc_cache *)(uintptr_t)&d->crcs; /* what is remembered changes nothing */
 	return q;
 }
 
@@ -289,13 +294,15 @@ static int open_set(struct debug_files *d, const struct debug_query *q,
 }
 
 int debug_files_open(struct debug_files *d, const struct file *f, const struct elf_image *img,
-		     struct debug_set *ret_set)
+		     const struct cancel *cancel, struct debug_set *ret_set)
 {
 	struct debug_query q = debug_files_query(d, f, img);
 	struct debug_search_stats st = { 0 };
 	struct debug_set s = DEBUG_SET_NONE;
-	int r = open_set(d, &q, &st, &s);
+	int r;
 
+	q.cancel = cancel;
+	r = open_set(d, &q, &st, &s);
 	if (r < 0) {
 		debug_set_done(&s);
 		return r;
@@ -335,7 +342,8 @@ static int wish(struct debug_files *d, struct wish_list *w, const struct build_i
 }
 
 /* What one binary lacks now. */
-static int wish_for_file(struct debug_files *d, struct wish_list *w, const struct file *f)
+static int wish_for_file(struct debug_files *d, struct wish_list *w, const struct file *f,
+			 const struct cancel *cancel)
 {
 	_cleanup_(elf_image_freep) struct elf_image *img = NULL;
 	_cleanup_(debug_set_done) struct debug_set s = DEBUG_SET_NONE;
@@ -347,7 +355,9 @@ static int wish_for_file(struct debug_files *d, struct wish_list *w, const struc
 
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
+	elf_image_limit(img, cancel, 0);
 	q = debug_files_query(d, f, img);
+	q.cancel = cancel;
 	r = open_set(d, &q, &st, &s);
 	if (r < 0)
 		return r;
@@ -386,8 +396,10 @@ static void keep_fetched(struct debug_files *d, const struct wish_list *w)
 		qsort(d->fetched, d->nr_fetched, sizeof(*d->fetched), by_id);
 }
 
-static bool is_set(const atomic_bool *flag)
+static bool is_set(const void *atomic_flag)
 {
+	const atomic_bool *flag = atomic_flag;
+
 	return flag && atomic_load_explicit(flag, memory_order_relaxed);
 }
 
@@ -396,11 +408,13 @@ static int fetch_round(struct debug_files *d, const uint32_t *files, uint32_t nr
 		       const struct build_id *kernel, const atomic_bool *cancel, uint32_t *ret_nr)
 {
 	_cleanup_(wish_list_done) struct wish_list w = { 0 };
+	struct cancel wish_cancel = { is_set, cancel };
 	int r = kernel ? wish(d, &w, kernel, "vmlinux") : 0;
 
 	for (uint32_t i = 0; i < nr && r == 0; i++)
-		r = is_set(cancel) ? -ECANCELED
-				   : wish_for_file(d, &w, filestore_get(d->files, files[i]));
+		r = is_set(cancel)
+			    ? -ECANCELED
+			    : wish_for_file(d, &w, filestore_get(d->files, files[i]), &wish_cancel);
 	if (r < 0 || !w.nr) {
 		*ret_nr = 0;
 		return r;

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <sys/stat.h>
 
+#include "agent/crc_cache.h"
 #include "base/cleanup.h"
 #include "base/path.h"
 #include "elf/elf_image.h"
@@ -13,7 +14,6 @@
 #include "proc/roots.h"
 
 #define DEBUG_DIR "/usr/lib/debug"
-#define CRC_MAX_BYTES (2ull << 30) /* a target can make its debug file look endless */
 
 void debug_file_done(struct debug_file *f)
 {
@@ -115,7 +115,7 @@ static int believe(struct search *s, const struct elf_image *img, int fd)
 		s->stats->nr_other_build_id++;
 		return -ESTALE;
 	}
-	r = elf_file_crc(fd, CRC_MAX_BYTES, &crc);
+	r = s->q->crcs ? crc_cache_get(s->q->crcs, img, fd, &crc) : -ESTALE;
 	if (r == 0 && crc != s->crc) {
 		s->stats->nr_bad_crc++;
 		r = -ESTALE;
@@ -150,6 +150,8 @@ static int try_opened(struct search *s, int fd, const char *path)
 	if (r < 0 || is_same)
 		return 0;
 	r = elf_image_open_fd(f.fd, &f.image);
+	if (r == 0)
+		elf_image_limit(f.image, s->q->cancel, 0);
 	if (r == 0)
 		r = believe(s, f.image, f.fd);
 	if (r < 0)

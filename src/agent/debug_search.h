@@ -20,6 +20,8 @@
 
 #define DEBUG_PATH_SIZE 4096
 
+struct cancel;
+struct crc_cache;
 struct elf_image;
 struct file;
 struct filestore;
@@ -45,6 +47,8 @@ struct debug_query {
 	int root;         /* that root; -1: not known */
 	int own_root;     /* ours; -1: not to be searched */
 	bool is_own;      /* both are the same */
+	const struct cancel *cancel; /* of reading what is found; NULL: nobody cancels */
+	struct crc_cache *crcs;      /* NULL: files are not read for their checksums */
 };
 
 #define DEBUG_QUERY_NONE ((struct debug_query){ .fd = -1, .root = -1, .own_root = -1 })

@@ -215,6 +215,9 @@ static int finish_sampling(struct pa_session *s)
 	publish(s);
 	atomic_store(&s->phase, PA_PHASE_NAMING); /* from here on there is nothing to stop */
 	r = turn(s, true);
+	/* Names may take a while, during which the machine pays for nothing. */
+	programs_detach(s->programs);
+	s->sideband = sideband_free(s->sideband);
 	s->end_cpu_ns = cost_cpu_ns();
 	s->end_rss_bytes = cost_peak_rss_bytes();
 	return r;

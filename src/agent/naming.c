@@ -79,6 +79,7 @@ static int apply_batch(struct naming_env *env, const struct naming_batch *b)
 		for (uint32_t k = 0; k < part->nr_items && r == 0; k++)
 			r = apply_or_leave(env, b, part->items[k].location, a ? a++ : NULL);
 		c->notes[part->number] = part->note;
+		c->notes[part->number].limit = b->limit_why;
 	}
 	tell_lines(c, b);
 	jit_counts_add(&c->jit_counts, &b->jit_counts);

@@ -8,9 +8,13 @@
 #include "agent/source.h"
 #include "base/array.h"
 #include "base/clock.h"
+#include "dwarf/dwarf.h"
 #include "elf/elf_image.h"
 
-#define HURRY_NS (1 * NS_PER_S) /* what a source may take when somebody wants to see the end */
+/* When somebody wants to see the end, all sources together may take so long, and then each this. */
+#define HURRY_NS (NS_PER_S / 2)
+#define HURRY_EACH_NS (5 * NS_PER_MS)
+#define FOREIGN_MAX_CPU_NS (20 * NS_PER_S)
 
 void naming_batch_clear(struct naming_batch *b)
 {
@@ -201,11 +205,26 @@ bool naming_is_wished(const void *wish)
 {
 	const struct naming_wish *w = wish;
 	const atomic_bool *hurry = w->env->c->cfg.hurry;
+	atomic_ullong *since = (atomic_ullong *)(uintptr_t)&w->env->hurried_ns;
+	unsigned long long began = 0, now;
 
 	if (naming_is_over(w->env))
 		return true;
-	return hurry && atomic_load_explicit(hurry, memory_order_relaxed) &&
-	       clock_mono_ns() - w->began_ns > HURRY_NS;
+	if (!hurry || !atomic_load_explicit(hurry, memory_order_relaxed))
+		return false;
+	now = clock_mono_ns();
+	if (atomic_compare_exchange_strong(since, &began, now))
+		began = now;
+	return now - began > HURRY_NS && now - w->began_ns > HURRY_EACH_NS;
+}
+
+/* What is left of the CPU time that files of other users have; never 0, which is no limit. */
+static uint64_t foreign_left_ns(struct naming_env *env)
+{
+	uint64_t used = atomic_load(&env->foreign_cpu_ns);
+	uint64_t left = used < FOREIGN_MAX_CPU_NS ? FOREIGN_MAX_CPU_NS - used : 1;
+
+	return left < DWARF_MAX_CPU_NS ? left : DWARF_MAX_CPU_NS;
 }
 
 static int open_and_ask(struct naming_env *env, struct naming_batch *b)
@@ -213,11 +232,13 @@ static int open_and_ask(struct naming_env *env, struct naming_batch *b)
 	const struct profile_mapping *m = mapping_of(&b->parts[0]);
 	struct naming_wish wish = { env, clock_mono_ns() };
 	struct cancel cancel = { naming_is_wished, &wish };
+	uint64_t began_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct source s = SOURCE_NONE;
 	int r;
 
 	s.budget = &env->budget;
 	s.cancel = &cancel;
+	s.max_cpu_ns = foreign_left_ns(env);
 	r = source_open(env->c, m, &s);
 	if (r == -ECANCELED && !naming_is_over(env))
 		r = source_open_raw(&s, "reading what tells its names was interrupted", NULL);
@@ -225,6 +246,10 @@ static int open_and_ask(struct naming_env *env, struct naming_batch *b)
 		r = ask_all(env, b, &s);
 	b->is_fallback = is_fallback(&s, m);
 	b->lines_why = s.symbolizer ? s.symbolizer->lines_why : NULL;
+	b->limit_why = s.symbolizer ? s.symbolizer->limit_why : NULL;
+	if (s.is_foreign)
+		atomic_fetch_add(&env->foreign_cpu_ns,
+				 clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_cpu_ns);
 	b->jit_counts = s.jit_counts;
 	b->waited_ns = s.waited_ns;
 	source_done(&s);

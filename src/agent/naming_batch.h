@@ -24,6 +24,10 @@ struct naming_env {
 	atomic_bool is_over;             /* one has failed: the others are of no use */
 	struct naming_outcome *outcomes; /* by location; of naming_told; NULL: nobody asks */
 	struct naming_budget budget;     /* has a lock of its own */
+	/* CPU time that files of other users have taken: each has its limit, and so have all together,
+	 * so that they cannot keep a capture from ending. */
+	atomic_ullong foreign_cpu_ns;
+	atomic_ullong hurried_ns; /* when it was first seen that somebody waits; 0: nobody does */
 };
 
 /* An address to be named. */
@@ -73,6 +77,7 @@ struct naming_batch {
 	uint64_t waited_ns; /* for memory */
 	bool is_fallback;
 	const char *lines_why; /* see struct symbolizer */
+	const char *limit_why; /* likewise */
 	struct jit_counts jit_counts;
 };
 

@@ -21,6 +21,8 @@ struct source {
 	struct debug_query query;      /* where else it is looked for; borrowed from the store */
 	struct elf_opener opener;      /* of .dwo files; its context is query */
 	const struct cancel *cancel;   /* borrowed; NULL: nobody cancels */
+	uint64_t max_cpu_ns;           /* for lines of another user's file; 0: as any file */
+	bool is_foreign;               /* the file belongs to another user, not to root either */
 	struct naming_budget *budget;  /* borrowed; NULL: memory is not shared */
 	uint64_t held_bytes;           /* of the budget */
 	uint64_t waited_ns;            /* for the budget */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of code that lies in a file: the file itself, kept open, and the kernel's vDSO. */
 #include <errno.h>
+#include <sys/stat.h>
 
 #include "agent/source.h"
 #include "agent/vdso.h"
@@ -23,6 +24,7 @@ static int open_elf(struct source *s, const char *label)
 				   .alt = s->debug.alt.image,
 				   .opener = s->opener.open ? &s->opener : NULL,
 				   .cancel = s->cancel,
+				   .max_cpu_ns = s->is_foreign ? s->max_cpu_ns : 0,
 				   .label = label };
 
 	source_hold(s, &src);
@@ -51,13 +53,14 @@ static int open_split(void *query, const char *path)
 static int open_with_debug(struct capture *c, const struct file *f, struct source *s)
 {
 	struct debug_set set = DEBUG_SET_NONE;
-	int r = c->debug ? debug_files_open(c->debug, f, s->image, &set) : 0;
+	int r = c->debug ? debug_files_open(c->debug, f, s->image, s->cancel, &set) : 0;
 
 	if (r < 0)
 		return r;
 	s->debug = set;
 	if (c->debug) {
 		s->query = debug_files_query(c->debug, f, s->image);
+		s->query.cancel = s->cancel;
 		s->opener = (struct elf_opener){ .open = open_split, .ctx = &s->query };
 	}
 	if (set.is_refused)
@@ -89,6 +92,14 @@ static const char *why_unreadable(int r)
 	}
 }
 
+/* Whose owner is neither root nor who runs this. */
+static bool is_foreign(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) < 0 || (st.st_uid != 0 && st.st_uid != geteuid());
+}
+
 int source_open_file(struct capture *c, const struct profile_mapping *m, struct source *s)
 {
 	const struct file *f = filestore_get(c->files, (uint32_t)m->owner);
@@ -97,9 +108,16 @@ int source_open_file(struct capture *c, const struct profile_mapping *m, struct 
 
 	if (f->fd < 0)
 		return open_closed(f, s);
+	s->is_foreign = is_foreign(f->fd);
 	r = elf_image_open_fd(f->fd, &s->image);
 	if (r == 0)
+		elf_image_limit(s->image, s->cancel, 0);
+	if (r == 0)
 		r = open_with_debug(c, f, s);
+	if (r == -ECANCELED) {
+		source_done(s);
+		return r;
+	}
 	if (source_is_about_size(r))
 		return r;
 	/* Asked when all is read: half old and half new is as wrong as new. */

@@ -13,6 +13,7 @@
 
 #define MAX_FUNCTIONS 100
 #define MAX_UNNAMED 10
+#define MAX_LIMITS 100
 #define MAX_CUTS 10
 
 enum loss {
@@ -47,6 +48,7 @@ struct summary {
 	struct pa_count naming_failures[NAMING_NR_FAILURES];
 	struct pa_function_stat functions[MAX_FUNCTIONS];
 	struct pa_unnamed_stat unnamed[MAX_UNNAMED];
+	struct pa_limit_stat limits[MAX_LIMITS];
 	struct pa_count jit[SUMMARY_NR_JIT];
 	struct pa_output_stat outputs[SESSION_MAX_OUTPUTS];
 	struct pa_count fetches[NR_FETCH_RESULTS];
@@ -339,8 +341,10 @@ int summary_of_capture(const struct capture *c, struct summary **ret_summary)
 		r = summary_list_cuts(c, to->cuts, to->cut_cures, MAX_CUTS, &to->pub);
 	if (r == 0)
 		r = summary_list_unnamed(c, to->unnamed, to->unnamed_cures, MAX_UNNAMED, &to->pub);
+	summary_list_limits(c, to->limits, MAX_LIMITS, &to->pub);
 	to->pub.cuts = to->cuts;
 	to->pub.unnamed = to->unnamed;
+	to->pub.limits = to->limits;
 	if (r < 0)
 		return r;
 	*ret_summary = TAKE(to);

@@ -51,6 +51,11 @@ struct pa_cut_stat;
 int summary_list_cuts(const struct capture *c, struct pa_cut_stat *to,
 		      char (*cure_texts)[CURE_SIZE], size_t max, struct pa_summary *summary);
 
+/* summary_limits.c: files that were not read to the end, at most max; how many goes to the summary. */
+struct pa_limit_stat;
+void summary_list_limits(const struct capture *c, struct pa_limit_stat *to, size_t max,
+			 struct pa_summary *summary);
+
 /* The process that a mapping of generated code belongs to; 0: another mapping. */
 pid_t summary_mapping_pid(const struct capture *c, uint32_t mapping);
 

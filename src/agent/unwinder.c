@@ -300,6 +300,11 @@ bool unwinder_wait(struct unwinder *u, uint64_t max_cpu_ns)
 	return unwind_files_wait(&u->files, max_cpu_ns);
 }
 
+enum work_end unwinder_end(const struct unwinder *u, uint32_t file)
+{
+	return unwind_files_end(&u->files, file);
+}
+
 uint64_t unwinder_cpu_ns(const struct unwinder *u)
 {
 	return unwind_files_cpu_ns(&u->files);

@@ -34,6 +34,8 @@ void unwinder_give(struct unwinder *u);
  * more (unwind_files_wait()). */
 bool unwinder_wait(struct unwinder *u, uint64_t max_cpu_ns);
 uint64_t unwinder_cpu_ns(const struct unwinder *u);
+/* Why the file of that number has no table, if that is because of a limit. */
+enum work_end unwinder_end(const struct unwinder *u, uint32_t file);
 /* Becomes readable when it has. */
 int unwinder_fd(const struct unwinder *u);
 /* Whether that file's table (finished_walk.missing) is on its way. */

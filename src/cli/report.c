@@ -14,6 +14,7 @@
 #define NR_FUNCTIONS_VERBOSE 30
 #define NR_CUTS 3
 #define NR_UNNAMED 3
+#define NR_LIMITS 3
 #define LABEL_COLUMNS 9
 #define WHY_COLUMNS 11          /* before a reason that has a line of its own */
 #define TABLE_COLUMNS 19        /* before the name of a function */
@@ -325,6 +326,18 @@ static void print_names(const struct pa_summary *s, const struct report_options 
 	print_more(opts, out, s->unnamed_seen, nr, s->nr_unnamed, text_percent(rest, s->samples));
 }
 
+/* Files that would have cost too much: few are shown, all are counted. */
+static void print_limits(const struct pa_summary *s, const struct report_options *opts, FILE *out)
+{
+	size_t nr = min_size(s->nr_limits, opts->is_verbose ? s->nr_limits : NR_LIMITS);
+
+	for (size_t i = 0; i < nr; i++)
+		line(opts, out, i ? "" : "limits", "%s: %s", s->limits[i].file, s->limits[i].text);
+	if (s->limits_seen > nr)
+		line(opts, out, "", "... %" PRIu64 " more over the limits%s", s->limits_seen - nr,
+		     opts->is_verbose ? "" : " (-v shows more)");
+}
+
 /* Whose fault it was that debug files could not be had. */
 static void print_fetch_failures(const struct pa_summary *s, const struct report_options *opts,
 				 FILE *out)
@@ -480,6 +493,7 @@ void report_print(const struct pa_summary *s, const struct report_options *opts,
 		print_stacks(s, opts, out);
 		print_names(s, opts, out);
 		print_debug_files(s, opts, out);
+		print_limits(s, opts, out);
 		print_naming(s, opts, out);
 	} else {
 		print_no_samples(s, opts, out);

@@ -148,6 +148,12 @@ static const struct field unnamed_fields[] = {
 	F(FIELD_STRING, pa_unnamed_stat, cure),
 };
 
+static const struct field limit_fields[] = {
+	F(FIELD_STRING, pa_limit_stat, file),
+	F(FIELD_STRING, pa_limit_stat, what),
+	F(FIELD_STRING, pa_limit_stat, text),
+};
+
 static const struct field fetch_failure_fields[] = {
 	F(FIELD_STRING, pa_fetch_failure, server),
 	F(FIELD_STRING, pa_fetch_failure, reason),
@@ -212,6 +218,7 @@ static const struct field head_fields[] = {
 	F(FIELD_U64, pa_summary, cuts_samples),
 	F(FIELD_U64, pa_summary, unnamed_seen),
 	F(FIELD_U64, pa_summary, unnamed_samples),
+	F(FIELD_U64, pa_summary, limits_seen),
 	F(FIELD_U64, pa_summary, agent_cpu_ns),
 	F(FIELD_U64, pa_summary, agent_peak_rss_bytes),
 	F(FIELD_U64, pa_summary, agent_sampling_cpu_ns),
@@ -221,6 +228,17 @@ static const struct field head_fields[] = {
 #define SET_ARRAY(object, s, member, fields)                                                       \
 	set_array(object, #member, (s)->member, (s)->nr_##member, sizeof(*(s)->member), fields,    \
 		  NR(fields))
+
+static int set_names(json_t *object, const struct pa_summary *s)
+{
+	if (SET_ARRAY(object, s, naming_failures, count_fields) < 0 ||
+	    SET_ARRAY(object, s, functions, function_fields) < 0 ||
+	    SET_ARRAY(object, s, unnamed, unnamed_fields) < 0 ||
+	    SET_ARRAY(object, s, limits, limit_fields) < 0 ||
+	    SET_ARRAY(object, s, jit, count_fields) < 0)
+		return -ENOMEM;
+	return 0;
+}
 
 static int fill_object(json_t *object, const struct pa_summary *s, const char *error)
 {
@@ -234,11 +252,7 @@ static int fill_object(json_t *object, const struct pa_summary *s, const char *e
 	    SET_ARRAY(object, s, stops, count_fields) < 0 ||
 	    SET_ARRAY(object, s, fetches, count_fields) < 0 ||
 	    SET_ARRAY(object, s, fetch_failures, fetch_failure_fields) < 0 ||
-	    SET_ARRAY(object, s, cuts, cut_fields) < 0 ||
-	    SET_ARRAY(object, s, naming_failures, count_fields) < 0 ||
-	    SET_ARRAY(object, s, functions, function_fields) < 0 ||
-	    SET_ARRAY(object, s, unnamed, unnamed_fields) < 0 ||
-	    SET_ARRAY(object, s, jit, count_fields) < 0 ||
+	    SET_ARRAY(object, s, cuts, cut_fields) < 0 || set_names(object, s) < 0 ||
 	    SET_ARRAY(object, s, outputs, output_fields) < 0)
 		return -ENOMEM;
 	return 0;

@@ -40,6 +40,11 @@ struct programs {
 	unsigned int nr_cpus;       /* values of a per-CPU map */
 };
 
+void programs_detach(struct programs *p)
+{
+	perfagent_bpf__detach(p->skel);
+}
+
 struct programs *programs_free(struct programs *p)
 {
 	if (!p)

@@ -28,6 +28,10 @@ struct programs_config {
 	size_t table_bytes; /* at most, of rows */
 };
 
+/* Nothing runs in the kernel any more; what was counted can still be asked for. The sampling program
+ * runs with its events (events_disable()). */
+void programs_detach(struct programs *p);
+
 /* Loads everything and attaches the process programs. log must outlive the result. */
 int programs_load(const struct programs_config *cfg, const struct log *log,
 		  struct programs **ret_programs, struct pa_error *err);

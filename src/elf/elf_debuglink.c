@@ -77,30 +77,23 @@ int elf_altlink_read(const struct elf_image *img, struct elf_altlink *ret_link)
 	return 0;
 }
 
-int elf_file_crc(int fd, uint64_t max_bytes, uint32_t *ret_crc)
+/* Charged as a whole before it begins: what is made of holes is not even begun. */
+int elf_image_crc(const struct elf_image *img, uint32_t *ret_crc)
 {
 	_cleanup_(freep) uint8_t *chunk = malloc(CRC_CHUNK_BYTES);
+	uint64_t size = elf_image_size(img);
 	unsigned long crc = 0;
-	uint64_t at = 0;
+	int r = chunk ? elf_image_charge(img, size) : -ENOMEM;
 
-	if (!chunk)
-		return -ENOMEM;
-	for (;;) {
-		ssize_t n = pread(fd, chunk, CRC_CHUNK_BYTES, (off_t)at);
+	for (uint64_t at = 0; at < size && r == 0; at += CRC_CHUNK_BYTES) {
+		size_t n = size - at < CRC_CHUNK_BYTES ? size - at : CRC_CHUNK_BYTES;
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			break;
-		at += (uint64_t)n;
-		if (at > max_bytes)
-			return -ECANCELED;
-		crc = crc32_z(crc, chunk, (size_t)n);
+		r = elf_image_read(img, at, chunk, n);
+		if (r == 0)
+			crc = crc32_z(crc, chunk, n);
 	}
 	*ret_crc = (uint32_t)crc;
-	return 0;
+	return r;
 }
 
 static bool has_section(const struct elf_image *img, const char *name)

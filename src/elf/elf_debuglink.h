@@ -19,7 +19,7 @@ struct elf_image;
 
 struct elf_debuglink {
 	char name[ELF_MAX_DEBUGLINK_NAME + 1]; /* of a file, without any folder */
-	uint32_t crc;                          /* elf_file_crc() of it */
+	uint32_t crc;                          /* elf_image_crc() of it */
 };
 
 /* -ENOENT: there is none; -EBADMSG: it is damaged, or its name is no file name. */
@@ -33,9 +33,9 @@ struct elf_altlink {
 /* -ENOENT, -EBADMSG. */
 int elf_altlink_read(const struct elf_image *img, struct elf_altlink *ret_link);
 
-/* The checksum that a debuglink holds: CRC-32 over the whole file (zlib's). Reads from the start to
- * the end; -ECANCELED past max_bytes. */
-int elf_file_crc(int fd, uint64_t max_bytes, uint32_t *ret_crc);
+/* The checksum that a debuglink holds: CRC-32 over the whole file (zlib's). Errors are those of
+ * elf_image_read(). */
+int elf_image_crc(const struct elf_image *img, uint32_t *ret_crc);
 
 /* What makes a file worth having: DWARF with its lines, a full symbol table. */
 bool elf_image_has_dwarf(const struct elf_image *img);

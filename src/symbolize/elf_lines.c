@@ -54,6 +54,7 @@ static struct dwarf_files files_of(const struct elf_sources *src)
 		.alt = src->alt,
 		.opener = src->opener,
 		.cancel = src->cancel,
+		.max_cpu_ns = src->max_cpu_ns,
 	};
 }
 
@@ -64,17 +65,19 @@ uint64_t elf_lines_cost_bytes(const struct elf_sources *src)
 	return dwarf_cost_bytes(&files);
 }
 
-int elf_lines_new(const struct elf_sources *src, struct answer *names, struct elf_lines **ret_lines,
-		  const char **ret_why)
+int elf_lines_new(const struct elf_sources *src, uint64_t max_bytes, struct answer *names,
+		  struct elf_lines **ret_lines, const char **ret_why)
 {
 	struct dwarf_files files = files_of(src);
 	struct elf_lines *l = calloc(1, sizeof(*l));
-	int r = l ? dwarf_open(&files, &l->dwarf) : -ENOMEM;
+	int r;
 
+	files.max_bytes = max_bytes;
+	r = l ? dwarf_open(&files, &l->dwarf) : -ENOMEM;
 	*ret_why = r < 0 ? why(r) : NULL;
 	if (r < 0) {
 		free(l);
-		return -ENOENT;
+		return r;
 	}
 	l->names = names;
 	*ret_lines = l;
@@ -137,6 +140,11 @@ int elf_lines_resolve(struct elf_lines *l, uint64_t addr, const char *symbol,
 		.is_named = true,
 	};
 	return 0;
+}
+
+bool elf_lines_is_over(const struct elf_lines *l)
+{
+	return dwarf_losses(l->dwarf)->is_over_budget;
 }
 
 const char *elf_lines_why(const struct elf_lines *l)

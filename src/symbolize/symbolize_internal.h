@@ -44,8 +44,10 @@ struct elf_lines;
 
 /* -ENOENT: there is no debug information, or none that can be read; *ret_why then says why, or is
  * NULL. -ENOMEM does not happen: lines are then what is missing. */
-int elf_lines_new(const struct elf_sources *src, struct answer *names, struct elf_lines **ret_lines,
-		  const char **ret_why);
+int elf_lines_new(const struct elf_sources *src, uint64_t max_bytes, struct answer *names,
+		  struct elf_lines **ret_lines, const char **ret_why);
+/* Whether a limit, not damage, has cost lines. */
+bool elf_lines_is_over(const struct elf_lines *l);
 struct elf_lines *elf_lines_free(struct elf_lines *l);
 uint64_t elf_lines_cost_bytes(const struct elf_sources *src);
 
@@ -69,6 +71,7 @@ struct symtab_index {
 	uint32_t nr_pieces;
 	uint32_t cap_pieces;
 	char *names; /* owned */
+	uint64_t names_bytes;
 };
 
 enum symtab_state {

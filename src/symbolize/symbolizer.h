@@ -52,6 +52,8 @@ struct symbolizer {
 	const char *missing_cure;
 	/* Why debug information that is there gave no lines, or not all; static string or NULL. */
 	const char *lines_why;
+	/* What was left out because reading it would cost too much; static string or NULL. */
+	const char *limit_why;
 };
 
 static inline struct symbolizer *symbolizer_free(struct symbolizer *s)
@@ -76,7 +78,8 @@ struct elf_sources {
 	const struct elf_opener *opener;
 	/* Debug information is then not read to its end; NULL: nobody cancels. */
 	const struct cancel *cancel;
-	const char *label; /* what stands before "+0x…": the file's base name; copied */
+	uint64_t max_cpu_ns; /* for debug information; 0: as much as any file */
+	const char *label;   /* what stands before "+0x…": the file's base name; copied */
 };
 
 /* Names, lines and inline chains from DWARF; names from .symtab, .dynsym, .gnu_debugdata and the

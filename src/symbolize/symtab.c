@@ -3,12 +3,16 @@
 #include <elf.h>
 #include <errno.h>
 
+#include "dwarf/dwarf.h"
 #include "elf/elf_fde.h"
 #include "elf/elf_image.h"
 #include "elf/elf_minidebug.h"
 #include "symbolize/symbolize_internal.h"
 
-#define CHOSEN_MAX_BYTES 4096 /* of a stub's name, for a function that is chosen */
+#define LINES_OVER "its debug information costs more to read than the limits allow"
+#define FILE_OVER "it costs more to read than the limits allow"
+#define LINES_MIN_BYTES (64ull << 20) /* of memory, whatever symbols take */
+#define CHOSEN_MAX_BYTES 4096         /* of a stub's name, for a function that is chosen */
 
 struct elf_symbolizer {
 	struct symbolizer base;      /* first: the two share their address */
@@ -23,6 +27,7 @@ struct elf_symbolizer {
 	struct elf_lines *lines; /* owned; NULL: there are none */
 	struct elf_fdes *fdes;   /* owned; NULL: not tried yet, or there are none */
 	bool has_tried_fdes;
+	struct elf_sources src; /* borrowed, as the image */
 	struct answer answer;
 	struct symbol_frame frame; /* the outermost, when lines know it but nothing names it */
 };
@@ -179,6 +184,24 @@ static int name_line(struct elf_symbolizer *e, uint64_t addr, struct symbol_resu
 	return 0;
 }
 
+/* Why reading one of the files has ended. */
+static enum work_end end_of(const struct elf_sources *src)
+{
+	enum work_end end = elf_image_end(src->image);
+
+	return end == WORK_GOES_ON && src->debug ? elf_image_end(src->debug) : end;
+}
+
+static void note_limits(struct elf_symbolizer *e)
+{
+	enum work_end end = end_of(&e->src);
+
+	if (e->lines && elf_lines_is_over(e->lines))
+		e->base.limit_why = LINES_OVER;
+	if (end == WORK_OVER_BYTES || end == WORK_OVER_TIME)
+		e->base.limit_why = FILE_OVER;
+}
+
 static int elf_resolve(struct symbolizer *s, uint64_t addr, struct symbol_result *ret_result)
 {
 	struct elf_symbolizer *e = (struct elf_symbolizer *)s;
@@ -192,6 +215,7 @@ static int elf_resolve(struct symbolizer *s, uint64_t addr, struct symbol_result
 		return name_by_symbol(e, addr, symbol, ret_result);
 	if (e->lines)
 		s->lines_why = elf_lines_why(e->lines);
+	note_limits(e);
 	return r < 0 ? r : name_line(e, addr, ret_result);
 }
 
@@ -292,6 +316,17 @@ uint64_t symbolizer_elf_cost_bytes(const struct elf_sources *src)
 	       elf_lines_cost_bytes(src);
 }
 
+/* All that is held of one file, symbols and lines, stays below one limit. */
+static uint64_t lines_max_bytes(const struct elf_symbolizer *e)
+{
+	const struct symtab_index *in[] = { &e->index, &e->mini_index, &e->go_index };
+	uint64_t held = 0;
+
+	for (size_t i = 0; i < sizeof(in) / sizeof(in[0]); i++)
+		held += in[i]->names_bytes + (uint64_t)in[i]->cap_pieces * sizeof(*in[i]->pieces);
+	return held < DWARF_MAX_BYTES - LINES_MIN_BYTES ? DWARF_MAX_BYTES - held : LINES_MIN_BYTES;
+}
+
 int symbolizer_new_elf(const struct elf_sources *src, struct symbolizer **ret_symbolizer)
 {
 	_cleanup_(symbolizer_freep) struct symbolizer *s = NULL;
@@ -303,6 +338,7 @@ int symbolizer_new_elf(const struct elf_sources *src, struct symbolizer **ret_sy
 	s = &e->base;
 	s->ops = &elf_ops; /* from here symbolizer_free() is safe */
 	e->img = src->image;
+	e->src = *src;
 	e->label = strdup(src->label);
 	if (!e->label)
 		return -ENOMEM;
@@ -311,7 +347,13 @@ int symbolizer_new_elf(const struct elf_sources *src, struct symbolizer **ret_sy
 		r = index_symbols(e, src);
 	if (r < 0)
 		return r;
-	(void)elf_lines_new(src, &e->answer, &e->lines, &s->lines_why); /* names do without */
+	/* Symbols that are not whole because nobody waits for them are none. */
+	if (end_of(src) == WORK_CANCELLED)
+		return -ECANCELED;
+	r = elf_lines_new(src, lines_max_bytes(e), &e->answer, &e->lines, &s->lines_why);
+	if (r == -E2BIG) /* names do without */
+		s->limit_why = LINES_OVER;
+	note_limits(e);
 	*ret_symbolizer = TAKE(s);
 	return 0;
 }

@@ -21,7 +21,7 @@
 
 #define INDEX_MAX_SYMBOLS (4u << 20)               /* a browser has half of that; 64 MiB */
 #define INDEX_MAX_PIECES (2ul * INDEX_MAX_SYMBOLS) /* one ends where a symbol begins or ends */
-#define INDEX_MAX_NAME_BYTES (256u << 20)
+#define INDEX_MAX_NAME_BYTES (128u << 20)
 /* Symbols may share one string, and a file may have holes, so its size says nothing of what its
  * names can cost. Only symbols are certain to take room in it: so many bytes each, on average (C++
  * with the longest names seen has 250), and some to begin with. */
@@ -322,6 +322,7 @@ int symtab_index_init(struct symtab_index *idx, const struct elf_image *img, sym
 		if (r < 0)
 			return r;
 	}
+	idx->names_bytes = b.names.len;
 	idx->names = TAKE(b.names.data);
 	*ret_state = b.is_cut           ? SYMTAB_CUT
 		     : found == -ENOENT ? SYMTAB_NONE

@@ -53,10 +53,17 @@ def capture(what, files, *args):
     return run, names
 
 
-def capture_dwarf(what, *files):
+def limited(run, what):
+    """The files that are said to be over a limit."""
+    found = {os.path.basename(x["file"]) for x in run.summary["limits"] if x["what"] == what} if run.summary else set()
+    return found if all(name in run.stderr for name in list(found)[:1]) else set()
+
+
+def capture_dwarf(what, path):
     """The symbol table still names what debug information does not."""
-    names = capture(what, list(files))[1]
+    run, names = capture(what, [path])
     ok("hostile_function" in names, f"{what}: its symbols are kept")
+    ok(limited(run, "names") == {os.path.basename(path)}, f"{what}: the report names the file")
 
 
 def made(name, make, *args):
@@ -67,7 +74,9 @@ def made(name, make, *args):
 
 def test_sparse_code():
     files = [made(f"sparse{i}", hostile.sparse_code) for i in range(64)]
-    capture("64 sparse programs", files)
+    run, _ = capture("64 sparse programs", files)
+    ok(limited(run, "unwind_table") and run.summary["limits_seen"] >= len(limited(run, "unwind_table")),
+       "64 sparse programs: the report names them")
     capture("64 sparse programs, compiled first", files, "--unwind", "dwarf")
 
 
@@ -81,9 +90,23 @@ def test_debug_information():
     capture_dwarf("strings of 8 TB that are not there", made("strings", hostile.sparse_strings, 1000, 1000000, 8 << 40))
     capture_dwarf("1,000 skeletons and a sparse .dwo of 1000 MiB",
                   made("split", hostile.split_units, os.path.join(tmp, "sparse.dwo"), 1000, 1000 << 20))
-    for times, noise in ((150, 0), (25, 2200)):
-        capture_dwarf(f"768 MiB that are packed to one part in about {times}",
-                      made(f"packed{times}", hostile.zlib_bomb, 768 << 20, noise))
+    for mib, times, noise in ((768, 150, 0), (768, 25, 2200), (430, 25, 2200)):
+        capture_dwarf(f"{mib} MiB that are packed to one part in about {times}",
+                      made(f"packed{mib}_{times}", hostile.zlib_bomb, mib << 20, noise))
+
+
+def test_checksums():
+    """Two sparse files of 2040 MiB that 32 libraries without a build-id lead to."""
+    os.mkdir(os.path.join(tmp, ".debug"))
+    for path in ("linked.debug", ".debug/linked.debug"):
+        made(path, hostile.write_elf, [(".debug_info", hostile.SHT_PROGBITS, 0, hostile.Hole(1000 << 20)),
+                                       (".filler", hostile.SHT_PROGBITS, 0, hostile.Hole(1039 << 20))])
+    capture("checksums of 2040 MiB that are not there",
+            [made(f"linked{i}", hostile.linked, "linked.debug") for i in range(32)])
+
+
+def test_symbols():
+    capture("32 million symbols that are not there", [made("symbols", hostile.sparse_symbols, 32 << 20)])
 
 
 need_root()
@@ -101,4 +124,6 @@ for script in ("run_files.py", "hostile_elf.py"):
 neighbour = prog("spin", 600)
 test_sparse_code()
 test_debug_information()
+test_checksums()
+test_symbols()
 done()

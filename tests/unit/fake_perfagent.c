@@ -169,6 +169,10 @@ static const struct pa_function_stat hostile_functions[] = {
 	  600, 900 },
 };
 
+static const struct pa_limit_stat limits[] = {
+	{ "/opt/hostile", "names", "it costs more to read than the limits allow" },
+};
+
 static const struct pa_unnamed_stat unnamed[] = {
 	{ "/opt/app/libstripped.so", 100, "it has no symbol table", "install its debug package" },
 };
@@ -223,6 +227,8 @@ static void fill_names(struct pa_session *s)
 	m->nr_functions = is_hostile ? 1 : sizeof(functions) / sizeof(functions[0]);
 	m->unnamed = unnamed;
 	m->nr_unnamed = 1;
+	m->limits = limits;
+	m->nr_limits = m->limits_seen = 1;
 }
 
 static void fill_summary(struct pa_session *s)

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <zlib.h>
 
+#include "agent/crc_cache.h"
 #include "elf_maker.h"
 #include "fake_proc.h"
 
@@ -18,6 +19,7 @@ struct world {
 	struct elf_maker binary;
 	struct elf_image *image;
 	struct debug_query q;
+	struct crc_cache crcs;
 	struct debug_search_stats stats;
 	struct debug_file found;
 };
@@ -89,8 +91,10 @@ static void begin(struct world *w, const char *build_id, uint32_t crc)
 	maker_end(&w->binary);
 	w->image = maker_open(&w->binary);
 	fake_write(&w->target, "opt/app/prog", "the binary: its owner counts");
+	crc_cache_init(&w->crcs);
 	w->q = (struct debug_query){ .image = w->image,
 				     .procfs = &w->own.procfs,
+				     .crcs = &w->crcs,
 				     .fd = open(fake_path(&w->target, "opt/app/prog", path),
 						O_RDONLY | O_CLOEXEC),
 				     .path = "/opt/app/prog",

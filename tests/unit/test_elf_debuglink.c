@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <zlib.h>
 
 #include "elf_maker.h"
 
@@ -94,12 +95,23 @@ static void test_altlink(void)
 static void test_crc(void)
 {
 	_cleanup_(closep) int fd = memfd_create("crc", MFD_CLOEXEC);
+	struct elf_image *img;
+	struct elf_maker m;
 	uint32_t crc = 0;
 
-	must(fd >= 0 && write(fd, "123456789", 9) == 9);
-	/* The check value of CRC-32 in every catalogue of CRCs. */
-	ok(elf_file_crc(fd, 9, &crc) == 0 && crc == 0xcbf43926, "the checksum is CRC-32");
-	ok(elf_file_crc(fd, 8, &crc) == -ECANCELED, "a longer file than allowed is left");
+	maker_init(&m);
+	maker_end(&m);
+	must(fd >= 0 && write(fd, m.bytes, m.len) == (ssize_t)m.len);
+	must(elf_image_open_fd(fd, &img) == 0);
+	ok(elf_image_crc(img, &crc) == 0 && crc == crc32_z(0, m.bytes, m.len),
+	   "the checksum is zlib's CRC-32 of all of the file");
+	elf_image_free(img);
+	must(ftruncate(fd, 2040ll << 20) == 0);
+	must(elf_image_open_fd(fd, &img) == 0);
+	ok(elf_image_crc(img, &crc) == -E2BIG, "a file that is made of holes is not read");
+	ok(elf_image_read(img, 0, &crc, 4) == -E2BIG, "which is found out before it is tried");
+	elf_image_free(img);
+	maker_done(&m);
 }
 
 static bool has(const char *section, uint32_t type, size_t n,
