@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/capabilities.h"
 #include "base/cleanup.h"
 
 #define ROOT_DIR "/var/cache"
@@ -56,6 +57,7 @@ static int home(char **ret_home)
 
 int cache_dir_default(char **ret_path)
 {
+	_cleanup_(capabilities_raise) struct capabilities held = capabilities_lower();
 	const char *variable = secure_getenv("XDG_CACHE_HOME");
 	_cleanup_(freep) char *of_user = NULL;
 	int r;

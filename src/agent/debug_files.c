@@ -8,6 +8,7 @@
 #include "agent/crc_cache.h"
 #include "base/array.h"
 #include "base/buf.h"
+#include "base/capabilities.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/path.h"
@@ -95,9 +96,10 @@ static int join_urls(const struct debug_config *cfg, struct buf *to)
 	return r == 0 ? buf_append(to, "", 1) : r;
 }
 
-/* Never fails but for want of memory. */
+/* Never fails but for want of memory. The caller names the cache: it is opened with their own rights. */
 static int open_fetcher(struct debug_files *d, const struct debug_config *cfg)
 {
+	_cleanup_(capabilities_raise) struct capabilities held = capabilities_lower();
 	_cleanup_(buf_done) struct buf urls = BUF_INIT(URLS_MAX_BYTES);
 	struct fetcher_config fc = { .cache_dir = cfg->cache_dir,
 				     .cache_max_bytes = cfg->cache_max_bytes,

@@ -13,7 +13,6 @@
 #include "agent/fd_budget.h"
 #include "agent/summary.h"
 #include "base/buf.h"
-#include "base/capabilities.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "collect/cpus.h"
@@ -252,20 +251,6 @@ static int check_fetching(struct pa_session *s, struct pa_error *err)
 	return r;
 }
 
-/* All that the caller named: directories, servers, files. */
-static int prepare_paths(struct pa_session *s, struct pa_error *err)
-{
-	_cleanup_(capabilities_raise) struct capabilities held = capabilities_lower();
-	int r;
-
-	if (cache_dir_default(&s->cache_dir) < 0)
-		s->cache_dir = NULL; /* works without */
-	r = new_capture(s);
-	if (r == 0)
-		r = check_fetching(s, err);
-	return r < 0 ? r : open_outputs(s, err);
-}
-
 static int prepare(struct pa_session *s, const struct pa_options *opts, struct pa_error *err)
 {
 	int r = session_check_proc(err);
@@ -277,8 +262,14 @@ static int prepare(struct pa_session *s, const struct pa_options *opts, struct p
 		r = features_check(&s->log, err);
 	if (r == 0)
 		r = fd_budget_check(err);
+	if (r == 0 && cache_dir_default(&s->cache_dir) < 0)
+		s->cache_dir = NULL; /* works without */
 	if (r == 0)
-		r = prepare_paths(s, err);
+		r = new_capture(s);
+	if (r == 0)
+		r = check_fetching(s, err);
+	if (r == 0)
+		r = open_outputs(s, err);
 	if (r == 0) {
 		s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 		s->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
