@@ -127,6 +127,8 @@ enum jit_map jit_map_open(const struct procfs *procfs, const struct jit_map_quer
 		return judge_error(fd);
 	if (file.st.st_uid != o.uid)
 		return JIT_MAP_FOREIGN;
+	if (file.st.st_nlink > 1)
+		return JIT_MAP_LINK; /* somebody else may have given it this name */
 	if (is_stale(&file.st, &o, q->exec_real_ns))
 		return JIT_MAP_STALE;
 	*ret_fd = TAKE_FD(fd);

@@ -152,7 +152,7 @@ static enum jit_map outcome(struct world *w)
 static void test_refused(void)
 {
 	struct timeval old[2] = { { 1000000000, 0 }, { 1000000000, 0 } };
-	char path[PATH_MAX];
+	char path[PATH_MAX], second[PATH_MAX];
 	struct world w;
 
 	world_init(&w, 4);
@@ -164,6 +164,11 @@ static void test_refused(void)
 	world_init(&w, 4);
 	fake_link(&w.f, "4242/root/tmp/perf-7.map", "other");
 	ok(outcome(&w) == JIT_MAP_LINK, "a link is refused, even to a file of that user");
+	world_init(&w, 4);
+	map(&w, "A");
+	must(link(fake_path(&w.f, "4242/root/tmp/perf-7.map", path),
+		  fake_path(&w.f, "4242/root/tmp/perf-8.map", second)) == 0);
+	ok(outcome(&w) == JIT_MAP_LINK, "so is a file of several names, one of another process's");
 	world_init(&w, 4);
 	must(mkdir(fake_path(&w.f, "4242/root/tmp/perf-7.map", path), 0700) == 0);
 	ok(outcome(&w) == JIT_MAP_LINK, "so is what is no regular file");
