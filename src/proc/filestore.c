@@ -638,9 +638,9 @@ uint32_t filestore_find_root(struct filestore *s, pid_t pid)
 	return roots_of(&s->roots, s->opener.procfs, pid);
 }
 
-const char *filestore_path_in_root(const struct filestore *s, uint32_t root, const char *path)
+uint32_t filestore_place(const struct filestore *s, uint32_t root, const char **path)
 {
-	return path + roots_prefix_len(&s->roots, root, path);
+	return roots_place(&s->roots, root, path);
 }
 
 int filestore_root(const struct filestore *s, uint32_t root)

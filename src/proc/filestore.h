@@ -92,8 +92,8 @@ const struct procfs *filestore_procfs(const struct filestore *s); /* borrowed */
 /* The number of the root of process pid; ROOT_UNKNOWN. */
 uint32_t filestore_find_root(struct filestore *s, pid_t pid);
 
-/* A path from /proc/<pid>/maps, which has the reader's root before it, as the process sees it. */
-const char *filestore_path_in_root(const struct filestore *s, uint32_t root, const char *path);
+/* The root that a path from /proc/<pid>/maps leads into, and the path there: see roots_place(). */
+uint32_t filestore_place(const struct filestore *s, uint32_t root, const char **path);
 
 /* Where a file's path leads somewhere: an O_PATH descriptor of its root, or of our own (ROOT_OWN).
  * Borrowed until filestore_free(); -1: there is none. */

@@ -30,6 +30,16 @@ bool mount_ns_is_ours(const struct procfs *p, pid_t pid)
 	return st.st_dev == own.st_dev && st.st_ino == own.st_ino;
 }
 
+bool mount_ns_is_own(const struct procfs *p, pid_t pid)
+{
+	struct stat own, st;
+	char link[LINK_SIZE];
+
+	(void)snprintf(link, sizeof(link), "%d/ns/mnt", (int)pid);
+	return fstatat(p->fd, link, &st, 0) == 0 && fstatat(p->fd, "self/ns/mnt", &own, 0) == 0 &&
+	       st.st_dev == own.st_dev && st.st_ino == own.st_ino;
+}
+
 char *mount_ns_root_path(const struct procfs *p, pid_t pid)
 {
 	char link[LINK_SIZE], path[PATH_MAX];

@@ -68,9 +68,11 @@ static int add_pid(struct roots *r, const struct procfs *p, pid_t pid, uint32_t 
 	if (r->nr == ROOTS_MAX)
 		return -E2BIG;
 	root.number = is_like_own(r, p, pid, &root) ? ROOT_OWN : r->nr;
-	if (root.number != ROOT_OWN)
+	if (root.number != ROOT_OWN) {
 		root.prefix = mount_ns_root_path(p, pid); /* NULL: paths are as they are */
-	(void)TAKE_FD(fd);                                /* the table's now */
+		root.is_chroot = mount_ns_is_own(p, pid);
+	}
+	(void)TAKE_FD(fd); /* the table's now */
 	r->items[r->nr++] = root;
 	*ret_number = root.number;
 	return 0;
@@ -90,10 +92,17 @@ int roots_fd(const struct roots *r, uint32_t number)
 	return number < r->nr ? r->items[number].fd : -1;
 }
 
-size_t roots_prefix_len(const struct roots *r, uint32_t number, const char *path)
+uint32_t roots_place(const struct roots *r, uint32_t number, const char **path)
 {
-	const char *prefix = number < r->nr ? r->items[number].prefix : NULL;
-	size_t len = prefix ? strlen(prefix) : 0;
+	const struct root *root = number < r->nr ? &r->items[number] : NULL;
+	size_t len;
 
-	return len && strncmp(path, prefix, len) == 0 && path[len] == '/' ? len : 0;
+	if (!root || !root->prefix)
+		return number;
+	len = strlen(root->prefix);
+	if (strncmp(*path, root->prefix, len) == 0 && (*path)[len] == '/') {
+		*path += len;
+		return number;
+	}
+	return root->is_chroot ? ROOT_OWN : number;
 }

@@ -27,6 +27,7 @@ struct root {
 	uint64_t mount;  /* tells namespaces apart whose root is one folder */
 	uint32_t number; /* its own, or ROOT_OWN */
 	char *prefix;    /* owned; of its paths in /proc/<pid>/maps; NULL: none (no chroot) */
+	bool is_chroot;  /* a folder of our own mount namespace */
 	int fd;          /* O_PATH; owned: while it is held, no other mount gets its number */
 };
 
@@ -43,8 +44,9 @@ uint32_t roots_of(struct roots *r, const struct procfs *p, pid_t pid);
 /* Borrowed until roots_done(); -1: there is none. */
 int roots_fd(const struct roots *r, uint32_t number);
 
-/* How many bytes of a path in /proc/<pid>/maps lead to that root: the kernel shows paths from the
- * root of who reads, where it can. */
-size_t roots_prefix_len(const struct roots *r, uint32_t number, const char *path);
+/* Where a path in /proc/<pid>/maps of a process with that root leads somewhere; the path there. The
+ * kernel shows paths from the root of who reads, where it can. What a process has mapped before it
+ * went into a chroot (browsers do that to an empty folder) is not in there, but in our own root. */
+uint32_t roots_place(const struct roots *r, uint32_t number, const char **path);
 
 #endif

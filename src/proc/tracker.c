@@ -20,7 +20,8 @@
 
 #define UPPER_HALF (1ull << 63)
 
-#define EXEC_MAX_NS 1000000000ull /* from the side-band's word of an exec to its end */
+#define STARTED_SLACK_NS 20000000ull /* the kernel tells starts in hundredths of a second */
+#define EXEC_MAX_NS 1000000000ull    /* from the side-band's word of an exec to its end */
 
 struct pid_page {
 	struct process *newest[PID_PAGE_SIZE]; /* owned */
@@ -276,24 +277,37 @@ static int describe(struct tracker *t, const struct mmap_event *e, pid_t ppid, u
 
 /* ---- roots ---- */
 
-/* The root of a process; when that is gone, what it had from its parent, or the parent's own: nobody
- * gets out of a root without privileges over it. */
-static uint32_t find_root(struct tracker *t, pid_t pid, pid_t ppid, const struct process *known)
+/* The root of who has a PID now, unless that began after time_ns: then it is another. */
+static uint32_t root_of_pid(struct tracker *t, pid_t pid, uint64_t time_ns)
 {
-	uint32_t root = filestore_find_root(t->files, pid);
+	uint32_t root = pid > 0 ? filestore_find_root(t->files, pid) : ROOT_UNKNOWN;
+	struct proc_stat st;
 
-	if (root == ROOT_UNKNOWN && known)
-		root = known->root;
-	if (root == ROOT_UNKNOWN && ppid > 0)
-		root = filestore_find_root(t->files, ppid);
+	if (root == ROOT_OWN || root == ROOT_UNKNOWN)
+		return root;
+	if (procfs_stat(t->procfs, pid, &st) < 0 ||
+	    proc_stat_started_ns(&st) > time_ns + STARTED_SLACK_NS)
+		return ROOT_UNKNOWN;
 	return root;
 }
 
+/* The root of a process; when that is gone, what it had from its parent, or the parent's own: nobody
+ * gets out of a root without privileges over it. */
+static uint32_t find_root(struct tracker *t, uint64_t time_ns, pid_t pid, pid_t ppid,
+			  const struct process *known)
+{
+	uint32_t root = root_of_pid(t, pid, time_ns);
+
+	if (root == ROOT_UNKNOWN && known)
+		root = known->root;
+	return root == ROOT_UNKNOWN ? root_of_pid(t, ppid, time_ns) : root;
+}
+
 /* Asked once for each program: every mapping of it would be often. */
-static uint32_t root_of(struct tracker *t, struct process *p)
+static uint32_t root_of(struct tracker *t, struct process *p, uint64_t time_ns)
 {
 	if (p->is_root_old)
-		p->root = find_root(t, p->pid, p->ppid, p);
+		p->root = find_root(t, time_ns, p->pid, p->ppid, p);
 	p->is_root_old = false;
 	return p->root;
 }
@@ -322,7 +336,8 @@ static void scan_done(struct scan *s)
 static uint32_t scan_root(struct scan *s)
 {
 	if (!s->has_root)
-		s->root = find_root(s->t, s->pid, s->stat.ppid, s->known);
+		s->root = find_root(s->t, UINT64_MAX - STARTED_SLACK_NS, s->pid, s->stat.ppid,
+				    s->known);
 	s->has_root = true;
 	return s->root;
 }
@@ -330,7 +345,9 @@ static uint32_t scan_root(struct scan *s)
 static int scan_entry(void *ctx, const struct maps_entry *e)
 {
 	struct scan *s = ctx;
-	uint32_t root = e->is_exec ? scan_root(s) : ROOT_UNKNOWN;
+	const char *path = e->path;
+	uint32_t root = e->is_exec ? filestore_place(s->t->files, scan_root(s), &path)
+				   : ROOT_UNKNOWN;
 	struct mmap_event event = {
 		.time_ns = s->time_ns,
 		.pid = s->pid,
@@ -338,7 +355,7 @@ static int scan_entry(void *ctx, const struct maps_entry *e)
 		.end = e->end,
 		.offset = e->offset,
 		.key = { .major = e->major, .minor = e->minor, .inode = e->inode },
-		.path = filestore_path_in_root(s->t->files, root, e->path)
+		.path = path
 	};
 	struct mapping m;
 	int r;
@@ -573,7 +590,7 @@ int tracker_mmap(struct tracker *t, const struct mmap_event *e)
 		return 0;
 	r = find_for_mmap(t, e->time_ns, e->pid, &p);
 	if (r == 0)
-		r = describe(t, e, p->ppid, root_of(t, p), &m);
+		r = describe(t, e, p->ppid, root_of(t, p, e->time_ns), &m);
 	if (r < 0)
 		return r;
 	find_moved_text(t, p, &m);

@@ -237,6 +237,8 @@ static void test_open_in_root(struct fake *f)
 	   "a link to itself is -ELOOP");
 	ok(procfs_open_in_root(&f->procfs, 10, "/usr/lib", NULL) == -ENODEV, "a folder is refused");
 	ok(procfs_open_in_root(&f->procfs, 0, "/dev/null", NULL) == -ENODEV, "a device is refused");
+	ok(procfs_open_in_root(&f->procfs, 0, "/proc/self/stat", NULL) == -ENODEV,
+	   "so is what the kernel only pretends to be a regular file");
 	ok(procfs_open_in_root(&f->procfs, 12, "/usr/lib/b.so", NULL) == -ESRCH,
 	   "no process: -ESRCH");
 	ok(procfs_open_in_root(&f->procfs, 10, "usr/lib/b.so", NULL) == -ENOENT,

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "fake_proc.h"
+#include "proc/roots.h"
 #include "proc/tracker.h"
 
 struct world {
@@ -641,6 +642,84 @@ static void test_large(bool is_random)
 	world_done(&w);
 }
 
+/* A process in a root, by what its folder in /proc shows. */
+static void put_in_root(struct world *w, int pid, const char *root, const char *stat)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%d/stat", pid);
+	fake_write(&w->fake, name, stat);
+	snprintf(name, sizeof(name), "%d/root", pid);
+	fake_link(&w->fake, name, root);
+}
+
+static const struct file *file_at(const struct world *w, pid_t pid, uint64_t time)
+{
+	const struct mapping *m = mapping_at(w, pid, 0x1000, time);
+
+	must(m && m->kind == MAPPING_FILE);
+	return filestore_get(w->files, m->file);
+}
+
+static void test_roots(void)
+{
+	char box[PATH_MAX];
+	uint32_t boxed;
+	struct world w;
+
+	world_init(&w);
+	fake_write(&w.fake, "box/x", "x");
+	fake_path(&w.fake, "box", box);
+	put_in_root(&w, 50, box, "50 (x) R 1 1 1");
+	put_in_root(&w, 51, "/", "51 (x) R 1 1 1");
+	must(map_at(&w, 10, 50, 0x1000, 0x2000, "/bin/a") == 0);
+	must(map_at(&w, 10, 51, 0x1000, 0x2000, "/bin/a") == 0);
+	boxed = file_at(&w, 50, 11)->root;
+	ok(file_at(&w, 51, 11)->root == ROOT_OWN && boxed != ROOT_OWN && boxed != ROOT_UNKNOWN &&
+		   file_at(&w, 50, 11) != file_at(&w, 51, 11),
+	   "one path in two roots is two files");
+	must(tracker_fork(w.t, 12, 52, 50) == 0);
+	must(tracker_exec(w.t, 13, 52) == 0 && map_at(&w, 13, 52, 0x1000, 0x2000, "/bin/a") == 0);
+	ok(file_at(&w, 52, 14) == file_at(&w, 50, 14),
+	   "a child that is gone was where its parent is");
+	put_in_root(&w, 52, "/", "52 (x) R 1 1 1");
+	must(map_at(&w, 15, 52, 0x1000, 0x2000, "/bin/b") == 0);
+	ok(file_at(&w, 52, 15)->root == boxed, "it is not asked again for every mapping,");
+	must(tracker_exec(w.t, 16, 52) == 0 && map_at(&w, 16, 52, 0x1000, 0x2000, "/bin/a") == 0);
+	ok(file_at(&w, 52, 17)->root == ROOT_OWN, "but after every exec");
+	put_in_root(&w, 53, box, "53 (x) R 1 1 1 0 -1 4 1 2 3 4 5 6 7 8 20 0 1 0 4000000000 0");
+	must(map_at(&w, 18, 53, 0x1000, 0x2000, "/bin/a") == 0);
+	ok(file_at(&w, 53, 19)->root == ROOT_UNKNOWN,
+	   "the root of a process that began later is another's");
+	must(map_at(&w, 20, 54, 0x1000, 0x2000, "/bin/a") == 0);
+	ok(file_at(&w, 54, 21)->root == ROOT_UNKNOWN,
+	   "of one that nobody has seen, it is not known, and not ours");
+	world_done(&w);
+}
+
+/* /proc shows paths from our root, the side-band from the process's. */
+static void test_chroot(void)
+{
+	char box[PATH_MAX], maps[2 * PATH_MAX];
+	const struct mapping *first;
+	uint64_t image;
+	struct world w;
+
+	world_init(&w);
+	fake_write(&w.fake, "box/x", "x");
+	put_in_root(&w, 60, fake_path(&w.fake, "box", box), "60 (x) R 1 1 1");
+	snprintf(maps, sizeof(maps), "1000-2000 r-xp 00000100 00:63 1234 %s/bin/a\n", box);
+	fake_write(&w.fake, "60/maps", maps);
+	must(tracker_scan(w.t, 10, 60) == 0);
+	ok(is_at(&w, 60, 0x1000, 11, "/bin/a"), "a path in a chroot is as the process sees it");
+	first = mapping_at(&w, 60, 0x1000, 11);
+	image = image_at(&w, 60, 11);
+	must(tracker_scan(w.t, 12, 60) == 0);
+	ok(mapping_at(&w, 60, 0x1000, 13)->file == first->file && image_at(&w, 60, 13) == image,
+	   "looking again changes nothing");
+	world_done(&w);
+}
+
 static void test_ourselves(void)
 {
 	struct procfs real;
@@ -687,6 +766,8 @@ int main(void)
 	test_build_id();
 	test_forget();
 	test_versions_are_bounded();
+	test_roots();
+	test_chroot();
 	test_large(false);
 	test_large(true);
 	test_ourselves();
