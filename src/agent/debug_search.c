@@ -31,6 +31,7 @@ struct debug_query debug_search_query(const struct filestore *files, const struc
 				     .fd = f->is_copy ? -1 : f->fd,
 				     .path = f->path,
 				     .root = filestore_root(files, f->root),
+				     .root_user = filestore_root_user(files, f->root),
 				     .own_root = filestore_root(files, ROOT_OWN),
 				     .is_own = f->root == ROOT_OWN };
 }
@@ -57,14 +58,30 @@ static uid_t owner_of_binary(const struct debug_query *q)
 	return q->fd >= 0 && fstat(q->fd, &st) == 0 ? st.st_uid : PROC_NO_USER;
 }
 
+/* Whether the owner of the binary can have meant a file of that user: of himself, of root, here or in
+ * that root, or of our own user. Anybody can put a file beside a binary in /tmp; below /usr/lib/debug
+ * only who may write to all of it. */
+static bool may_be_meant(const struct debug_query *q, uid_t owner, uid_t user)
+{
+	return user == owner || user == 0 || user == q->root_user || user == geteuid();
+}
+
 /* What everybody may read, or else who owns the binary that names it. */
 static int open_named(const struct debug_query *q, const char *path)
 {
+	bool is_below = is_below_debug_dir(path);
+	uid_t owner = owner_of_binary(q);
+	_cleanup_(closep) int fd = -1;
+	struct reader_file file;
+
 	if (q->root < 0)
 		return -ENOENT;
-	if (q->is_own && is_below_debug_dir(path))
+	if (q->is_own && is_below)
 		return procfs_open_beneath(q->procfs, q->root, path, NULL);
-	return procfs_open_readable(q->procfs, q->root, path, owner_of_binary(q));
+	fd = procfs_open_readable(q->procfs, q->root, path, owner, &file);
+	if (fd >= 0 && !is_below && !may_be_meant(q, owner, file.st.st_uid))
+		return -EACCES;
+	return fd < 0 ? fd : TAKE_FD(fd);
 }
 
 /* In our own root, for a process of another one. */
@@ -233,6 +250,8 @@ int debug_search(const struct debug_query *q, struct debug_search_stats *stats,
 	return conclude(&s, r, ret_file);
 }
 
+/* From the folder of the file that has the link, up by its "../" first: what is below /usr/lib/debug is
+ * known by its path. */
 static int try_alt_path(struct search *s, const char *path, const char *from_path)
 {
 	_cleanup_(freep) char *dir = NULL;
@@ -242,7 +261,16 @@ static int try_alt_path(struct search *s, const char *path, const char *from_pat
 	if (!from_path)
 		return 0;
 	dir = path_dir(from_path);
-	return dir ? try_printf(s, "%s/%s", dir, path) : -ENOMEM;
+	if (!dir)
+		return -ENOMEM;
+	while (strncmp(path, "../", 3) == 0) {
+		char *slash = strrchr(dir, '/');
+
+		if (slash)
+			*slash = '\0';
+		path += 3;
+	}
+	return try_printf(s, "%s/%s", dir, path);
 }
 
 int debug_search_alt(const struct debug_query *q, const struct elf_altlink *link,

@@ -6,14 +6,16 @@
  * where the binary has none, if its checksum is the one that the debuglink holds. A symbol table
  * alone does not end the search, since it has no lines.
  *
- * A binary may name any file of the machine. One that not everybody may read is opened only if it
- * belongs to who owns the binary, or is below our own /usr/lib/debug.
+ * A binary may name any file of the machine, and anybody may have put it there. It is opened only if it
+ * belongs to the owner of the binary, or if everybody may read it and it is root's or our own user's.
+ * What is below our own /usr/lib/debug is trusted.
  */
 #ifndef AGENT_DEBUG_SEARCH_H
 #define AGENT_DEBUG_SEARCH_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/build_id.h"
 #include "elf/elf_debuglink.h"
@@ -45,6 +47,7 @@ struct debug_query {
 	int fd;           /* of the binary, so that it is not found itself; -1: not open */
 	const char *path; /* of the binary, in its process's root */
 	int root;         /* that root; -1: not known */
+	uid_t root_user;  /* who owns that root */
 	int own_root;     /* ours; -1: not to be searched */
 	bool is_own;      /* both are the same */
 	const struct cancel *cancel; /* of reading what is found; NULL: nobody cancels */

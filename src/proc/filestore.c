@@ -648,6 +648,11 @@ int filestore_root(const struct filestore *s, uint32_t root)
 	return roots_fd(&s->roots, root);
 }
 
+uid_t filestore_root_user(const struct filestore *s, uint32_t root)
+{
+	return roots_user(&s->roots, root);
+}
+
 uint32_t filestore_nr(const struct filestore *s)
 {
 	return s->nr_entries;

@@ -98,6 +98,7 @@ uint32_t filestore_place(const struct filestore *s, uint32_t root, const char **
 /* Where a file's path leads somewhere: an O_PATH descriptor of its root, or of our own (ROOT_OWN).
  * Borrowed until filestore_free(); -1: there is none. */
 int filestore_root(const struct filestore *s, uint32_t root);
+uid_t filestore_root_user(const struct filestore *s, uint32_t root); /* who owns it */
 
 /* Whether an open file still is what was opened: a target may write to it in place, and then what
  * is read now says nothing of the code that ran. */

@@ -134,6 +134,7 @@ int procfs_open_beneath(const struct procfs *p, int root_fd, const char *path,
 /* The same, if everybody may read the file, or if it is owner's (PROC_NO_USER: nobody's); else -EACCES,
  * and it is not opened. */
 #define PROC_NO_USER ((uid_t)-1)
-int procfs_open_readable(const struct procfs *p, int root_fd, const char *path, uid_t owner);
+int procfs_open_readable(const struct procfs *p, int root_fd, const char *path, uid_t owner,
+			 struct reader_file *ret_file);
 
 #endif

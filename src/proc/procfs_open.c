@@ -105,13 +105,14 @@ int procfs_open_beneath(const struct procfs *p, int root_fd, const char *path,
 	return open_in_fd(p, &root, path, ret_file);
 }
 
-int procfs_open_readable(const struct procfs *p, int root_fd, const char *path, uid_t owner)
+int procfs_open_readable(const struct procfs *p, int root_fd, const char *path, uid_t owner,
+			 struct reader_file *ret_file)
 {
 	struct reader_root root = {
 		.fd = root_fd, .path = "", .must_be_readable = true, .owner = owner
 	};
 
-	return open_in_fd(p, &root, path, NULL);
+	return open_in_fd(p, &root, path, ret_file);
 }
 
 static int open_of_pid(const struct procfs *p, pid_t pid, const char *path, bool is_no_link,

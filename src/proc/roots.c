@@ -28,7 +28,7 @@ static int root_open(const struct procfs *p, pid_t pid, struct root *ret_root)
 
 	if (fd < 0)
 		return fd;
-	*ret_root = (struct root){ .dev = st.st_dev, .ino = st.st_ino, .mount = mount, .fd = fd };
+	*ret_root = (struct root){ .dev = st.st_dev, .ino = st.st_ino, .user = st.st_uid, .mount = mount, .fd = fd };
 	return 0;
 }
 
@@ -90,6 +90,11 @@ uint32_t roots_of(struct roots *r, const struct procfs *p, pid_t pid)
 int roots_fd(const struct roots *r, uint32_t number)
 {
 	return number < r->nr ? r->items[number].fd : -1;
+}
+
+uid_t roots_user(const struct roots *r, uint32_t number)
+{
+	return number < r->nr ? r->items[number].user : 0;
 }
 
 uint32_t roots_place(const struct roots *r, uint32_t number, const char **path)

@@ -25,6 +25,7 @@ struct procfs;
 struct root {
 	uint64_t dev, ino;
 	uint64_t mount;  /* tells namespaces apart whose root is one folder */
+	uid_t user;      /* who owns it */
 	uint32_t number; /* its own, or ROOT_OWN */
 	char *prefix;    /* owned; of its paths in /proc/<pid>/maps; NULL: none (no chroot) */
 	bool is_chroot;  /* a folder of our own mount namespace */
@@ -43,6 +44,9 @@ uint32_t roots_of(struct roots *r, const struct procfs *p, pid_t pid);
 
 /* Borrowed until roots_done(); -1: there is none. */
 int roots_fd(const struct roots *r, uint32_t number);
+
+/* Who owns that folder; 0 where it is not known. */
+uid_t roots_user(const struct roots *r, uint32_t number);
 
 /* Where a path in /proc/<pid>/maps of a process with that root leads somewhere; the path there. The
  * kernel shows paths from the root of who reads, where it can. What a process has mapped before it

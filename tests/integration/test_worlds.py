@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
 from harness import AGENT, agent, done, end, need_root, no_mount_namespace, note, ok, skip, workdir
 
@@ -119,6 +120,46 @@ def hidden_path(victim):
     ok(paths(his_samples) == {other}, f"his has the path that he runs it by: {paths(his_samples)}")
     end(attacker)
     end(own)
+
+
+def planted_debug_file():
+    """Anybody may put a file beside a program that lies in /tmp."""
+    place = os.path.join(tmp, "shared")
+    os.makedirs(f"{place}/.debug")
+    os.chmod(place, 0o1777)
+    os.chmod(f"{place}/.debug", 0o1777)
+    linked = os.path.join(place, "planted-victim")
+    shutil.copy(build("planted-victim", 4), linked)
+    forged = build("linked.debug", 4, "-DLEAF=FORGED_BY_MALLORY", "-g")
+    subprocess.run(["objcopy", f"--add-gnu-debuglink={forged}", linked], check=True)
+    for to in (f"{place}/linked.debug", f"{place}/.debug/linked.debug"):
+        shutil.copy(forged, to)
+        os.chown(to, MALLORY, MALLORY)
+    own = start([linked, "spin", "100"])
+    run, roots = capture(own)
+    ok(share(roots, leaf_is("leaf")) > 0.9, "a debug file that another user put beside a program does not name it")
+    for to in (f"{place}/linked.debug", f"{place}/.debug/linked.debug"):
+        os.chown(to, 0, 0)
+    run, roots = capture(own)
+    ok(share(roots, leaf_is("FORGED_BY_MALLORY")) > 0.9, "one of its own user does")
+    end(own)
+
+
+def one_root(victim):
+    """Namespaces of services, and what a process had mapped before a chroot, are no worlds of their own."""
+    inside = start(["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /mnt && exec "$@"', "sh", victim, "spin", "100"])
+    empty = os.path.join(tmp, "empty")
+    os.mkdir(empty)
+    burn = f"import os; os.chroot('{empty}'); print('ready', flush=True)\nwhile True: sum(range(1000))"
+    jailed, free = start([sys.executable, "-c", burn]), start([sys.executable, "-c", burn.replace(empty, "/")])
+    own = start([victim, "spin", "100"])
+    run, a, b, c, d = capture(inside, own, jailed, free, everything=True)
+    ids = lambda samples: {f.mapping.id for s in samples for f in s.frames if f.mapping and f.path[:1] == "/"}
+    ok(paths(a) == {victim} and ids(a) == ids(b), "a mount namespace of root's is not another root")
+    ok(ids(c) & ids(d),
+       f"what was mapped before a chroot is where it was: {ids(c)}, {ids(d)}")
+    for p in (inside, jailed, free, own):
+        end(p)
 
 
 def hard_link(victim):
@@ -255,6 +296,8 @@ else:
     forged_debug_file(victim, folder, True)
     hidden_path(victim)
     forged_frames()
+    one_root(victim)
+planted_debug_file()
 hard_link(victim)
 one_mapping(victim)
 stripped = build("stripped", 2, "-s")

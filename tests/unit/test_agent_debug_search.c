@@ -281,8 +281,11 @@ static void test_alt(void)
 	ok(!finds_alt(&w, "../.dwz/y.debug", NULL), "a path from nowhere leads nowhere");
 	put(&w.own, "/usr/lib/debug/.build-id/01/0203.debug", "\1\2\3", DWARF, "dwz");
 	ok(finds_alt(&w, "../.dwz/y.debug", NULL), "by build-id it is found all the same");
-	put(&w.target, "/z.debug", "\1\2\4", DWARF, "other");
 	fake_unlink(&w.own, "usr/lib/debug/.build-id/01/0203.debug");
+	put(&w.own, "/usr/lib/debug/.dwz/arch/v.debug", "\1\2\3", DWARF, "dwz");
+	ok(finds_alt(&w, "../../.dwz/arch/v.debug", BY_ID), "a path upwards holds in our root too");
+	ok(!finds_alt(&w, "../../../../../etc/v.debug", BY_ID), "below /usr/lib/debug");
+	put(&w.target, "/z.debug", "\1\2\4", DWARF, "other");
 	ok(!finds_alt(&w, "/z.debug", NULL), "one with another build-id is not believed");
 	end(&w);
 }
@@ -342,9 +345,22 @@ static void test_whose_files(void)
 	   "what only another user may read is not read for a binary that names it");
 	set_mode(&w.target, "opt/app/prog", 0755, 12345);
 	ok(opens_split(&w, "/secret.dwo") && finds(&w, "secret"), "but if the binary is his too");
+	set_mode(&w.target, "secret.dwo", 0600, 0);
+	ok(!opens_split(&w, "/secret.dwo"), "nor is what only root may read, for a binary of his");
+	set_mode(&w.target, "secret.dwo", 0644, 0);
+	ok(opens_split(&w, "/secret.dwo"), "what everybody may read and root has made is");
 	set_mode(&w.target, "opt/app/prog", 0755, 0);
 	set_mode(&w.target, "secret.dwo", 0644, 12345);
-	ok(opens_split(&w, "/secret.dwo"), "or if everybody may read it");
+	ok(!opens_split(&w, "/secret.dwo"),
+	   "what anybody else has put there for root's binary is not");
+	fake_unlink(&w.target, BY_ID + 1);
+	put(&w.target, "/opt/app/prog.debug", BUILD_ID, DWARF, "planted");
+	set_mode(&w.target, "opt/app/prog.debug", 0644, 12345);
+	ok(finds(&w, ""), "nor is a debug file of his beside it");
+	put(&w.target, BY_ID, BUILD_ID, DWARF, "secret");
+	set_mode(&w.target, BY_ID + 1, 0644, 12345);
+	ok(finds(&w, "secret"), "below /usr/lib/debug of that root it is");
+	set_mode(&w.target, BY_ID + 1, 0640, 12345);
 	w.q.is_own = true;
 	ok(finds(&w, "secret"), "below our own /usr/lib/debug all is ours to read");
 	end(&w);

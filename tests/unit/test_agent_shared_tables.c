@@ -152,6 +152,49 @@ static bool turn(struct scene *s, int seconds)
 	return is_gone;
 }
 
+/* The same file as processes of a root see it. */
+static struct mapping place_of(struct scene *s, const char *name, uint32_t root)
+{
+	struct file_hint hint = { .pid = 10, .start = 0x1000, .end = 0x2000, .root = root };
+	struct file_key key = fake_key(&s->fake, name);
+	struct mapping m = { .kind = MAPPING_FILE };
+	char target[PATH_MAX];
+
+	fake_link(&s->fake, "10/map_files/1000-2000", fake_path(&s->fake, name, target));
+	must(filestore_add(s->store, &key, target, NULL, &hint, &m.file) == 0);
+	m.content = filestore_get(s->store, m.file)->content;
+	return m;
+}
+
+static void test_other_places(void)
+{
+	const struct unwind_file *f;
+	struct mapping here, there;
+	struct elf_maker m;
+	struct scene s;
+
+	begin(&s, NR_ON_DISK * NR_RULES);
+	bare_begin(&m, BARE_BUILD_ID);
+	bare_code(&m);
+	bare_frames(&m, false, CODE, BARE_BYTES, 16);
+	bare_end(&m, &s.fake, "whole");
+	here = place_of(&s, "whole", 0);
+	there = place_of(&s, "whole", 7);
+	ok(here.file != there.file && here.content == there.content,
+	   "a file has a number per place");
+	must(!unwind_files_ask(&s.u, &here) && unwind_files_wait(&s.u, UINT64_MAX));
+	ok(unwind_files_ask(&s.u, &there), "what is compiled in one place is known in all");
+	f = unwind_files_get(&s.u, &there);
+	ok(f->table && f->table == s.u.files[here.file].table && f->made.nr_loads &&
+		   unwind_files_stats(&s.u).nr_compiled == 1,
+	   "and was compiled once");
+	there = place_of(&s, "prog0", 7);
+	(void)use(&s, 0);
+	ok(s.m[0].file != there.file && !unwind_files_ask(&s.u, &there),
+	   "where a separate debug file might add something, each place is asked");
+	end(&s);
+}
+
 static void test_copy(void)
 {
 	struct scene s;
@@ -285,6 +328,7 @@ static void test_for_long(void)
 
 int main(void)
 {
+	test_other_places();
 	test_copy();
 	test_copy_here();
 	test_too_big();
