@@ -28,7 +28,9 @@ static int root_open(const struct procfs *p, pid_t pid, struct root *ret_root)
 
 	if (fd < 0)
 		return fd;
-	*ret_root = (struct root){ .dev = st.st_dev, .ino = st.st_ino, .user = st.st_uid, .mount = mount, .fd = fd };
+	*ret_root = (struct root){
+		.dev = st.st_dev, .ino = st.st_ino, .user = st.st_uid, .mount = mount, .fd = fd
+	};
 	return 0;
 }
 

@@ -52,7 +52,9 @@ static const unsigned char loop[] = { 0xb9, 0xe0, 0x93, 0x04, 0x00, 0xff, 0xc9, 
 static const uint32_t loop[] = { 0x52927c01, 0x72a00081, 0x71000421, 0x54ffffe1, 0xd65f03c0 };
 #endif
 
-static void (*make_code(void))(void)
+typedef void (*made_fn)(void);
+
+static made_fn make_code(void)
 {
 	unsigned char *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
 				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -69,12 +71,12 @@ static void (*make_code(void))(void)
 	fprintf(f, "%lx 20 FORGED\n", (unsigned long)&LEAF);
 	fprintf(f, "%lx 200 FORGED\n", (unsigned long)&LEAF + 0x20);
 	fclose(f);
-	return (void (*)(void))(uintptr_t)code;
+	return (made_fn)(uintptr_t)code;
 }
 
 int main(int argc, char **argv)
 {
-	void (*made)(void) = NULL;
+	made_fn made = NULL;
 
 	if (argc < 2)
 		return 2;
