@@ -91,6 +91,8 @@ def is_known(class_name):
 def impossible(stack_pairs, classes):
     for caller, callee in stack_pairs:
         class_name, method = split(caller)
+        if not is_known(split(callee)[0]):
+            continue
         if class_name in classes and split(callee)[1] not in classes[class_name].get(method, ()):
             yield caller, callee
 
