@@ -22,12 +22,18 @@ static uint64_t limit(void)
 	return getrlimit(RLIMIT_NOFILE, &lim) < 0 ? UINT64_MAX : lim.rlim_cur;
 }
 
+/* All but files of targets. */
+static uint64_t own_needs(unsigned int nr_cpus)
+{
+	return OTHER_FDS + ROOTS_MAX + (uint64_t)FDS_PER_CPU * nr_cpus;
+}
+
 int fd_budget_check(struct pa_error *err)
 {
 	struct cpus online;
 	unsigned int nr_cpus = cpus_read(CPUS_ONLINE_PATH, &online) < 0 ? cpus_possible()
 									: cpus_count(&online);
-	uint64_t needed = OTHER_FDS + MIN_KEPT_FILES + (uint64_t)FDS_PER_CPU * nr_cpus;
+	uint64_t needed = own_needs(nr_cpus) + MIN_KEPT_FILES;
 
 	if (limit() >= needed)
 		return 0;
@@ -41,8 +47,7 @@ int fd_budget_check(struct pa_error *err)
 
 unsigned int fd_budget_kept_files(const struct pa_options *o)
 {
-	uint64_t others = OTHER_FDS + ROOTS_MAX + (uint64_t)FDS_PER_CPU * cpus_possible() +
-			  (o->nr_debuginfod_urls ? FETCH_MAX_HELD : 0);
+	uint64_t others = own_needs(cpus_possible()) + (o->nr_debuginfod_urls ? FETCH_MAX_HELD : 0);
 	uint64_t all = limit();
 
 	if (all < others + MIN_KEPT_FILES)

@@ -157,7 +157,9 @@ print("ready", flush=True)
 sys.stdin.read()
 """], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 mapper.stdout.readline()
-few = 80 + 4 * os.cpu_count()  # the least that is accepted: what the agent itself needs, and 16 for files
+r = subprocess.run([AGENT, "--profile", "-a", *O], cwd=tmp, capture_output=True, text=True,
+                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24)))
+few = int(re.search(r"needs (\d+):", r.stderr)[1])  # the least that is accepted: its own needs, and 16 for files
 for kind, limit in (("soft", (64, resource.getrlimit(resource.RLIMIT_NOFILE)[1])), ("hard", (few, few))):
     r = subprocess.run([AGENT, "--profile", "-a", "-d", "500ms", "-q", "-o", "many.pb.gz"], cwd=tmp, capture_output=True,
                        text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limit))
@@ -166,7 +168,7 @@ for kind, limit in (("soft", (64, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
 mapper.stdin.close()
 mapper.wait()
 r = subprocess.run([AGENT, "-q", "-o", "many.pb.gz", "--", "sh", "-c", "ulimit -Sn"], cwd=tmp, capture_output=True,
-                   text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 128)))
+                   text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, few)))
 ok(r.stdout == "64\n", f"a command has the limit that the agent was given: {r.stdout!r}")
 os.unlink(f"{tmp}/many.pb.gz")
 shutil.rmtree(many)
