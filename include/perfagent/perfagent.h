@@ -223,6 +223,12 @@ struct pa_output_stat {
  * What the capture saw, complete after the end. Ticks add up exactly:
  *   ticks_due = ticks_idle + ticks_other + ticks_outside + samples + the sum of losses[]
  */
+/* A file or a process that did not answer in time: its file system, or what holds its locks. */
+struct pa_unanswered_stat {
+	unsigned int pid; /* whose; 0: not known */
+	const char *what; /* a path, or a file of /proc/<pid>; the end of it if it is long */
+};
+
 struct pa_summary {
 	size_t sz;
 	const char *version;
@@ -327,6 +333,11 @@ struct pa_summary {
 	const struct pa_limit_stat *limits;
 	size_t nr_limits;
 	uint64_t limits_seen; /* how many there are */
+
+	/* What did not answer, and was not asked again; at most 16 of unanswered_seen. */
+	uint64_t unanswered_seen;
+	const struct pa_unanswered_stat *unanswered;
+	size_t nr_unanswered;
 };
 
 /* Borrowed until pa_session_free(). NULL before the end. */

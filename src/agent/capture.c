@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "elf/elf_image.h"
+#include "proc/unanswered.h"
 
 #define QUEUE_MAX_BYTES (1u << 30)
 /* A dead process's mappings are kept this long for samples that are still on their way. */
@@ -531,6 +532,16 @@ static uint64_t forget_before(const struct capture *c, uint64_t now)
 	return parked < now - FORGET_AFTER_NS ? parked : now - FORGET_AFTER_NS;
 }
 
+void capture_log_unanswered(struct capture *c)
+{
+	struct unanswered_item item;
+
+	for (; procfs_unanswered(&c->procfs, c->nr_unanswered_logged, &item);
+	     c->nr_unanswered_logged++)
+		log_warn(c->log, "proc: PID %d: '%s' did not answer, it is not asked again",
+			 (int)item.pid, item.what);
+}
+
 void capture_begin_turn(struct capture *c)
 {
 	c->turn_ns = clock_mono_ns();
@@ -553,6 +564,7 @@ int capture_settle(struct capture *c, bool is_last)
 		c->forgot_ns = now;
 		tracker_forget(c->tracker, forget_before(c, now));
 	}
+	capture_log_unanswered(c);
 	return 0;
 }
 

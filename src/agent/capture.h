@@ -100,8 +100,9 @@ struct capture {
 	struct buf queue;          /* samples that wait for the events that came before them */
 	struct parking parking;    /* samples that wait for unwind tables */
 	bool needs_rescan;         /* events were lost */
-	bool has_published;        /* the walker was told something in the last turn */
-	uint64_t turn_ns;          /* when this turn began */
+	uint32_t nr_unanswered_logged;
+	bool has_published; /* the walker was told something in the last turn */
+	uint64_t turn_ns;   /* when this turn began */
 	uint64_t rescanned_ns, forgot_ns, looked_again_ns; /* when each was last done */
 	struct capture_stats stats;
 
@@ -160,6 +161,9 @@ int capture_settle(struct capture *c, bool is_last);
 /* Whether the next turn should come soon: a stack is on its way, or the walker was told of mappings
  * that may have been replaced in that very moment. */
 bool capture_is_in_a_hurry(const struct capture *c);
+
+/* Says who has not answered since the last time. */
+void capture_log_unanswered(struct capture *c);
 
 /* What became of one sample, by what capture_resolve() gave. */
 void capture_count_outcome(struct capture *c, int r);

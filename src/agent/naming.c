@@ -153,5 +153,6 @@ int capture_name(struct capture *c, const atomic_bool *cancel)
 	naming_budget_init(&env.budget);
 	r = run_batches(&env, &plan);
 	naming_budget_done(&env.budget);
+	capture_log_unanswered(c);
 	return r < 0 ? r : naming_told_ask(told);
 }

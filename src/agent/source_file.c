@@ -73,11 +73,28 @@ static int open_with_debug(struct capture *c, const struct file *f, struct sourc
 
 static int open_closed(const struct file *f, struct source *s)
 {
-	if (f->open_error == EMFILE)
+	switch (f->open_error) {
+	case EMFILE:
 		return source_open_raw(s, "more files are mapped than may be kept open",
 				       "raise the limit of open files (ulimit -n)");
-	return source_open_raw(s, "the file was gone before it could be opened",
-			       "keep it in place, or profile for longer");
+	case ETIMEDOUT:
+		return source_open_raw(s, "its file system, or its process, did not answer", NULL);
+	case EACCES:
+	case EPERM:
+		return source_open_raw(s, "there is no permission to open the file",
+				       "run as a user who may open it (FUSE: mount it with "
+				       "allow_other)");
+	case EFBIG:
+		return source_open_raw(s,
+				       "its file system may stop answering, and it is too large "
+				       "to be copied",
+				       "keep it on a local file system");
+	case ENODEV:
+		return source_open_raw(s, "it is not a regular file", NULL);
+	default:
+		return source_open_raw(s, "the file was gone before it could be opened",
+				       "keep it in place, or profile for longer");
+	}
 }
 
 static const char *why_unreadable(int r)

@@ -9,6 +9,7 @@
 #include "agent/debug_files.h"
 #include "agent/session.h"
 #include "base/clock.h"
+#include "proc/unanswered.h"
 #include "profile/top.h"
 
 #define MAX_FUNCTIONS 100
@@ -51,6 +52,8 @@ struct summary {
 	struct pa_limit_stat limits[MAX_LIMITS];
 	struct pa_count jit[SUMMARY_NR_JIT];
 	struct pa_output_stat outputs[SESSION_MAX_OUTPUTS];
+	struct pa_unanswered_stat unanswered[UNANSWERED_MAX_ITEMS];
+	struct unanswered_item unanswered_items[UNANSWERED_MAX_ITEMS];
 	struct pa_count fetches[NR_FETCH_RESULTS];
 	struct pa_fetch_failure fetch_failures[FETCH_MAX_FAILURES];
 	struct {
@@ -268,6 +271,22 @@ static void add_naming(const struct naming_stats *n, struct summary *to)
 	to->pub.nr_naming_failures = NAMING_NR_FAILURES;
 }
 
+static void add_unanswered(const struct procfs *procfs, struct summary *to)
+{
+	size_t *nr = &to->pub.nr_unanswered;
+
+	to->pub.unanswered_seen = procfs_nr_unanswered(procfs);
+	while (*nr < UNANSWERED_MAX_ITEMS &&
+	       procfs_unanswered(procfs, (uint32_t)*nr, &to->unanswered_items[*nr])) {
+		to->unanswered[*nr] = (struct pa_unanswered_stat){
+			.pid = (unsigned int)to->unanswered_items[*nr].pid,
+			.what = to->unanswered_items[*nr].what,
+		};
+		++*nr;
+	}
+	to->pub.unanswered = to->unanswered;
+}
+
 /* Only what is there: a failed output is told by the error. */
 static void add_outputs(const struct pa_session *s, struct summary *to)
 {
@@ -335,6 +354,7 @@ int summary_of_capture(const struct capture *c, struct summary **ret_summary)
 	add_stops(&c->stats, to);
 	add_names(c, to);
 	add_debug_files(c, to);
+	add_unanswered(&c->procfs, to);
 	add_naming(&c->naming, to);
 	r = add_functions(c->profile, to);
 	if (r == 0)

@@ -15,6 +15,7 @@
 #define NR_CUTS 3
 #define NR_UNNAMED 3
 #define NR_LIMITS 3
+#define NR_UNANSWERED 3
 #define LABEL_COLUMNS 9
 #define WHY_COLUMNS 11          /* before a reason that has a line of its own */
 #define TABLE_COLUMNS 19        /* before the name of a function */
@@ -416,6 +417,26 @@ static bool has_kernel_frames(const struct pa_summary *s, const struct report_op
 	return false;
 }
 
+/* Who keeps others waiting is named; what it has mapped stays without names. */
+static void print_unanswered(const struct pa_summary *s, const struct report_options *opts,
+			     FILE *out)
+{
+	size_t nr = opts->is_verbose ? s->nr_unanswered : min_size(s->nr_unanswered, NR_UNANSWERED);
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct pa_unanswered_stat *u = &s->unanswered[i];
+
+		if (u->pid)
+			line(opts, out, "silent",
+			     "PID %u: %s did not answer; it was not asked again", u->pid, u->what);
+		else
+			line(opts, out, "silent", "%s did not answer; it was not asked again",
+			     u->what);
+	}
+	if (s->unanswered_seen > nr)
+		line(opts, out, "silent", "... %" PRIu64 " more", s->unanswered_seen - nr);
+}
+
 static void print_losses(const struct pa_summary *s, const struct report_options *opts, FILE *out)
 {
 	uint64_t sum =
@@ -499,6 +520,7 @@ void report_print(const struct pa_summary *s, const struct report_options *opts,
 		print_no_samples(s, opts, out);
 	}
 	print_kernel(s, opts, out);
+	print_unanswered(s, opts, out);
 	print_losses(s, opts, out);
 	print_tables(s, opts, out);
 	print_cost(s, opts, out);

@@ -161,6 +161,11 @@ static const struct field fetch_failure_fields[] = {
 	F(FIELD_U64, pa_fetch_failure, count),
 };
 
+static const struct field unanswered_fields[] = {
+	F(FIELD_UINT, pa_unanswered_stat, pid),
+	F(FIELD_STRING, pa_unanswered_stat, what),
+};
+
 static const struct field output_fields[] = {
 	F(FIELD_STRING, pa_output_stat, kind),
 	F(FIELD_STRING, pa_output_stat, path),
@@ -219,6 +224,7 @@ static const struct field head_fields[] = {
 	F(FIELD_U64, pa_summary, unnamed_seen),
 	F(FIELD_U64, pa_summary, unnamed_samples),
 	F(FIELD_U64, pa_summary, limits_seen),
+	F(FIELD_U64, pa_summary, unanswered_seen),
 	F(FIELD_U64, pa_summary, agent_cpu_ns),
 	F(FIELD_U64, pa_summary, agent_peak_rss_bytes),
 	F(FIELD_U64, pa_summary, agent_sampling_cpu_ns),
@@ -253,6 +259,7 @@ static int fill_object(json_t *object, const struct pa_summary *s, const char *e
 	    SET_ARRAY(object, s, fetches, count_fields) < 0 ||
 	    SET_ARRAY(object, s, fetch_failures, fetch_failure_fields) < 0 ||
 	    SET_ARRAY(object, s, cuts, cut_fields) < 0 || set_names(object, s) < 0 ||
+	    SET_ARRAY(object, s, unanswered, unanswered_fields) < 0 ||
 	    SET_ARRAY(object, s, outputs, output_fields) < 0)
 		return -ENOMEM;
 	return 0;

@@ -88,6 +88,28 @@ int procfs_answer_pid(const struct procfs *p, pid_t pid, const char *what, int r
 	return r == -ENOENT && !procfs_has_pid(p, pid) ? -ESRCH : r;
 }
 
+uint64_t procfs_nr_unanswered(const struct procfs *p)
+{
+	uint64_t nr;
+
+	pthread_mutex_lock(&p->unanswered->lock);
+	nr = p->unanswered->nr;
+	pthread_mutex_unlock(&p->unanswered->lock);
+	return nr;
+}
+
+bool procfs_unanswered(const struct procfs *p, uint32_t nr, struct unanswered_item *ret_item)
+{
+	bool is_there;
+
+	pthread_mutex_lock(&p->unanswered->lock);
+	is_there = nr < p->unanswered->nr_items;
+	if (is_there)
+		*ret_item = p->unanswered->items[nr];
+	pthread_mutex_unlock(&p->unanswered->lock);
+	return is_there;
+}
+
 static int read_at(const struct procfs *p, pid_t pid, const char *name, uint64_t offset,
 		   uint64_t max_bytes, struct buf *to)
 {

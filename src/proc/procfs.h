@@ -19,6 +19,7 @@
 #include "proc/reader.h"
 
 struct unanswered;
+struct unanswered_item; /* unanswered.h */
 
 #define PROC_MAX_MAPS_BYTES (256u << 20)
 #define PROC_COMM_SIZE 16
@@ -136,5 +137,9 @@ int procfs_open_beneath(const struct procfs *p, int root_fd, const char *path,
 #define PROC_NO_USER ((uid_t)-1)
 int procfs_open_readable(const struct procfs *p, int root_fd, const char *path, uid_t owner,
 			 struct reader_file *ret_file);
+
+/* How many have not answered so far, and the nr-th of them; false: it is not among those kept. */
+uint64_t procfs_nr_unanswered(const struct procfs *p);
+bool procfs_unanswered(const struct procfs *p, uint32_t nr, struct unanswered_item *ret_item);
 
 #endif

@@ -647,7 +647,7 @@ test_docs() {
 		summary = json.load(open(sys.argv[1]))
 		rows = re.findall(r"^\| `([a-z0-9_\[\].]+)` \| ([a-z]+)", open(sys.argv[2]).read(), re.M)
 		keys = set(summary)
-		for name in ("functions", "unnamed", "limits", "outputs"):
+		for name in ("functions", "unnamed", "limits", "unanswered", "outputs"):
 		    keys |= {f"{name}[].{key}" for key in summary[name][0]}
 		documented = {name for name, _ in rows}
 		assert keys == documented, keys ^ documented

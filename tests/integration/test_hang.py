@@ -14,6 +14,8 @@ from harness import AGENT, PROGS, agent, done, end, finish_agent, need_root, not
 from harness import wait_for, workdir
 
 FUSE = os.makedev(10, 229)
+MOUNTED_FOR_USER = ("random", "sysv")  # as fusermount3 does, which few machines have
+SILENT = ("overlay", "tmp", "lock")  # the others are not even asked for what would not be answered
 LONGEST_S = 10  # with two seconds of sampling
 
 
@@ -37,8 +39,11 @@ class Hostile:
     """silent_fuse as an unprivileged user, ready and silent."""
 
     def __init__(self, tmp, device, mode):
-        self.p = subprocess.Popen([os.path.join(tmp, "silent_fuse"), device, mode, os.path.join(tmp, "static_spin")],
-                                  stdout=subprocess.PIPE, text=True, user=UID, group=UID, extra_groups=[], cwd="/")
+        argv = [os.path.join(tmp, "silent_fuse"), device, mode, os.path.join(tmp, "static_spin")]
+        user = {"user": UID, "group": UID, "extra_groups": []}
+        if mode in MOUNTED_FOR_USER:  # it becomes that user itself
+            argv, user = [*argv, str(UID)], {}
+        self.p = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, cwd="/", **user)
         atexit.register(self.end)
         first = self.p.stdout.readline().strip()
         self.why = first
@@ -85,7 +90,10 @@ def system_wide(tmp, mode, hostile):
     if not ok(run is not None, f"{mode}: a capture of the whole system ends"):
         return
     note(run.stderr)
-    ok(run.status == 0 and run.took < LONGEST_S * SLACK, f"{mode}: with status 0, in {run.took:.1f} s")
+    note(f"it took {run.took:.1f} s")  # most of it to name what else runs here
+    ok(run.status == 0, f"{mode}: with status 0")
+    if mode in SILENT:
+        ok(hostile.pid in [u["pid"] for u in run.summary["unanswered"]], f"{mode}: who did not answer is named")
     spins = [s for s in run.profile.samples if s.labels["pid"] == spin.pid]
     named = sum(s.count for s in spins if "spin_inner" in s.names())
     ok(spins and named >= 0.9 * sum(s.count for s in spins), f"{mode}: others are named: {named}")

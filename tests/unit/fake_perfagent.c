@@ -169,6 +169,8 @@ static const struct pa_function_stat hostile_functions[] = {
 	  600, 900 },
 };
 
+static const struct pa_unanswered_stat unanswered[] = { { 4711, "maps" } };
+
 static const struct pa_limit_stat limits[] = {
 	{ "/opt/hostile", "names", "it costs more to read than the limits allow" },
 };
@@ -229,6 +231,8 @@ static void fill_names(struct pa_session *s)
 	m->nr_unnamed = 1;
 	m->limits = limits;
 	m->nr_limits = m->limits_seen = 1;
+	m->unanswered = unanswered;
+	m->nr_unanswered = m->unanswered_seen = 1;
 }
 
 static void fill_summary(struct pa_session *s)

@@ -269,6 +269,23 @@ static void test_debug_files(void)
 	has(&s, "nothing was fetched: the cache is another's", "and why nothing was fetched");
 }
 
+static void test_unanswered(void)
+{
+	static const struct pa_unanswered_stat items[] = {
+		{ 4711, "maps" }, { 0, "/mnt/x.debug" }, { 3, "root" }, { 4, "root" }
+	};
+	struct pa_summary s = sample();
+
+	has_not(&s, "\nsilent", "where all answer nothing is said of it");
+	s.unanswered = items;
+	s.nr_unanswered = 4;
+	s.unanswered_seen = 9;
+	has(&s, "silent   PID 4711: maps did not answer; it was not asked again\n",
+	    "a process that does not answer is named");
+	has(&s, "silent   /mnt/x.debug did not answer; it was not asked again\n", "so is a file");
+	has(&s, "silent   ... 6 more\n", "the rest is counted");
+}
+
 static void test_cases(void)
 {
 	struct pa_summary s = sample();
@@ -442,6 +459,7 @@ int main(void)
 	test_tables();
 	test_debug_files();
 	test_cases();
+	test_unanswered();
 	test_one_of_each();
 	test_hostile_names();
 	test_reasons_are_whole(80);

@@ -21,6 +21,8 @@ static const struct pa_fetch_failure fetch_failures[] = {
 	{ "debug.example", "http", "HTTP 500", 2 },
 };
 
+static const struct pa_unanswered_stat unanswered[] = { { 7, "maps" } };
+
 static const struct pa_count losses[] = { { "ring_full", "the ring was full", 0 } };
 
 static struct pa_summary sample(void)
@@ -48,6 +50,9 @@ static struct pa_summary sample(void)
 		.nr_fetch_failures = 1,
 		.naming_failures = losses,
 		.nr_naming_failures = 1,
+		.unanswered_seen = 20,
+		.unanswered = unanswered,
+		.nr_unanswered = 1,
 	};
 }
 
@@ -123,6 +128,16 @@ static void test_fetch_failures(json_t *j)
 	   "servers that failed are told, with the reason");
 }
 
+static void test_unanswered(json_t *j)
+{
+	json_t *u = json_array_get(json_object_get(j, "unanswered"), 0);
+	const char *what = json_string_value(json_object_get(u, "what"));
+
+	ok(json_integer_value(json_object_get(j, "unanswered_seen")) == 20 && what &&
+		   !strcmp(what, "maps") && json_integer_value(json_object_get(u, "pid")) == 7,
+	   "who did not answer is told");
+}
+
 static void test_naming(json_t *j)
 {
 	static const char *const names[] = { "batches", "addresses", "raw",   "fallbacks",
@@ -172,6 +187,7 @@ int main(void)
 	test_strings(j);
 	test_values(j);
 	test_fetch_failures(j);
+	test_unanswered(j);
 	test_naming(j);
 	json_decref(j);
 	j = parse(&s, "the disk is full");

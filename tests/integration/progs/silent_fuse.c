@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * silent_fuse FUSE-DEVICE MODE FILE: a hostile process. It serves a FUSE file system in a user and a
+ * silent_fuse FUSE-DEVICE MODE FILE [UID]: a hostile process. It serves a FUSE file system in a user and a
  * mount namespace of its own, whose only file, /f, has the bytes of FILE (a static "spin"), and which
  * stops answering when SIGUSR1 comes. MODE says what is done with it:
+ *
+ * With UID, which root alone can give, the file system is mounted for that user as fusermount3 would, who
+ * has no privileges: outside the user namespace, memory of its files can be read by others too.
  *
  *   plain    /f is executed where it is
  *   overlay  /f is executed through overlayfs on top of the file system
@@ -16,6 +19,7 @@
  * Truth: the target spins. Status 77: the kernel does not allow what is needed here; why is said.
  */
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/fuse.h>
 #include <poll.h>
 #include <pthread.h>
@@ -180,6 +184,21 @@ static void write_text(const char *path, const char *text)
 	close(fd);
 }
 
+/* What fusermount3 is for, but where nobody else sees it. */
+static void enter_mount_namespace(void)
+{
+	if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		fail("a mount namespace");
+}
+
+static void become(uid_t uid)
+{
+	if (setgroups(0, NULL) < 0 || setresgid(uid, uid, uid) < 0 || setresuid(uid, uid, uid) < 0)
+		fail("to become a user");
+	prctl(PR_SET_DUMPABLE, 1); /* its own /proc/self/uid_map */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
 static void enter_namespaces(void)
 {
 	uid_t uid = getuid();
@@ -198,7 +217,7 @@ static void enter_namespaces(void)
 }
 
 /* The server is a child: closing its end is what ends the waiting of everybody else. */
-static pid_t start_server(const char *device, const char *at)
+static pid_t start_server(const char *device, const char *at, uid_t uid)
 {
 	int fd = open(device, O_RDWR | O_CLOEXEC);
 	char options[128];
@@ -206,10 +225,12 @@ static pid_t start_server(const char *device, const char *at)
 
 	if (fd < 0)
 		fail(device);
-	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other",
-		 fd);
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=%u,group_id=%u", fd, uid,
+		 uid);
 	if (mount("silent", at, "fuse", MS_NOSUID | MS_NODEV, options) < 0)
 		fail("FUSE in a user namespace");
+	if (uid)
+		become(uid);
 	pid = fork();
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -313,17 +334,17 @@ static void run_tmp(const char *at)
 	((void (*)(void))code)();
 }
 
+/* The file system becomes the root of a mount namespace: what paths begin with. */
 static void run_sysv(const char *at)
 {
-	char path[256];
 	void *code;
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/SYSVevil", at);
-	fd = open(path, O_RDONLY);
-	if (umount2(at, MNT_DETACH) <
-	    0) /* its own root, and so what paths begin with, from now on */
-		fail("to unmount");
+	enter_namespaces();
+	if (mount(at, at, NULL, MS_BIND, NULL) < 0 || chdir(at) < 0 ||
+	    syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0)
+		fail("pivot_root");
+	fd = open("/SYSVevil", O_RDONLY);
 	code = mmap(NULL, ARENA_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	must_map(code, "an executable mapping of a FUSE file");
 	printf("%d\n", (int)getpid());
@@ -393,43 +414,59 @@ static void run(const char *mode, const char *at)
 	_exit(0);
 }
 
+/* Until the target ends, whose status is returned, or SIGTERM comes. */
+static int watch(const char *mode)
+{
+	int status;
+
+	for (bool was_silent = false; !is_over;) {
+		if (waitpid(target, &status, WNOHANG) == target)
+			return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+		if (is_silent && !was_silent) {
+			kill(server, SIGUSR1);
+			usleep(200000); /* longer than it waits for a request */
+			if (!strcmp(mode, "lock") || !strcmp(mode, "random"))
+				kill(target, SIGUSR1);
+			was_silent = true;
+		}
+		usleep(10000);
+	}
+	return 0;
+}
+
+static void mount_and_serve(const char *device, const char *at, uid_t uid)
+{
+	if (uid && chown(at, uid, uid) < 0)
+		fail("chown");
+	if (uid)
+		enter_mount_namespace();
+	else
+		enter_namespaces();
+	server = start_server(device, at, uid);
+}
+
 int main(int argc, char **argv)
 {
 	char at[] = "/tmp/silent_fuse.XXXXXX";
 	struct sigaction sa = { .sa_handler = on_signal };
 	int status;
 
-	if (argc != 4)
+	if (argc != 4 && argc != 5)
 		return 2;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	file_fd = open(argv[3], O_RDONLY | O_CLOEXEC);
 	if (file_fd < 0 || fstat(file_fd, &file_st) < 0 || !mkdtemp(at))
 		fail(argv[3]);
-	enter_namespaces();
-	server = start_server(argv[1], at);
+	mount_and_serve(argv[1], at, (uid_t)arg_number(argc, argv, 4, 0));
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGUSR1, &sa, NULL);
 	target = fork();
 	if (target == 0)
 		run(argv[2], at);
-	for (bool was_silent = false; !is_over;) {
-		if (waitpid(target, &status, WNOHANG) == target) {
-			kill(server, SIGKILL);
-			waitpid(server, NULL, 0);
-			return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
-		}
-		if (is_silent && !was_silent) {
-			kill(server, SIGUSR1);
-			usleep(200000); /* longer than it waits for a request */
-			if (!strcmp(argv[2], "lock") || !strcmp(argv[2], "random"))
-				kill(target, SIGUSR1);
-			was_silent = true;
-		}
-		usleep(10000);
-	}
+	status = watch(argv[2]);
 	kill(server, SIGKILL); /* first: the target may wait for it */
 	kill(target, SIGKILL);
 	waitpid(target, NULL, 0);
 	waitpid(server, NULL, 0);
-	return 0;
+	return status;
 }
