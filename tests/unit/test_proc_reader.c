@@ -349,7 +349,10 @@ static void test_pid_is_reused(void)
 	unanswered_note_pid(&u, pid, 0, "maps");
 	ok(unanswered_has_pid(&u, pid, 0), "a process that did not answer");
 	must(kill(pid, SIGKILL) == 0 && waitpid(pid, NULL, 0) == pid);
-	ok(!unanswered_has_pid(&u, pid, 0), "is not the one that has its PID next");
+	if (u.pids[0].pidfd < 0)
+		tap_skip("needs pidfd_open(), which valgrind 3.19 does not know");
+	else
+		ok(!unanswered_has_pid(&u, pid, 0), "is not the one that has its PID next");
 	unanswered_done(&u);
 }
 
