@@ -63,7 +63,7 @@ static void begin(struct scene *s)
 	must(tracker_new(&s->fake.procfs, s->store, &s->tracker) == 0);
 	cfg.store = s->store;
 	cfg.tables = s->maps.t;
-	must(unwinder_new(s->tracker, &cfg, &s->u) == 0);
+	must(unwinder_new(s->tracker, &s->fake.procfs, &cfg, &s->u) == 0);
 	for (uint32_t i = 0; i < s->nr_files; i++)
 		write_file(s, i);
 	for (uint32_t k = 0; k < s->nr_processes; k++)

@@ -11,8 +11,9 @@
 #include "lookup.bpf.h"
 #include "maps.bpf.h"
 
-/* Walks in code that user space does not know, though it was asked so often, are astray: a process
- * that has nothing but such walks must not use up what there is for all. A new list starts anew. */
+/* Walks in code that user space does not know, or that nothing describes, though it was asked so often,
+ * are astray: a process that has nothing but such walks must not use up what there is for all. A new
+ * list starts anew: user space sends one as long as it can finish them. */
 #define MAX_ASTRAY 256
 
 static __always_inline bool is_often_astray(const struct pa_scratch *s)
@@ -28,6 +29,12 @@ static __always_inline bool is_often_astray(const struct pa_scratch *s)
 	return false;
 }
 
+/* Nothing is missing that the kernel could be told: only a walk in user space can do it. */
+static __always_inline bool pa_is_for_walker(u8 stop)
+{
+	return stop == PA_STOP_HARD_RULE || stop == PA_STOP_NO_RECORD || stop == PA_STOP_FP_END;
+}
+
 static __always_inline bool pa_is_curable(const struct pa_scratch *s)
 {
 	u8 stop = s->sample.stop;
@@ -36,6 +43,8 @@ static __always_inline bool pa_is_curable(const struct pa_scratch *s)
 		return false;
 	if (stop == PA_STOP_UNKNOWN_CODE)
 		return !is_often_astray(s);
+	if (stop == PA_STOP_NO_RECORD || (stop == PA_STOP_FP_END && s->walk.is_bare))
+		return PA_CAN_FOLLOW_CODE && !is_often_astray(s);
 	return stop == PA_STOP_NO_PROCESS || stop == PA_STOP_NO_TABLE || stop == PA_STOP_HARD_RULE;
 }
 

@@ -25,6 +25,16 @@ static __always_inline bool is_in(const struct pa_mapping *m, u64 pc, u32 genera
 	return pc >= m->start && pc < m->end && m->generation == generation;
 }
 
+/* Leaves w->mapping alone: the walk goes on there. */
+static inline __attribute__((always_inline)) __u32 pa_walk_code_kind(struct pa_walk *w, __u64 addr)
+{
+	struct pa_mapping *m = pa_mapping_nr(&w->process, pa_find_mapping_nr(&w->process, addr));
+
+	if (!m || !is_in(m, addr, w->process.generation))
+		return PA_CODE_NONE;
+	return m->nr_blocks ? PA_CODE_TABLE : PA_CODE_BARE;
+}
+
 /* The rule of the last row of a block at or below the key. */
 static __always_inline u32 find_rule_id(const struct pa_block *b, u32 key)
 {
@@ -87,7 +97,7 @@ static inline __attribute__((always_inline)) __u32 pa_walk_rule(struct pa_walk *
 	struct pa_cache_slot *slot;
 	u32 stop;
 
-	*rule = PA_RULE_WORD_NONE;
+	*rule = PA_RULE_WORD_FP;
 	if (!cfg.use_tables)
 		return 0;
 	slot = cache_slot(w, pc);

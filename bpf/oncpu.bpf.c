@@ -117,7 +117,7 @@ static __always_inline long submit(struct pa_scratch *s)
 static __always_inline void hand_over(struct pa_scratch *s, struct task_struct *task)
 {
 	pa_send_stack(s, task);
-	if (s->sample.stop != PA_STOP_HARD_RULE &&
+	if (!pa_is_for_walker(s->sample.stop) &&
 	    s->sample.head.time_ns - s->woken_ns > WAKE_EVERY_NS) {
 		s->woken_ns = s->sample.head.time_ns;
 		pa_wake(s->sample.head.pid);

@@ -6,7 +6,8 @@
 #define PA_SP_AT 31                         /* DWARF number of the stack pointer */
 #define UC_SP_AT (PA_SIGNAL_ARM64_SP - 128) /* in the ucontext of a signal frame: of sp */
 #define UC_ALIGN 16                         /* of that ucontext, as of the stack */
-#define SYSCALL_CODE 0xd4000001u            /* `svc #0` */
+#define PA_CAN_FOLLOW_CODE false
+#define SYSCALL_CODE 0xd4000001u /* `svc #0` */
 #define SYSCALL_BYTES 4
 #define PSR_MODE_MASK 0x0f /* 0: EL0, user mode */
 #define PSR_MODE32_BIT 0x10

@@ -6,6 +6,7 @@
 #define PA_SP_AT 7                /* DWARF number of the stack pointer */
 #define UC_SP_AT PA_SIGNAL_X86_SP /* in the ucontext of a signal frame: the interrupted one's sp */
 #define UC_ALIGN 64               /* of that ucontext, which lies below the FPU's state */
+#define PA_CAN_FOLLOW_CODE true   /* src/unwind/x86_exit.h */
 #define SYSCALL_CODE 0x050f       /* `syscall`, as it lies in memory */
 #define SYSCALL_BYTES 2
 #define USER32_CS 0x23 /* arch/x86/include/asm/segment.h: __USER32_CS */

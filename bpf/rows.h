@@ -123,6 +123,8 @@ _Static_assert(PA_RULE_DEREF_BITS + PA_RULE_ADD_BITS == PA_RULE_CFA_BITS, "both 
 #define PA_RULE_WORD_USER ((pa_rule)PA_CFA_USER)
 /* What a look-up answers where a file that has rules has none: in no table. */
 #define PA_RULE_WORD_GAP (PA_RULE_WORD_NONE | 1ull << 63)
+/* The same where tables are not used: frame pointers alone are asked for, and nothing speaks for them. */
+#define PA_RULE_WORD_FP (PA_RULE_WORD_NONE | 1ull << 62)
 
 #define PA_RULE_CFA_KIND(w) ((__u32)((w)&15))
 #define PA_RULE_CFA_REG(w) ((__u32)((w) >> PA_RULE_REG_SHIFT & 31))

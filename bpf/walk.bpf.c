@@ -5,6 +5,18 @@
 #include "maps.bpf.h"
 #include "walk.h"
 
+/* Whether the word there can be a return address. A global function for the same reason as the next. */
+__attribute__((noinline)) int pa_return_at(__u64 addr)
+{
+	u32 zero = 0;
+	struct pa_scratch *s = bpf_map_lookup_elem(&scratch, &zero);
+	u64 word;
+
+	if (!s || pa_walk_word(&s->walk, &word, addr))
+		return 1;
+	return pa_is_return_address(&s->walk, word);
+}
+
 /*
  * One frame. A global function of default visibility is verified once, by itself, whatever calls it:
  * 512 frames then cost a few thousand verified instructions instead of hundreds of thousands. Its

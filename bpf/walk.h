@@ -9,6 +9,10 @@
  * alike: the caller's frame pointer at [fp], the return address at [fp + 8]. A function has no such
  * record yet where it begins, and none any more where it returns: there fp is its caller's, and a
  * walk by it would miss the caller. The instructions at the sampled pc tell.
+ *
+ * Code that keeps no frame pointer leaves the register to whoever called it, and a walk by it would
+ * miss that caller, and all others up to the record. Each of them has left a return address below
+ * the record: where a word there can be one, nothing is claimed.
  */
 #ifndef BPF_WALK_H
 #define BPF_WALK_H
@@ -19,6 +23,9 @@
 /* Defined by whoever includes this header, as pa_walk_read() is. The rule for a pc: 0 and *rule (a word with PA_CFA_NONE where none covers it), or why there is no
  * answer, a reason of enum pa_stop. */
 PA_INLINE __u32 pa_walk_rule(struct pa_walk *w, __u64 pc, pa_rule *rule);
+
+/* What is mapped there, as far as is known: enum pa_code_kind. */
+PA_INLINE __u32 pa_walk_code_kind(struct pa_walk *w, __u64 addr);
 
 /* A user address that can be code: not in the first page, not in the kernel's half. */
 #define PA_USER_MIN 4096ull
@@ -180,6 +187,52 @@ PA_INLINE int pa_can_return_to(struct pa_walk *w, __u64 pc)
 	return pa_is_sigreturn(code) || pa_is_goexit(before, code);
 }
 
+/* Whether a function that keeps no record may return to there. Interpreters let the code that they
+ * have made return to where nobody called from, and leave that address where they had it before
+ * they put it where a call does: of a frame that repeats itself another one shows its caller. */
+PA_INLINE int pa_is_return_address(struct pa_walk *w, __u64 word)
+{
+	__u32 kind;
+
+	word = pa_strip_pac(word);
+	if (!pa_is_user_addr(word) || word == w->pc)
+		return 0;
+	kind = pa_walk_code_kind(w, word - 1);
+	return kind != PA_CODE_NONE && pa_may_skip_to(w, word, kind == PA_CODE_BARE);
+}
+
+/* A frame of so many words is not looked through, and nothing is claimed of it. */
+#ifdef __bpf__
+#define PA_MAX_LOOKED_WORDS 128u
+int pa_return_at(__u64 addr);
+#else
+#define PA_MAX_LOOKED_WORDS 8192u
+#endif
+
+/* Whether there may be the frames of others below the record at fp. */
+PA_INLINE int pa_walk_may_skip(struct pa_walk *w)
+{
+	__u64 from = (w->sp + 7) & ~7ull, nr = (w->fp - from) / 8, word;
+
+	if (!w->has_fp || w->fp <= from || (w->fp & 7) || !pa_is_user_addr(w->fp))
+		return 0;
+	pa_walk_fill_window(w, from + PA_KEPT_BYTES);
+	if (pa_walk_word(w, &word, w->fp + 8))
+		return 0; /* there is no record */
+	if (nr > PA_MAX_LOOKED_WORDS)
+		return 1;
+	for (__u32 i = 0; i < PA_MAX_LOOKED_WORDS && i < nr; i++) {
+#ifdef __bpf__
+		if (pa_return_at(from + i * 8ull))
+			return 1;
+#else
+		if (pa_walk_word(w, &word, from + i * 8ull) || pa_is_return_address(w, word))
+			return 1;
+#endif
+	}
+	return 0;
+}
+
 /* By frame pointer: aligned, in user space, and above the lowest address that it may have. A guess has
  * nothing else that speaks for it. */
 PA_INLINE int pa_walk_by_fp(struct pa_walk *w, __u64 lowest, int is_guess)
@@ -197,17 +250,28 @@ PA_INLINE int pa_walk_by_fp(struct pa_walk *w, __u64 lowest, int is_guess)
 	return pa_walk_enter(w, pc, w->fp + 16, fp, 0);
 }
 
+/* Where no rule is. Below a record that counts there must be none of another one. In a gap, whoever
+ * returns to where nobody has called from was put there by hand, to begin a stack. */
+PA_INLINE int pa_walk_by_record(struct pa_walk *w, pa_rule rule)
+{
+	if (rule == PA_RULE_WORD_GAP && !w->is_exact && !pa_can_return_to(w, w->pc))
+		return pa_walk_end(w, PA_STOP_FP_END);
+	if (rule != PA_RULE_WORD_FP && pa_walk_may_skip(w))
+		return pa_walk_end(w, PA_STOP_NO_RECORD);
+	return pa_walk_by_fp(w, w->sp, rule == PA_RULE_WORD_GAP);
+}
+
 /* The same of a pc that is where it stands: there may be no record, or one that fp is not set to. In
  * a gap of a table, which is what somebody wrote by hand, fp may be anything. Code that is made at
  * run time has it or is lost; what it returns to may have been put there by other means than a call. */
-PA_INLINE int pa_walk_by_code(struct pa_walk *w, int is_gap)
+PA_INLINE int pa_walk_by_code(struct pa_walk *w, pa_rule rule)
 {
 	__u32 record = pa_record_at(w);
 
 	if (record == PA_RECORD_NONE)
 		return pa_walk_called(w);
 	if (record == PA_RECORD_AT_FP)
-		return pa_walk_by_fp(w, w->sp, is_gap);
+		return pa_walk_by_record(w, rule);
 	w->fp = w->sp;
 	w->has_fp = 1;
 	return pa_walk_by_fp(w, w->sp, 0);
@@ -229,8 +293,25 @@ PA_INLINE int pa_walk_by_rule(struct pa_walk *w, pa_rule rule)
 		stop = PA_STOP_BAD_FRAME;
 	if (stop)
 		return pa_walk_end(w, stop);
+	if (!pc) /* as those who begin a thread or a fiber put it there: nobody has called */
+		return pa_walk_end(w, PA_STOP_END);
 	return pa_walk_enter(w, rule & PA_RULE_SIGNED ? pa_strip_pac(pc) : pc, cfa, fp,
 			     (rule & PA_RULE_SIGNAL) != 0);
+}
+
+/* A rule that the code itself has shown is believed where the stack agrees: it leads to an address that
+ * can be returned to. */
+PA_INLINE int pa_walk_agrees(struct pa_walk *w, pa_rule rule)
+{
+	__u64 cfa, pc;
+	__u32 kind;
+
+	if (pa_walk_cfa(w, rule, &cfa) || cfa <= w->sp || pa_walk_caller_pc(w, rule, cfa, &pc) ||
+	    !pa_is_user_addr(pc))
+		return 0;
+	kind = pa_walk_code_kind(w, pc - 1);
+	return kind == PA_CODE_BARE ||
+	       (kind == PA_CODE_TABLE && pa_is_behind_call(pa_code_before(w, pc)));
 }
 
 /* From the frame at w->pc to its caller. 1: w is the caller now; 0: over, w->stop says why. */
@@ -238,17 +319,17 @@ PA_INLINE int pa_walk_frame(struct pa_walk *w)
 {
 	pa_rule rule;
 	__u32 stop, kind;
-	int is_gap;
 
+	w->is_bare = 0;
 	if (w->nr >= PA_MAX_USER_FRAMES)
 		return pa_walk_end(w, PA_STOP_TOO_DEEP);
 	stop = pa_walk_rule(w, w->is_exact ? w->pc : w->pc - 1, &rule);
 	if (stop)
 		return pa_walk_end(w, stop);
 	kind = PA_RULE_CFA_KIND(rule);
-	is_gap = rule == PA_RULE_WORD_GAP;
-	if (kind == PA_CFA_NONE)
-		return w->is_exact ? pa_walk_by_code(w, is_gap) : pa_walk_by_fp(w, w->sp, is_gap);
+	w->is_bare = kind == PA_CFA_NONE;
+	if (w->is_bare)
+		return w->is_exact ? pa_walk_by_code(w, rule) : pa_walk_by_record(w, rule);
 	if (kind == PA_CFA_SWITCH)
 		return pa_walk_by_fp(w, 0, 0);
 	if (kind == PA_CFA_END)

@@ -42,6 +42,13 @@ enum pa_record_place {
 	PA_RECORD_NONE,  /* just called, or about to return */
 };
 
+/* What can be mapped at an address. */
+enum pa_code_kind {
+	PA_CODE_NONE,
+	PA_CODE_TABLE, /* of a file that has a table, or may get one */
+	PA_CODE_BARE,  /* of one that has none, or made at run time */
+};
+
 struct pa_walk {
 	__u64 pc;
 	__u64 sp; /* every frame lies above it */
@@ -57,7 +64,8 @@ struct pa_walk {
 	__u8 is_interrupted;    /* by a signal: the frame before is the code that handlers return
 				 * to, and they return to its first byte */
 	__u8 in_syscall;        /* the sampled pc is behind the instruction that made it */
-	__u8 pad[2];
+	__u8 is_bare;           /* nothing describes the code at pc: no rule, or no table */
+	__u8 pad;
 
 	struct pa_process process;
 	struct pa_mapping mapping; /* the last one used */

@@ -94,6 +94,48 @@ PA_INLINE int pa_is_behind_call(__u64 before)
 	       pa_is_call_indirect(before, 6) || pa_is_call_indirect(before, 7);
 }
 
+/* push %rbp; mov %rsp,%rbp: behind a landing pad, or HotSpot's touch of the stack below,
+ * mov %eax,-N(%rsp). */
+#define PA_X86_TOUCH_SP 0x248489u
+
+PA_INLINE int pa_keeps_fp(struct pa_walk *w, __u64 start)
+{
+	__u64 code = pa_code_from(w, start);
+
+	if ((__u32)code == PA_X86_ENDBR64)
+		code = pa_code_from(w, start + 4);
+	else if ((code & 0xffffff) == PA_X86_TOUCH_SP)
+		code = pa_code_from(w, start + 7);
+	return (code & 0xff) == PA_X86_PUSH_FP && pa_is_mov_sp_fp(code >> 8);
+}
+
+#define PA_X86_JMP 0xe9u
+
+/* Whether a call to there may end in code without a rule: it begins there, or jumps there. */
+PA_INLINE int pa_leads_to_bare(struct pa_walk *w, __u64 start)
+{
+	__u64 code = pa_code_from(w, start);
+	pa_rule rule;
+
+	if (pa_walk_rule(w, start, &rule) || PA_RULE_CFA_KIND(rule) == PA_CFA_NONE ||
+	    PA_RULE_CFA_KIND(rule) == PA_CFA_PLT)
+		return 1;
+	return (__u32)code == PA_X86_ENDBR64
+		       ? (code >> 32 & 0xff) == 0xf2 || (code >> 32 & 0xff) == 0xff
+		       : (code & 0xff) == PA_X86_JMP || (code & 0xffff) == PA_X86_JMP_MEM;
+}
+
+/* Whether a function without a rule that keeps no frame pointer may return to there, as far as its call
+ * shows: what was called has a rule, or keeps one. */
+PA_INLINE int pa_may_skip_to(struct pa_walk *w, __u64 pc, int is_bare)
+{
+	__u64 before = pa_code_before(w, pc), start = pc + (__u64)(__s64)(__s32)(before >> 32);
+
+	if ((before >> 24 & 0xff) == PA_X86_CALL)
+		return pa_leads_to_bare(w, start) && !pa_keeps_fp(w, start);
+	return is_bare || pa_is_behind_call(before);
+}
+
 PA_INLINE int pa_is_sigreturn(__u64 code)
 {
 	return (code & 0xffffffffffffffull) == PA_X86_MOV_SIGRETURN_RAX ||

@@ -156,7 +156,7 @@ int capture_use_tables(struct capture *c, struct tables *tables)
 					   .max_bytes = c->cfg.table_bytes,
 					   .is_inline = c->cfg.compile_inline };
 
-	return unwinder_new(c->tracker, &cfg, &c->unwinder);
+	return unwinder_new(c->tracker, &c->procfs, &cfg, &c->unwinder);
 }
 
 int capture_fd(const struct capture *c)

@@ -35,16 +35,12 @@ static bool read_code(const struct pa_stack_regs *r, uint64_t addr, void *to, si
 }
 
 /* Code of files stays what it is there. */
-static bool read_file(const struct finish *f, uint64_t addr, void *to, size_t size)
+long finish_read_file(const struct finish *f, const struct mapping *m, uint64_t addr, void *to,
+		      size_t n)
 {
-	const struct mapping *m = process_mapping(f->process, addr, f->time_ns);
-	int fd;
+	int fd = filestore_get(f->u->files.store, m->file)->fd;
 
-	if (!m || m->kind != MAPPING_FILE || size > m->end - addr)
-		return false;
-	fd = filestore_get(f->u->files.store, m->file)->fd;
-	return fd >= 0 &&
-	       pread(fd, to, size, (off_t)(m->offset + (addr - m->start))) == (ssize_t)size;
+	return fd < 0 ? -EBADF : pread(fd, to, n, (off_t)(m->offset + (addr - m->start)));
 }
 
 int finish_read(struct finish *f, uint64_t addr, void *to, size_t size)
@@ -58,7 +54,7 @@ int finish_read(struct finish *f, uint64_t addr, void *to, size_t size)
 		uint64_t offset = p ? addr - p->addr : 0;
 		size_t n = p ? p->size - offset : 0;
 
-		if (!p && read_file(f, addr, at, size))
+		if (!p && finish_read_code(f, addr, at, size) == (long)size)
 			return 0;
 		if (!p) {
 			f->is_cut = is_in_rest(f->stack, addr);
@@ -109,9 +105,24 @@ static inline __u32 pa_walk_rule(struct pa_walk *w, __u64 pc, pa_rule *rule)
 	struct finish_code code;
 	uint32_t stop = finish_find(w->env, pc, &code);
 
-	if (!stop)
-		*rule = code.word;
-	return stop;
+	if (stop)
+		return stop;
+	*rule = code.word;
+	if (PA_RULE_CFA_KIND(code.word) == PA_CFA_NONE && pc == w->pc - !w->is_exact)
+		(void)finish_learn(w->env, &(struct finish_frame){ w->pc, w->sp, w->fp, w->has_fp },
+				   rule);
+	return 0;
+}
+
+static inline __u32 pa_walk_code_kind(struct pa_walk *w, __u64 addr)
+{
+	const struct finish *f = w->env;
+	const struct mapping *m = process_mapping(f->process, addr, f->time_ns);
+	const struct unwind_file *file = m ? unwind_files_get(&f->u->files, m) : NULL;
+
+	if (!m)
+		return PA_CODE_NONE;
+	return file && file->state != UNWIND_NONE ? PA_CODE_TABLE : PA_CODE_BARE;
 }
 
 enum pa_record_place finish_record_at(struct finish *f, uint64_t pc)
@@ -126,6 +137,28 @@ bool finish_can_return_to(struct finish *f, uint64_t pc)
 	struct pa_walk w = { .env = f };
 
 	return pa_can_return_to(&w, pc);
+}
+
+bool unwinder_is_called(struct unwinder *u, const struct process *p, uint64_t pc, uint64_t time_ns)
+{
+	static const struct stack_copy nothing;
+	struct finish f = { .u = u, .process = p, .time_ns = time_ns, .stack = &nothing };
+
+	return finish_can_return_to(&f, pc);
+}
+
+bool finish_may_skip(struct finish *f, uint64_t sp, uint64_t fp)
+{
+	struct pa_walk w = { .sp = sp, .fp = fp, .has_fp = 1, .env = f };
+
+	return pa_walk_may_skip(&w);
+}
+
+bool finish_agrees(struct finish *f, const struct finish_frame *frame, pa_rule rule)
+{
+	struct pa_walk w = { .sp = frame->sp, .fp = frame->fp, .has_fp = frame->has_fp, .env = f };
+
+	return pa_walk_agrees(&w, rule);
 }
 
 static void begin(struct pa_walk *w, struct finish *f)

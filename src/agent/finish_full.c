@@ -52,10 +52,25 @@ static bool can_return_to(void *ctx, uint64_t pc)
 	return finish_can_return_to(ctx, pc);
 }
 
+static bool learn(void *ctx, uint64_t pc, const struct frame_regs *regs, pa_rule *ret_word)
+{
+	const struct unwind_arch *arch = unwind_arch_of(MACHINE);
+
+	return finish_learn(ctx,
+			    &(struct finish_frame){ pc, regs->v[arch->sp], regs->v[arch->fp],
+						    regs->known >> arch->fp & 1 },
+			    ret_word);
+}
+
+static bool may_skip(void *ctx, uint64_t sp, uint64_t fp)
+{
+	return finish_may_skip(ctx, sp, fp);
+}
+
 void finish_full(struct finish *f, struct finished_walk *ret_walk)
 {
-	static const struct full_walk_source source = { read_stack, find_rule, record_at,
-							can_return_to };
+	static const struct full_walk_source source = { read_stack,    find_rule, record_at,
+							can_return_to, learn,     may_skip };
 	const struct pa_stack_regs *r = &f->stack->regs;
 	struct full_walk w;
 

@@ -19,6 +19,25 @@ struct finish {
  * mapped there. 0, or -EFAULT. */
 int finish_read(struct finish *f, uint64_t addr, void *to, size_t size);
 
+/* As much as there is, up to n bytes, of the code that is mapped at addr: of a file, or what the process
+ * has there by now, if it still lives. How many, or negative. */
+long finish_read_code(struct finish *f, uint64_t addr, void *to, size_t n);
+long finish_read_file(const struct finish *f, const struct mapping *m, uint64_t addr, void *to,
+		      size_t n);
+
+/* A frame in code that no table describes. */
+struct finish_frame {
+	uint64_t pc, sp, fp;
+	bool has_fp;
+};
+
+/* The rule by which its own instructions return from there, to a return address on this stack. */
+bool finish_learn(struct finish *f, const struct finish_frame *frame, pa_rule *ret_rule);
+bool finish_agrees(struct finish *f, const struct finish_frame *frame, pa_rule rule);
+
+/* Whether the code at pc, where a walk has found no caller, cannot return to one. */
+bool finish_is_end(struct unwinder *u, const struct process *p, uint64_t time_ns, uint64_t pc);
+
 /* Where the code at a pc comes from, and the word of its table. */
 struct finish_code {
 	const struct mapping *mapping;
@@ -29,13 +48,10 @@ struct finish_code {
 /* 0, or why there is no answer, a reason of enum pa_stop. */
 uint32_t finish_find(struct finish *f, uint64_t pc, struct finish_code *ret_code);
 
-/*
- * By the code at pc. Of a file it is at hand; of code that was made at run time for the sampled pc
- * alone, with whose registers it came. Where a signal interrupted such code, what the process has there
- * by now, if it still lives, may be another function's. The frame pointer counts there.
- */
+/* By the code at pc, see finish_read_code(); that at the sampled pc came with the registers. */
 enum pa_record_place finish_record_at(struct finish *f, uint64_t pc);
 bool finish_can_return_to(struct finish *f, uint64_t pc); /* as far as the code before it shows */
+bool finish_may_skip(struct finish *f, uint64_t sp, uint64_t fp);
 
 /* Walks again with all registers, by all that the files say. Of ret_walk only what is found. */
 void finish_full(struct finish *f, struct finished_walk *ret_walk);

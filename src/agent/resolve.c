@@ -29,6 +29,7 @@ struct resolve {
 	const uint64_t *user_pcs; /* borrowed */
 	uint32_t nr_user;
 	uint8_t stop;
+	bool is_root_begun; /* by nobody's call: it stands at its first byte */
 	bool is_in_syscall;
 	bool is_walked_again; /* by user space, and that is what counts */
 	bool has_made_code;   /* without a file, among its frames */
@@ -214,7 +215,9 @@ static int add_frames(struct resolve *rs, const struct pa_sample *s)
 	for (uint32_t i = 0; i < s->nr_kernel && r >= 0; i++)
 		r = add_kernel_frame(rs, s->pcs[i], i == 0);
 	for (uint32_t i = 0; i < rs->nr_user && r >= 0; i++) {
-		r = add_user_frame(rs, rs->user_pcs[i], i == 0);
+		uint64_t exact = rs->is_root_begun && i + 1 == rs->nr_user ? PA_PC_EXACT : 0;
+
+		r = add_user_frame(rs, rs->user_pcs[i] | exact, i == 0);
 		if (r == 0) {
 			rs->stop = PA_STOP_NO_MAPPING; /* the walk had gone astray */
 			break;
@@ -264,11 +267,16 @@ static int choose_walk(struct resolve *rs, const struct pa_sample *s,
 static void check_root(struct resolve *rs)
 {
 	struct unwinder *u = rs->c->unwinder;
+	uint64_t pc;
 
 	if (!u || !rs->process || !rs->nr_user || rs->stop != PA_STOP_FP_END)
 		return;
-	if (unwinder_is_root(u, rs->process, rs->user_pcs[rs->nr_user - 1], rs->time_ns))
-		rs->stop = PA_STOP_END;
+	pc = rs->user_pcs[rs->nr_user - 1];
+	if (!unwinder_is_root(u, rs->process, pc, rs->time_ns))
+		return;
+	rs->stop = PA_STOP_END;
+	rs->is_root_begun = !(pc & PA_PC_EXACT) &&
+			    !unwinder_is_called(u, rs->process, pc, rs->time_ns);
 }
 
 /* An empty name is no label: string 0 means that the label is a number. */
@@ -383,6 +391,9 @@ static void note_end(struct capture *c, const struct pa_sample *s, const struct 
 	c->stats.stops[rs->stop]++;
 	c->stats.nr_in_kernel += (s->flags & PA_SAMPLE_IN_KERNEL) != 0;
 	c->stats.nr_finished += rs->is_walked_again && rs->stop == PA_STOP_END;
+	if (rs->is_walked_again && rs->stop == PA_STOP_END &&
+	    (s->stop == PA_STOP_NO_RECORD || s->stop == PA_STOP_FP_END))
+		unwinder_followed(c->unwinder, rs->pid);
 	if (!c->stats.first_ns || s->head.time_ns < c->stats.first_ns)
 		c->stats.first_ns = s->head.time_ns;
 }

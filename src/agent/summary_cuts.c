@@ -50,7 +50,7 @@ static const char *cure_of(const struct capture *c, size_t stop, uint32_t mappin
 
 	if (is_for_want_of_tables(stop) && !c->cfg.compile_first)
 		return "compile unwind tables before sampling (--unwind dwarf)";
-	if (stop != PA_STOP_FP_END)
+	if (stop != PA_STOP_FP_END && stop != PA_STOP_NO_RECORD)
 		return stops[stop].cure;
 	if (!c->unwinder)
 		return "walk by unwind tables too (--unwind auto)";

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "agent/unwinder_internal.h"
+#include "agent/finish_internal.h"
 #include "base/array.h"
 #include "base/clock.h"
 
@@ -33,6 +33,7 @@ struct unwinder *unwinder_free(struct unwinder *u)
 		return NULL;
 	unwind_files_done(&u->files);
 	full_files_free(u->full);
+	live_code_free(u->live);
 	free(u->flags);
 	free(u->dirty.pids);
 	free(u->waiting.pids);
@@ -44,8 +45,8 @@ struct unwinder *unwinder_free(struct unwinder *u)
 	return NULL;
 }
 
-int unwinder_new(const struct tracker *tracker, const struct unwind_files_config *files,
-		 struct unwinder **ret_unwinder)
+int unwinder_new(const struct tracker *tracker, const struct procfs *procfs,
+		 const struct unwind_files_config *files, struct unwinder **ret_unwinder)
 {
 	_cleanup_(unwinder_freep) struct unwinder *u = calloc(1, sizeof(*u));
 	int r;
@@ -57,6 +58,8 @@ int unwinder_new(const struct tracker *tracker, const struct unwind_files_config
 	r = unwind_files_init(&u->files, files);
 	if (r == 0)
 		r = full_files_new(files->store, &u->full);
+	if (r == 0)
+		r = live_code_new(procfs, &u->live);
 	if (r < 0)
 		return r;
 	u->flags = calloc(MAX_PIDS, 1); /* touched where PIDs are */
@@ -86,11 +89,22 @@ void unwinder_touch(struct unwinder *u, pid_t pid)
 		u->flags[pid] |= PID_FORGOTTEN;
 }
 
+/* The kernel gives up after MAX_ASTRAY of bpf/finish.bpf.h, unless it is told something. */
+void unwinder_followed(struct unwinder *u, pid_t pid)
+{
+	uint8_t *nr = &u->nr_followed[(uint32_t)pid % FOLLOWED_SLOTS];
+
+	if (++*nr < FOLLOWED_PER_LIST)
+		return;
+	*nr = 0;
+	unwinder_touch(u, pid);
+}
+
 void unwinder_missed(struct unwinder *u, pid_t pid, uint8_t stop)
 {
 	bool is_waiting = (uint32_t)pid < MAX_PIDS && u->flags[pid] & PID_WAITING;
 
-	if (stop == PA_STOP_HARD_RULE)
+	if (stop == PA_STOP_HARD_RULE || stop == PA_STOP_NO_RECORD || stop == PA_STOP_FP_END)
 		return;
 	/* Code that is not known may be no code: a walk gone astray, and the next one will too. */
 	if (stop == PA_STOP_UNKNOWN_CODE || (stop == PA_STOP_NO_TABLE && is_waiting))
@@ -380,7 +394,7 @@ bool unwinder_is_root(struct unwinder *u, const struct process *p, uint64_t pc, 
 	const struct mapping *m = process_mapping(p, addr, time_ns);
 	const struct unwind_file *f = m ? unwind_files_get(&u->files, m) : NULL;
 
-	return f && unwind_file_is_root(f, m, addr);
+	return f && (unwind_file_is_root(f, m, addr) || finish_is_end(u, p, time_ns, pc));
 }
 
 struct unwinder_stats unwinder_stats(const struct unwinder *u)

@@ -11,17 +11,22 @@
 #include "agent/unwind_files.h"
 #include "bpf/abi.h"
 
+struct procfs;
 struct tracker;
 struct unwinder;
 
-/* files.tables may be NULL: nothing is published, walks are only finished. tracker is borrowed. */
-int unwinder_new(const struct tracker *tracker, const struct unwind_files_config *files,
-		 struct unwinder **ret_unwinder);
+/* files.tables may be NULL: nothing is published, walks are only finished. The others are borrowed. */
+int unwinder_new(const struct tracker *tracker, const struct procfs *procfs,
+		 const struct unwind_files_config *files, struct unwinder **ret_unwinder);
 struct unwinder *unwinder_free(struct unwinder *u);
 DEFINE_CLEANUP(struct unwinder *, unwinder_free)
 
 /* Something has changed in what process pid has mapped; unwinder_publish() will tell the kernel. */
 void unwinder_touch(struct unwinder *u, pid_t pid);
+
+/* A walk of the process that stopped in code which nothing describes was finished: it is worth while to
+ * have their stacks copied. */
+void unwinder_followed(struct unwinder *u, pid_t pid);
 
 /* A walk of the process stopped so: unless it is on its way, the kernel shall be told what it lacked. */
 void unwinder_missed(struct unwinder *u, pid_t pid, uint8_t stop);
@@ -67,6 +72,9 @@ bool unwinder_has_own_stack(const struct unwinder *u, uint64_t file);
 /* Whether a walk that ended at pc (as in a record) has reached the outermost frame after all: the
  * kernel's rows do not know entries without call frame information, nor Go's goexit. */
 bool unwinder_is_root(struct unwinder *u, const struct process *p, uint64_t pc, uint64_t time_ns);
+/* Whether somebody may have called from before pc: who begins a stack may return to a function's first
+ * byte. */
+bool unwinder_is_called(struct unwinder *u, const struct process *p, uint64_t pc, uint64_t time_ns);
 
 /* A copied stack: pages that could be read, by address. */
 struct stack_copy {

@@ -3,6 +3,7 @@
 #define AGENT_UNWINDER_INTERNAL_H
 
 #include "agent/full_files.h"
+#include "agent/live_code.h"
 #include "agent/unwinder.h"
 
 struct pid_list {
@@ -16,11 +17,15 @@ struct pid_rest {
 	uint64_t due_ns;
 };
 
+#define FOLLOWED_SLOTS 1024 /* processes share them */
+#define FOLLOWED_PER_LIST 64
+
 struct unwinder {
 	const struct tracker *tracker; /* borrowed */
 	struct tables *tables;         /* borrowed; NULL: nothing is published */
 	struct unwind_files files;
 	struct full_files *full; /* owned; for walks with all registers */
+	struct live_code *live;  /* owned */
 	uint64_t nr_news_told;   /* of the files', as those who wait were last told */
 	bool has_room_to_tell;   /* the kernel has room again, and they were not told */
 	uint64_t waiting_due_ns; /* not before they are told again */
@@ -33,7 +38,8 @@ struct unwinder {
 	uint32_t nr_images, cap_images;
 	struct pa_mapping *scratch; /* owned */
 	uint32_t cap_scratch;
-	bool has_published; /* in this turn */
+	bool has_published;                  /* in this turn */
+	uint8_t nr_followed[FOLLOWED_SLOTS]; /* walks, since their process was told of */
 	struct unwinder_stats stats;
 };
 

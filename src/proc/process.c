@@ -283,6 +283,11 @@ bool process_origin(const struct process *p, uint64_t time_ns, struct process_or
 	return true;
 }
 
+pid_t process_pid(const struct process *p)
+{
+	return p->pid;
+}
+
 pid_t process_parent(const struct process *p)
 {
 	return p->ppid;

@@ -121,6 +121,7 @@ struct process_origin {
 
 /* What the process went on with when it began, if that is known, and no exec has come since. */
 bool process_origin(const struct process *p, uint64_t time_ns, struct process_origin *ret_origin);
+pid_t process_pid(const struct process *p);
 pid_t process_parent(const struct process *p); /* 0: not known */
 
 /* What the process had mapped at that address at that time, or NULL. */

@@ -129,17 +129,29 @@ static bool by_pushed(struct full_walk *w)
 	return by_call(w);
 }
 
-/* As pa_walk_by_code() of bpf/walk.h. */
+/* As pa_walk_by_record() of bpf/walk.h. */
+static bool by_record(struct full_walk *w, bool is_gap)
+{
+	uint64_t sp = w->regs.v[w->arch->sp], fp = w->regs.v[w->arch->fp];
+
+	if (is_gap && !w->is_exact && !w->source->can_return_to(w->ctx, w->pc))
+		return end(w, PA_STOP_FP_END);
+	if (w->source->may_skip && is_known(&w->regs, w->arch->fp) &&
+	    w->source->may_skip(w->ctx, sp, fp))
+		return end(w, PA_STOP_NO_RECORD);
+	return by_fp(w, sp, is_gap);
+}
+
+/* As pa_walk_by_code(). */
 static bool by_code(struct full_walk *w, bool is_gap)
 {
-	uint64_t sp = w->regs.v[w->arch->sp];
 	enum pa_record_place place = w->source->record_at(w->ctx, w->pc);
 
 	if (place == PA_RECORD_NONE)
 		return by_call(w);
 	if (place == PA_RECORD_AT_SP)
 		return by_pushed(w);
-	return by_fp(w, sp, is_gap);
+	return by_record(w, is_gap);
 }
 
 /* The kernel has put all of them above sp. */
@@ -258,6 +270,8 @@ static bool by_row(struct full_walk *w, const struct cfi_full_row *row)
 	stop = evaluate(w, row, &regs, &pc);
 	if (stop)
 		return end(w, stop);
+	if (!pc)
+		return end(w, PA_STOP_END); /* as in bpf/walk.h: nobody has called */
 	if (!row->is_signal)
 		lose_reg(&regs, row->ra_reg); /* the call has overwritten it */
 	return enter(w, row->ra_signed ? pc & w->arch->code_mask : pc, &regs, row->is_signal);
@@ -331,7 +345,9 @@ bool full_walk_frame(struct full_walk *w)
 	switch (PA_RULE_CFA_KIND(word)) {
 	case PA_CFA_NONE:
 		is_gap = word == PA_RULE_WORD_GAP;
-		return w->is_exact ? by_code(w, is_gap) : by_fp(w, w->regs.v[w->arch->sp], is_gap);
+		if (w->source->learn && w->source->learn(w->ctx, w->pc, &w->regs, &word))
+			return by_word(w, word);
+		return w->is_exact ? by_code(w, is_gap) : by_record(w, is_gap);
 	case PA_CFA_SWITCH:
 		return by_fp(w, 0, false);
 	case PA_CFA_END:

@@ -28,6 +28,11 @@ struct full_walk_source {
 	enum pa_record_place (*record_at)(void *ctx, uint64_t pc);
 	/* Whether somebody may have called from there; so it is where that cannot be told. */
 	bool (*can_return_to)(void *ctx, uint64_t pc);
+	/* For code without a rule; both may be NULL. A rule by which the code itself returns from there, in the form of
+	 * such a word; false: none is to be had. */
+	bool (*learn)(void *ctx, uint64_t pc, const struct frame_regs *regs, pa_rule *ret_word);
+	/* Whether a word below the frame record may be a return address that the record skips. */
+	bool (*may_skip)(void *ctx, uint64_t sp, uint64_t fp);
 };
 
 struct full_walk {

@@ -11,7 +11,7 @@ from harness import AGENT, PROGS, done, need_root, note, ok, skip, workdir
 MIN_SAMPLES = 60
 MAX_UNSURE = 0.05  # moments that libdw was not asked about
 # Programs for exact frames that go on until they are stopped, judged by libdw.
-STOPPED = ["ring", "variable", "realigned", "tail", "no_return", "data_pointer"]
+STOPPED = ["ring", "variable", "realigned", "tail", "no_return"]
 
 
 def check_judge():
@@ -63,5 +63,5 @@ for row in chain_rows.ROWS:
         check(row, tmp)
 for name in STOPPED:
     check(chain_rows.Row(f"{name}, judged by libdw", lambda _tmp, path=os.path.join(PROGS, "frames", name): [path],
-                         "stopped", share=0 if name == "data_pointer" else 0.95), tmp)
+                         "stopped", share=0.95), tmp)
 done()

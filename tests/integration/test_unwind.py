@@ -8,6 +8,7 @@ import shipped
 from harness import agent, done, need_root, note, ok, skip, workdir
 
 SHARE = 0.995
+JAVA_SHARE = 0.8
 MIN_SAMPLES = 2000
 FIRST = 50
 
@@ -91,10 +92,11 @@ def check_truth(name, run):
 def check(name, run):
     n, own = run.profile.total(), run.summary["stacks_complete"]
     check_truth(name, run)
-    if name == "java":  # compiled without frame pointers, and nothing describes its frames
+    if name == "java":  # compiled without frame pointers: nothing but the code itself describes its frames
         cuts = {cut["file"]: cut for cut in run.summary["cuts"]}
-        ok("PreserveFramePointer" in (cuts.get("[jit]", {}).get("cure") or ""),
-           f"{name}: {own / n:.4f} complete, and the report says what would cure it")
+        ok(own >= JAVA_SHARE * n, f"{name}: {own / n:.4f} of the stacks are complete")
+        ok("[jit]" not in cuts or "PreserveFramePointer" in (cuts["[jit]"]["cure"] or ""),
+           f"{name}: the report says what would cure the others")
     else:
         ok(own >= SHARE * n, f"{name}: {own / n:.4f} of the stacks are complete")
     if name == "go_signals":

@@ -11,7 +11,7 @@ import sys
 import time
 from collections import Counter
 
-from exact_frames import CASES, LIBC, MAIN, STUB, Case, file_token
+from exact_frames import CASES, DATA_POINTER, LIBC, MAIN, STUB, Case, file_token
 from harness import done, end, note, ok, skip, wait_for, workdir
 
 RECORDINGS = 40
@@ -24,6 +24,11 @@ SYSROOT = "/usr/aarch64-linux-gnu"
 # The emulator has no vDSO: the C library asks the kernel.
 NO_VDSO = Case("the vDSO (there is none)", ["vdso"], [LIBC, "vdso_ask", *MAIN],
                [STUB, "vdso_ask", *MAIN], callers=("vdso_ask", "main"))
+NOT_X86 = {
+    **({"the vDSO": NO_VDSO} if EMULATOR else {}),
+    DATA_POINTER: Case(DATA_POINTER, ["data_pointer"], ["data_burn", "data_caller"],
+                       stop="frame_pointer_end", callers=("data_caller",)),
+}
 # What must be among the leaves, too.
 ALSO = {"a stub": STUB}
 
@@ -175,7 +180,7 @@ elif not os.path.exists(RECORDER):
     skip("the stacks of AArch64: needs aarch64-linux-gnu-gcc and its C library")
 else:
     tmp = workdir()
-    cases = [NO_VDSO if EMULATOR and c.what == "the vDSO" else c for c in CASES
+    cases = [NOT_X86.get(c.what, c) if ARCH != "x86" else c for c in CASES
              if c.what != "many children of vfork()"]
     random.seed(1)
     for nr, one in enumerate(cases):

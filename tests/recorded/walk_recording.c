@@ -25,6 +25,7 @@
 #include "unwind/known_code.h"
 #include "unwind/rule_dict.h"
 #include "unwind/table.h"
+#include "unwind/x86_exit.h"
 
 #define MAX_FILES 64
 #define MAX_MAPPINGS 256
@@ -197,9 +198,43 @@ static inline int pa_walk_read(struct pa_walk *w, void *to, __u32 size, __u64 ad
 	return read_memory(NULL, addr, to, size);
 }
 
+static inline __u32 pa_walk_code_kind(struct pa_walk *w, __u64 addr)
+{
+	const struct code_map *m = code_at(addr);
+
+	if (!m)
+		return PA_CODE_NONE;
+	return m->file->table ? PA_CODE_TABLE : PA_CODE_BARE;
+}
+
+static long read_code(void *ctx, uint64_t addr, void *to, size_t n)
+{
+	for (; n; n /= 2)
+		if (code_at(addr) && read_memory(ctx, addr, to, n) == 0)
+			return (long)n;
+	return -1;
+}
+
+/* Code that no table describes, by its own instructions. */
+static bool learn(struct pa_walk *w, pa_rule *ret_rule)
+{
+	struct x86_code reader = { read_code, NULL };
+	pa_rule rule;
+
+	if (MACHINE != EM_X86_64 || x86_exit_rule(&reader, w->pc, &rule) < 0 ||
+	    !pa_walk_agrees(w, rule))
+		return false;
+	*ret_rule = rule;
+	return true;
+}
+
 static inline __u32 pa_walk_rule(struct pa_walk *w, __u64 pc, pa_rule *rule)
 {
-	return find_word(pc, rule);
+	uint32_t stop = find_word(pc, rule);
+
+	if (!stop && PA_RULE_CFA_KIND(*rule) == PA_CFA_NONE && pc == w->pc - !w->is_exact)
+		(void)learn(w, rule);
+	return stop;
 }
 
 static void walk_light(struct walked *out)
@@ -255,10 +290,29 @@ static bool can_return_to(void *ctx, uint64_t pc)
 	return pa_can_return_to(&w, pc);
 }
 
+static bool learn_full(void *ctx, uint64_t pc, const struct frame_regs *regs, pa_rule *ret_word)
+{
+	struct pa_walk w = { .pc = pc,
+			     .sp = regs->v[PA_REG_SP],
+			     .fp = regs->v[PA_REG_FP],
+			     .has_fp = regs->known >> PA_REG_FP & 1 };
+
+	(void)ctx;
+	return learn(&w, ret_word);
+}
+
+static bool may_skip(void *ctx, uint64_t sp, uint64_t fp)
+{
+	struct pa_walk w = { .sp = sp, .fp = fp, .has_fp = 1 };
+
+	(void)ctx;
+	return pa_walk_may_skip(&w);
+}
+
 static void walk_full(struct walked *out)
 {
-	static const struct full_walk_source source = { read_memory, find_row, record_at,
-							can_return_to };
+	static const struct full_walk_source source = { read_memory,   find_row,   record_at,
+							can_return_to, learn_full, may_skip };
 	struct full_walk w;
 
 	full_walk_init(&w, unwind_arch_of(MACHINE), rec->pc, rec->regs,

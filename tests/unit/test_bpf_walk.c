@@ -7,7 +7,7 @@
 #include "tap.h"
 
 #define STACK_BASE 0x7ffc00000000ull
-#define STACK_WORDS 4096
+#define STACK_WORDS 16384
 
 /* Code without a rule, and one address for each rule that is tried. */
 #define NO_RULE_PC 0x400000ull
@@ -22,6 +22,8 @@ static __u64 stack[STACK_WORDS];
 static pa_rule rules[MAX_RULES]; /* of RULES_PC + 16 * i */
 static __u32 rule_stop;          /* instead of a rule, when not 0 */
 static __u64 asked_pc;
+static bool is_fp_only;  /* tables are not used */
+static bool is_gap_code; /* CODE_PC is a file's that has a table */
 
 static int pa_walk_read(struct pa_walk *w, void *to, __u32 size, __u64 addr)
 {
@@ -29,17 +31,26 @@ static int pa_walk_read(struct pa_walk *w, void *to, __u32 size, __u64 addr)
 		memcpy(to, code + (addr - CODE_PC), size);
 		return 0;
 	}
-	if (addr < STACK_BASE || addr + size > STACK_BASE + sizeof(stack))
+	if (size > sizeof(stack) || addr - STACK_BASE > sizeof(stack) - size)
 		return -1;
 	memcpy(to, (const char *)stack + (addr - STACK_BASE), size);
 	return 0;
+}
+
+static __u32 code_kind = PA_CODE_TABLE; /* of CODE_PC */
+
+static __u32 pa_walk_code_kind(struct pa_walk *w, __u64 addr)
+{
+	return addr - CODE_PC < sizeof(code) ? code_kind : PA_CODE_NONE;
 }
 
 static __u32 pa_walk_rule(struct pa_walk *w, __u64 pc, pa_rule *rule)
 {
 	asked_pc = pc;
 	*rule = PA_RULE_WORD_NONE;
-	if (pc == GAP_PC)
+	if (is_fp_only)
+		*rule = PA_RULE_WORD_FP;
+	if (pc == GAP_PC || (is_gap_code && pc - CODE_PC < sizeof(code)))
 		*rule = PA_RULE_WORD_GAP;
 	if (pc >= RULES_PC && pc < RULES_PC + 16 * MAX_RULES)
 		*rule = rules[(pc - RULES_PC) / 16];
@@ -377,6 +388,101 @@ static void test_returns(void)
 	   "code without any table may be called by other means");
 }
 
+/* Whether a walk by frame pointer believes that nothing was skipped, with that word below the record. */
+static bool skips_nothing(__u64 word)
+{
+	struct pa_walk w = stands_at(NO_RULE_PC);
+	int r;
+
+	stack[9] = word;
+	r = pa_walk_frame(&w);
+	if (!r)
+		ok(w.stop == PA_STOP_NO_RECORD && w.nr == 1 && w.is_bare,
+		   "the walk ends for want of a record");
+	return r && w.pc == 0x401111;
+}
+
+static void test_skipped_frames(void)
+{
+	struct pa_walk w;
+
+	/* call +0x10 (to a function without a record); call *%rax; jmp *%rax; call +0x20 (to one with) */
+	put_code("\xe8\x10\x00\x00\x00\xff\xd0\xff\xe0\xe8\x20\x00\x00\x00", 14);
+	memcpy(code + 14 + 0x20, "\xf3\x0f\x1e\xfa\x55\x48\x89\xe5", 8);
+	ok(skips_nothing(0) && skips_nothing(42) && skips_nothing(STACK_BASE) &&
+		   skips_nothing(0xffffffff81000000ull),
+	   "data below a record is no frame");
+	ok(!skips_nothing(CODE_PC + 5), "a return address is");
+	ok(!skips_nothing(CODE_PC + 7), "so is one behind an indirect call");
+	ok(skips_nothing(CODE_PC + 9), "an address of code that is behind no call is not");
+	ok(skips_nothing(CODE_PC + 14),
+	   "nor one that is left over from a function that keeps a record: it would be here");
+	put_code("\xe8\xfb\xff\xef\xff", 5); /* call RULES_PC */
+	rules[0] = make_rule(PA_CFA_REG, PA_REG_X86_SP, 8, PA_FP_SAME, PA_RA_CFA_MINUS_8, 0);
+	ok(skips_nothing(CODE_PC + 5),
+	   "nor one from a function that has a rule: this one has none");
+	rules[0] = make_rule(PA_CFA_PLT, 0, 11, PA_FP_SAME, PA_RA_CFA_MINUS_8, 0);
+	ok(!skips_nothing(CODE_PC + 5), "but a stub may lead here");
+	put_code("\xe8\x10\x00\x00\x00\xff\xd0\xff\xe0\xe8\x20\x00\x00\x00", 14);
+	memcpy(code + 14 + 0x20, "\xf3\x0f\x1e\xfa\x55\x48\x89\xe5", 8);
+	code_kind = PA_CODE_BARE;
+	ok(!skips_nothing(CODE_PC + 9), "in code without a table it is: an interpreter's");
+	ok(skips_nothing(CODE_PC + 14), "what a call shows counts there as well");
+	code_kind = PA_CODE_TABLE;
+	w = stands_at(CODE_PC + 5);
+	w.is_exact = 0;
+	stack[9] = CODE_PC + 5;
+	ok(pa_walk_frame(&w) && w.pc == 0x401111,
+	   "a frame's own return address, left there, is none");
+}
+
+static void test_where_frames_are_looked_for(void)
+{
+	struct pa_walk w;
+
+	put_code("\xe8\x10\x00\x00\x00", 5);
+	w = stands_at(NO_RULE_PC);
+	w.sp = STACK_BASE + 80;
+	stack[9] = CODE_PC + 5;
+	ok(pa_walk_frame(&w), "below sp is nobody's frame");
+	w = stands_at(NO_RULE_PC);
+	stack[18] = CODE_PC + 5;
+	ok(pa_walk_frame(&w), "above the record are those of callers");
+	w = stands_at(GAP_PC + 1);
+	w.is_exact = 0;
+	stack[15] = CODE_PC + 5;
+	ok(!pa_walk_frame(&w) && w.stop == PA_STOP_NO_RECORD, "of a caller in a gap as well");
+	w = start(NO_RULE_PC, STACK_BASE, STACK_BASE + 8 * (PA_MAX_LOOKED_WORDS + 1));
+	ok(!pa_walk_frame(&w) && w.stop == PA_STOP_NO_RECORD,
+	   "too many words to look at: nothing is claimed");
+	is_fp_only = true;
+	w = stands_at(NO_RULE_PC);
+	stack[9] = CODE_PC + 5;
+	ok(pa_walk_frame(&w) && w.pc == 0x401111, "by frame pointers alone nothing is looked at");
+	is_fp_only = false;
+}
+
+/* Who begins a stack: a return address that is none, or one that nobody called from. */
+static void test_outermost_frames(void)
+{
+	struct pa_walk w = start(RULES_PC, STACK_BASE, STACK_BASE + 512);
+
+	rules[0] = make_rule(PA_CFA_REG, PA_REG_X86_SP, 8, PA_FP_SAME, PA_RA_CFA_MINUS_8, 0);
+	stack[0] = 0;
+	ok(!pa_walk_frame(&w) && w.stop == PA_STOP_END,
+	   "a return address 0, by a rule, is the end");
+	w = start(RULES_PC, STACK_BASE, STACK_BASE + 512);
+	stack[0] = 1;
+	ok(!pa_walk_frame(&w) && w.stop == PA_STOP_FP_END, "no other that is no address");
+	put_code("\x90\x90\x90\x90\x48\x89\xdc", 7);
+	is_gap_code = true;
+	w = stands_at(CODE_PC + 4);
+	w.is_exact = 0;
+	ok(!pa_walk_frame(&w) && w.stop == PA_STOP_FP_END,
+	   "where nobody has called from, the frame pointer is not the caller's");
+	is_gap_code = false;
+}
+
 /* Where there is nothing beside the page that can be read. */
 static void test_edges_of_a_mapping(void)
 {
@@ -422,6 +528,9 @@ int main(void)
 	test_edges_of_a_mapping();
 	test_returns();
 	test_other_instructions();
+	test_skipped_frames();
+	test_where_frames_are_looked_for();
+	test_outermost_frames();
 	test_follows_the_chain();
 	test_ends();
 	test_rule_is_looked_up_before_the_return();

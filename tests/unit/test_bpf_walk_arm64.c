@@ -29,6 +29,11 @@ static int pa_walk_read(struct pa_walk *w, void *to, __u32 size, __u64 addr)
 	return 0;
 }
 
+static __u32 pa_walk_code_kind(struct pa_walk *w, __u64 addr)
+{
+	return addr - CODE_PC < 4 * nr_code ? PA_CODE_TABLE : PA_CODE_NONE;
+}
+
 static __u32 pa_walk_rule(struct pa_walk *w, __u64 pc, pa_rule *rule)
 {
 	*rule = pc == GAP_PC ? PA_RULE_WORD_GAP : PA_RULE_WORD_NONE;

@@ -9,9 +9,10 @@
 #include "frames.h"
 
 #if defined(__x86_64__)
-/* push %rbp; mov %rdi,%rbp; mov $10000000,%ecx; 1: dec %ecx; jnz 1b; pop %rbp; ret */
-static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xfd, 0xb9, 0x80, 0x96, 0x98,
-				      0x00, 0xff, 0xc9, 0x75, 0xfc, 0x5d, 0xc3 };
+/* push %rbp; mov %rdi,%rbp; mov $10000000,%ecx; 1: dec %ecx; jnz 1b; pop %rbp; pop %rdx; jmp *%rdx: no
+ * return that could be followed */
+static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xfd, 0xb9, 0x80, 0x96, 0x98, 0x00,
+				      0xff, 0xc9, 0x75, 0xfc, 0x5d, 0x5a, 0xff, 0xe2 };
 #elif defined(__aarch64__)
 /* stp x29,x30,[sp,-16]!; mov x29,x0; mov w1,0x980000; 1: subs w1,w1,1; b.ne 1b; ldp; ret */
 static const uint32_t code[] = { 0xa9bf7bfd, 0xaa0003fd, 0x52a01301, 0x71000421,

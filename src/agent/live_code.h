@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Code that no file has, as the process that runs it has it now; and what was learned of code that no
+ * table describes. A program that makes code may have replaced it since the sample: whoever asks
+ * looks at the stack besides, and all of it is forgotten after LIVE_CODE_NS.
+ */
+#ifndef AGENT_LIVE_CODE_H
+#define AGENT_LIVE_CODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/cleanup.h"
+#include "bpf/rows.h"
+
+#define LIVE_CODE_NS 1000000000ull
+
+struct live_code;
+struct procfs;
+
+int live_code_new(const struct procfs *procfs, struct live_code **ret_code); /* borrowed */
+struct live_code *live_code_free(struct live_code *c);
+DEFINE_CLEANUP(struct live_code *, live_code_free)
+
+/* Who is asked about, and the time of the sample. */
+struct live_query {
+	pid_t pid;
+	uint64_t program; /* process_program() */
+	uint64_t time_ns;
+};
+
+/* n bytes from addr on; how many there are, or negative. */
+long live_code_read(struct live_code *c, const struct live_query *q, uint64_t addr, void *to,
+		    size_t n);
+
+/* A rule for a pc; PA_RULE_WORD_NONE: none is to be had. False: nothing is known. */
+bool live_code_find(const struct live_code *c, const struct live_query *q, uint64_t pc,
+		    pa_rule *ret_rule);
+void live_code_keep(struct live_code *c, const struct live_query *q, uint64_t pc, pa_rule rule);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * x86-64 instructions, as far as it matters for finding a caller: how long each is, what it does to
+ * the stack pointer and the frame pointer, and where control goes on (Intel SDM, volume 2, appendix A).
+ */
+#ifndef UNWIND_X86_INSN_H
+#define UNWIND_X86_INSN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define X86_INSN_MAX_BYTES 15u
+#define X86_REG_SP 4 /* as instructions number them */
+#define X86_REG_FP 5
+#define X86_REG_NONE 16
+
+enum x86_op {
+	X86_OTHER,      /* leaves sp alone; fp may hold data from then on */
+	X86_PUSH,       /* reg */
+	X86_POP,        /* reg */
+	X86_ADD_SP,     /* sp += value */
+	X86_SP_FROM_FP, /* sp = fp + value */
+	X86_FP_FROM_SP, /* fp = sp + value */
+	X86_FP_AT_SP,   /* fp = *(sp + value) */
+	X86_FP_AT_FP,   /* fp = *(fp + value) */
+	X86_LEAVE,      /* sp = fp, pop fp */
+	X86_SP_LOST,    /* sp becomes something else */
+	X86_CALL,       /* value: how far from the next instruction */
+	X86_CALL_INDIRECT,
+	X86_JMP,    /* value, as of a call */
+	X86_JMP_IF, /* value, as of a call */
+	X86_JMP_INDIRECT,
+	X86_RET,  /* value: bytes of arguments that it takes off */
+	X86_HALT, /* hlt */
+	X86_TRAP, /* int3, ud2 */
+};
+
+struct x86_insn {
+	enum x86_op op;
+	uint8_t size; /* bytes */
+	uint8_t reg;  /* X86_REG_NONE: of no register */
+	int64_t value;
+};
+
+/* The instruction that begins with the first of n bytes. 0, or -EBADMSG: it does not end within them, or
+ * is none that a program has. */
+int x86_insn_decode(const uint8_t *code, size_t n, struct x86_insn *ret_insn);
+
+#endif
