@@ -2,6 +2,7 @@
 """A file system whose server stops answering keeps nobody waiting but its own processes: captures end,
 with everybody else's names. The attacks are those of a user without privileges."""
 import atexit
+import glob
 import os
 import pwd
 import shutil
@@ -66,6 +67,9 @@ class Hostile:
             except subprocess.TimeoutExpired:
                 self.p.kill()
         self.p.wait()
+        for path in glob.glob("/tmp/silent_fuse.*"):
+            if os.stat(path).st_uid == UID:
+                os.rmdir(path)  # where it was mounted, in a namespace that is gone
 
 
 def capture(tmp, *args, seconds=2):
