@@ -24,7 +24,8 @@
 
 #define FILESTORE_MAX_ALIASES (4 * FILESTORE_MAX_FILES)
 #define NO_FILE UINT32_MAX
-#define MAX_VIEWS_SEARCHED 16 /* beyond, one more number for what has one */
+#define MAX_PATHS_PER_ROOT                                                                         \
+	16 /* of one inode: hard links, bind mounts; others are called as one of them */
 
 struct entry {
 	struct file file;
@@ -460,20 +461,24 @@ static int add_unopened(struct filestore *s, struct entry *e, const struct file_
 	return 0;
 }
 
-/* The number that the file has in this root under this path; NULL: none, as far as was searched. */
+/* The number that the file has in this root under this path. Under another one, if it has many there:
+ * every number is told of changes, and links cost nothing. NULL: none. */
 static struct entry *find_view(const struct filestore *s, struct entry *holder, uint32_t root,
 			       const char *path)
 {
-	struct entry *e = holder;
+	struct entry *in_root = NULL;
+	unsigned int nr = 0;
 
-	for (unsigned int i = 0; i < MAX_VIEWS_SEARCHED; i++) {
-		if (e->file.root == root && strcmp(e->file.path, path) == 0)
-			return e;
+	for (struct entry *e = holder;; e = s->entries[e->next_view]) {
+		if (e->file.root == root) {
+			if (strcmp(e->file.path, path) == 0)
+				return e;
+			in_root = e;
+			nr++;
+		}
 		if (e->next_view == NO_FILE)
-			return NULL;
-		e = s->entries[e->next_view];
+			return nr < MAX_PATHS_PER_ROOT ? NULL : in_root;
 	}
-	return NULL;
 }
 
 static int add_view(struct filestore *s, struct entry *holder, const struct file_request *rq,
@@ -524,8 +529,10 @@ static int add_known(struct filestore *s, struct entry *holder, const struct fil
 	if (r < 0)
 		return r;
 	note_told(s, holder, rq);
-	holder->file.is_deleted = f->st.st_nlink == 0;
-	tell_views(s, holder);
+	if (holder->file.is_deleted != (f->st.st_nlink == 0)) {
+		holder->file.is_deleted = !holder->file.is_deleted;
+		tell_views(s, holder);
+	}
 	if (holder->file.fd >= 0) {
 		lru_touch(s, holder);
 	} else {

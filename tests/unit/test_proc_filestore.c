@@ -136,6 +136,24 @@ static void test_other_names_of_one_file(struct fake *f)
 }
 
 /* What one number learns the others know. */
+static void test_many_links(struct fake *f)
+{
+	struct filestore *s = new_store(f, 10);
+	char name[32];
+	const struct file *last = NULL;
+
+	fake_write(f, "lib/a.so", "A");
+	map_file(f, "lib/a.so");
+	for (unsigned int i = 0; i < 1000; i++) {
+		snprintf(name, sizeof(name), "/lib/link%u.so", i);
+		last = add(s, fake_key(f, "lib/a.so"), name, &hint_10);
+	}
+	ok(filestore_nr(s) <= 32, "1,000 links to one file have %u numbers", filestore_nr(s));
+	ok(strncmp(last->path, "/lib/link", 9) == 0 && last->fd >= 0,
+	   "the last one has the path of another and is open");
+	filestore_free(s);
+}
+
 static void test_views_agree(struct fake *f)
 {
 	struct filestore *s = new_store(f, 1);
@@ -533,6 +551,7 @@ int main(void)
 	test_opened_once_and_kept(&f);
 	test_replaced_file_is_another(&f);
 	test_other_names_of_one_file(&f);
+	test_many_links(&f);
 	test_views_agree(&f);
 	test_deleted_suffix(&f);
 	test_memfd(&f);
