@@ -127,12 +127,14 @@ PA_API int pa_session_start(struct pa_session *s, struct pa_error *err);
 /* Becomes readable (poll it, never read it) once the capture has ended and everything is written. */
 PA_API int pa_session_event_fd(const struct pa_session *s);
 
-/* Asks the capture to end and returns at once. Safe from any thread. -EINVAL before start. */
+/* Asks the capture to end and returns at once. Safe from any thread, also while another one is in
+ * pa_session_start(). -EINVAL before start. */
 PA_API int pa_session_request_stop(struct pa_session *s);
 
 /* What a first Ctrl-C means: the capture ends as by pa_session_request_stop(); where that has ended
  * already, debug files are not waited for any more, what takes longer than a second to read is given
- * up, and all is written with the names that are here.
+ * up, and all is written with the names that are here. While pa_session_start() is at work on another
+ * thread, it ends soon, and the capture with it.
  * Any thread. -EINVAL before start. */
 PA_API int pa_session_hurry(struct pa_session *s);
 

@@ -187,14 +187,17 @@ void capture_compile_first(struct capture *c)
 
 static int scan_one(void *ctx, pid_t pid)
 {
-	int r = capture_scan(ctx, pid);
+	struct capture *c = ctx;
+	int r = cancel_is_asked(&c->hurry) ? -ECANCELED : capture_scan(c, pid);
 
-	return r == -ENOMEM ? r : 0; /* gone or unreadable is normal here */
+	return r == -ENOMEM || r == -ECANCELED ? r : 0; /* gone or unreadable is normal here */
 }
 
 int capture_scan_all(struct capture *c)
 {
-	return procfs_each_pid(&c->procfs, scan_one, c);
+	int r = procfs_each_pid(&c->procfs, scan_one, c);
+
+	return r == -ECANCELED ? 0 : r; /* what is not known is nothing that will be sampled */
 }
 
 int capture_record(void *ctx, const void *bytes, size_t size)

@@ -353,6 +353,8 @@ static int attach(struct pa_session *s, struct pa_error *err)
 		r = sideband_open(&online, &s->log, &s->sideband, err);
 	if (r == 0)
 		r = session_add_targets(s, err);
+	if (r == 0 && atomic_load(&s->cancel))
+		return -ECANCELED;
 	if (r == 0) /* what happened meanwhile: to look at all of them takes a while */
 		r = sideband_drain(s->sideband, capture_event, s->capture);
 	if (r == 0)
@@ -394,6 +396,7 @@ int pa_session_start(struct pa_session *s, struct pa_error *err)
 		*err = (struct pa_error){ 0 };
 	if (atomic_load(&s->phase) != PA_PHASE_NEW || s->has_thread)
 		return error_set(err, EALREADY, "the session has already been started");
+	atomic_store(&s->is_starting, true);
 	r = attach(s, err);
 	if (r == 0) {
 		s->start_real_ns = clock_ns(CLOCK_REALTIME);
@@ -405,6 +408,7 @@ int pa_session_start(struct pa_session *s, struct pa_error *err)
 		atomic_store(&s->phase, PA_PHASE_SAMPLING);
 		r = start_thread(s);
 	}
+	atomic_store(&s->is_starting, false);
 	if (r < 0) {
 		detach(s);
 		atomic_store(&s->phase, PA_PHASE_NEW);
@@ -427,7 +431,7 @@ static void wake(struct pa_session *s)
 
 int pa_session_request_stop(struct pa_session *s)
 {
-	if (atomic_load(&s->phase) == PA_PHASE_NEW)
+	if (atomic_load(&s->phase) == PA_PHASE_NEW && !atomic_load(&s->is_starting))
 		return -EINVAL;
 	atomic_store(&s->stop, true);
 	wake(s);
@@ -438,7 +442,8 @@ int pa_session_hurry(struct pa_session *s)
 {
 	int phase = atomic_load(&s->phase);
 
-	if (phase != PA_PHASE_NEW && phase != PA_PHASE_SAMPLING)
+	/* While it starts: what is not known yet is not looked for, and nothing will be sampled. */
+	if (phase == PA_PHASE_NEW ? atomic_load(&s->is_starting) : phase != PA_PHASE_SAMPLING)
 		atomic_store(&s->hurry, true);
 	return pa_session_request_stop(s);
 }

@@ -3,7 +3,10 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/console.h"
@@ -318,6 +321,52 @@ static int open_json(struct capture *c)
 	return r < 0 ? tell_json_error(c, r, &err) : EXIT_STATUS_OK;
 }
 
+static void handle_signals(struct capture *c);
+static void request_stop(struct capture *c);
+
+/* The start of a session, which can take seconds, on a thread of its own. */
+struct start {
+	struct pa_session *session;
+	struct pa_error *err;
+	int done_fd;
+	int result;
+};
+
+static void *start_thread(void *arg)
+{
+	struct start *s = arg;
+	uint64_t one = 1;
+
+	s->result = pa_session_start(s->session, s->err);
+	(void)!write(s->done_fd, &one, sizeof(one)); /* an empty counter takes it */
+	return NULL;
+}
+
+/* Signals are heard meanwhile. Where there can be no thread, they are when it is done. */
+static int start_session(struct capture *c, struct pa_error *err)
+{
+	_cleanup_(closep) int done_fd = eventfd(0, EFD_CLOEXEC);
+	struct start s = { c->session, err, done_fd, 0 };
+	struct pollfd fds[] = {
+		{ .fd = c->signals.fd, .events = POLLIN },
+		{ .fd = done_fd, .events = POLLIN },
+	};
+	pthread_t thread;
+
+	if (done_fd < 0 || pthread_create(&thread, NULL, start_thread, &s) != 0)
+		return pa_session_start(c->session, err);
+	while (!fds[1].revents) {
+		(void)poll(fds, 2, -1);
+		handle_signals(c);
+		if (c->abort_signal)
+			(void)pa_session_cancel(c->session); /* too late is fine */
+	}
+	pthread_join(thread, NULL);
+	if (c->nr_interrupts)
+		request_stop(c); /* one that came before it had begun was not heard */
+	return s.result;
+}
+
 /* Everything that can fail before the first sample. Returns an exit status. */
 static int set_up(struct capture *c)
 {
@@ -340,7 +389,9 @@ static int set_up(struct capture *c)
 	r = signals_block(&c->signals);
 	if (r < 0)
 		return tell(c, r, "cannot prepare for signals");
-	r = pa_session_start(c->session, &err);
+	r = start_session(c, &err);
+	if (c->abort_signal)
+		return EXIT_STATUS_OK;
 	return r < 0 ? tell_error(c, r, &err) : EXIT_STATUS_OK;
 }
 
@@ -348,7 +399,7 @@ static int run(struct capture *c)
 {
 	int status = set_up(c);
 
-	if (status == EXIT_STATUS_OK)
+	if (status == EXIT_STATUS_OK && !c->abort_signal)
 		status = release_command(c);
 	if (status != EXIT_STATUS_OK)
 		return status;

@@ -6,14 +6,17 @@ import platform
 import pwd
 import resource
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 import hostile_elf as hostile
 from harness import PROGS, done, end, finish_agent, need_root, note, ok, prog, skip, start_agent, workdir
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MAX_CPU_S = 10  # of the agent; the files took it minutes to days
+MAX_END_S = 8  # after an interrupt, on a busy machine
 MAX_RSS_MIB = 600  # 512 for names, and what every capture takes
 
 
@@ -105,6 +108,38 @@ def test_checksums():
             [made(f"linked{i}", hostile.linked, "linked.debug") for i in range(32)])
 
 
+def interrupt(what, files, args, moments, status):
+    """Sends an interrupt at each of these moments, in seconds. How long it took from the last one on."""
+    p = started(files)
+    agent = start_agent(tmp, "-a", *args)
+    for moment in moments:
+        time.sleep(moment)
+        agent.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    try:
+        run = finish_agent(agent, 60)
+    except subprocess.TimeoutExpired:
+        agent.kill()
+        run = finish_agent(agent)
+    took_s = time.monotonic() - began
+    end(p)
+    if not ok(run.status == status and took_s < MAX_END_S, f"{what}: it ends after {took_s:.1f} s"):
+        note(f"exit {run.status}: {run.stderr[-1000:]}")
+    ok((run.profile is not None and run.summary is not None) == (status == 0),
+       f"{what}: {'all is written' if status == 0 else 'nothing is left'}")
+
+
+def test_signals():
+    sparse = [os.path.join(tmp, f"sparse{i}") for i in range(64)]
+    costly = [os.path.join(tmp, name) for name in ("abbrevs", "ranges", "packed430_25")]
+    interrupt("an interrupt while tables are compiled first", sparse, ("-d", "60s", "--unwind", "dwarf"), (0.4,), 0)
+    interrupt("an interrupt while sampling", sparse + costly, ("-d", "60s"), (2,), 0)
+    interrupt("an interrupt at the end", sparse + costly, ("-d", "1s"), (1.3,), 0)
+    interrupt("two interrupts while tables are compiled first", sparse, ("-d", "60s", "--unwind", "dwarf"), (0.4, 0.05),
+              128 + signal.SIGINT)
+    interrupt("two interrupts while sampling", sparse + costly, ("-d", "60s"), (2, 0.05), 128 + signal.SIGINT)
+
+
 def test_symbols():
     capture("32 million symbols that are not there", [made("symbols", hostile.sparse_symbols, 32 << 20)])
 
@@ -126,4 +161,5 @@ test_sparse_code()
 test_debug_information()
 test_checksums()
 test_symbols()
+test_signals()
 done()
