@@ -550,6 +550,14 @@ void capture_begin_turn(struct capture *c)
 	c->turn_ns = clock_mono_ns();
 }
 
+/* What the unwinder still works on stays for now. */
+static bool forget_file(void *ctx, uint32_t file)
+{
+	struct capture *c = ctx;
+
+	return !c->unwinder || unwinder_forget_file(c->unwinder, file);
+}
+
 int capture_settle(struct capture *c, bool is_last)
 {
 	uint64_t now = clock_mono_ns();
@@ -566,6 +574,7 @@ int capture_settle(struct capture *c, bool is_last)
 	if (now - c->forgot_ns >= FORGET_EVERY_NS) {
 		c->forgot_ns = now;
 		tracker_forget(c->tracker, forget_before(c, now));
+		filestore_sweep(c->files, forget_file, c);
 	}
 	capture_log_unanswered(c);
 	return 0;

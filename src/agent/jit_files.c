@@ -65,7 +65,7 @@ struct jit_process {
 
 struct jit_files {
 	const struct procfs *procfs;   /* borrowed */
-	const struct filestore *files; /* borrowed */
+	struct filestore *files;       /* borrowed */
 	const struct tracker *tracker; /* borrowed */
 	unsigned int max_fds, nr_fds;
 	struct jit_process *processes; /* owned */
@@ -78,7 +78,7 @@ struct jit_files {
 		lock; /* held in what any thread may call: jit_files_get(), jit_files_drop() */
 };
 
-int jit_files_new(const struct procfs *procfs, const struct filestore *files,
+int jit_files_new(const struct procfs *procfs, struct filestore *files,
 		  const struct tracker *tracker, unsigned int max_fds, struct jit_files **ret_files)
 {
 	struct jit_files *j = calloc(1, sizeof(*j));
@@ -180,8 +180,10 @@ static void look_for_dump(struct jit_files *j, uint32_t i, const struct process 
 		if (m->is_jitdump) {
 			struct jit_process *owner = &j->processes[dump_owner(j, i, m)];
 
-			if (owner->dump_file == NO_FILE)
-				owner->dump_file = m->file;
+			if (owner->dump_file != NO_FILE)
+				continue;
+			owner->dump_file = m->file;
+			filestore_keep(j->files, m->file);
 		}
 	j->processes[i].nr_dumps = process_nr_jitdumps(p, time_ns);
 }
@@ -189,7 +191,8 @@ static void look_for_dump(struct jit_files *j, uint32_t i, const struct process 
 /* ---- code of theirs that lies in files ---- */
 
 /* What cannot be remembered costs names. */
-static void note_ranges(struct jit_process *jp, const struct process *p, uint64_t time_ns)
+static void note_ranges(struct jit_files *j, struct jit_process *jp, const struct process *p,
+			uint64_t time_ns)
 {
 	const struct mapping *m = process_mapping_from(p, 0, time_ns);
 
@@ -201,6 +204,7 @@ static void note_ranges(struct jit_process *jp, const struct process *p, uint64_
 			return;
 		jp->ranges[jp->nr_ranges++] =
 			(struct jit_range){ m->start, m->end, m->offset, m->file };
+		filestore_keep(j->files, m->file); /* find_range() compares it in the end */
 	}
 }
 
@@ -427,7 +431,7 @@ static void look(struct jit_files *j, uint32_t i, const struct process *p, uint6
 	look_for_dump(j, i, p, time_ns);
 	check_user(j, jp);
 	if (jp->map_fd >= 0 || jp->dump_file != NO_FILE)
-		note_ranges(jp, p, time_ns);
+		note_ranges(j, jp, p, time_ns);
 }
 
 static int add_address(struct jit_process *jp, const struct jit_address *a)

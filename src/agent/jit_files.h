@@ -19,7 +19,7 @@ struct procfs;
 struct jit_files;
 
 /* All are borrowed until jit_files_free(). At most max_fds maps are kept open. */
-int jit_files_new(const struct procfs *procfs, const struct filestore *files,
+int jit_files_new(const struct procfs *procfs, struct filestore *files,
 		  const struct tracker *tracker, unsigned int max_fds,
 		  struct jit_files **ret_files);
 struct jit_files *jit_files_free(struct jit_files *j);

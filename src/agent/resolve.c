@@ -88,6 +88,7 @@ static int add_file_mapping(struct resolve *rs, const struct mapping *m, struct 
 
 	if (r < 0)
 		return r;
+	filestore_keep(rs->c->files, m->file);
 	if (info->is_made)
 		return add_made_mapping(rs, to);
 	to->kind = PROFILE_MAPPING_FILE;

@@ -39,11 +39,22 @@ static void unwind_file_done(struct unwind_files *u, struct unwind_file *f)
 	compiled_file_done(&f->made);
 }
 
+static void forget(struct unwind_files *u, uint32_t number)
+{
+	struct unwind_file *f = u->files[number];
+
+	if (!f)
+		return;
+	unwind_file_done(u, f);
+	free(f);
+	u->files[number] = NULL;
+}
+
 void unwind_files_done(struct unwind_files *u)
 {
 	table_worker_free(u->worker);
 	for (uint32_t i = 0; i < u->nr; i++)
-		unwind_file_done(u, &u->files[i]);
+		forget(u, i);
 	unwind_file_done(u, &u->vdso);
 	for (uint32_t i = 0; i < NR_TRAMPOLINES; i++)
 		unwind_file_done(u, &u->trampolines[i]);
@@ -66,7 +77,7 @@ static struct unwind_file *by_number(const struct unwind_files *u, uint32_t numb
 		return (struct unwind_file *)(uintptr_t)&u->vdso;
 	if (number >= UNWIND_TRAMPOLINE(NR_TRAMPOLINES - 1))
 		return (struct unwind_file *)(uintptr_t)&u->trampolines[UNWIND_VDSO - 1 - number];
-	return number < u->nr ? &u->files[number] : NULL;
+	return number < u->nr ? u->files[number] : NULL;
 }
 
 static bool is_known(const struct unwind_file *f)
@@ -91,9 +102,9 @@ static int copy_made(struct unwind_file *to, const struct unwind_file *from)
 /* Takes what was made of the same content elsewhere, if it holds here too. */
 static bool borrow(struct unwind_files *u, uint32_t number, uint32_t content)
 {
-	struct unwind_file *f = &u->files[number];
-	uint32_t common = content < u->nr ? u->files[content].common : 0;
-	const struct unwind_file *from = common ? &u->files[common - 1] : NULL;
+	struct unwind_file *f = u->files[number];
+	uint32_t common = content < u->nr && u->files[content] ? u->files[content]->common : 0;
+	const struct unwind_file *from = common ? u->files[common - 1] : NULL;
 
 	if (!from || from == f || !is_known(from) || copy_made(f, from) < 0)
 		return false;
@@ -103,16 +114,23 @@ static bool borrow(struct unwind_files *u, uint32_t number, uint32_t content)
 	return true;
 }
 
+/* NULL: no memory. */
+static struct unwind_file *add_file(struct unwind_files *u, uint32_t number)
+{
+	if (ARRAY_RESERVE(u->files, u->cap, number + 1, UINT32_MAX) < 0)
+		return NULL;
+	while (u->nr <= number)
+		u->files[u->nr++] = NULL;
+	if (!u->files[number])
+		u->files[number] = calloc(1, sizeof(*u->files[0]));
+	return u->files[number];
+}
+
 static struct unwind_file *get_file(struct unwind_files *u, const struct mapping *m)
 {
-	struct unwind_file *f;
+	struct unwind_file *f = add_file(u, m->file);
 
-	if (ARRAY_RESERVE(u->files, u->cap, m->file + 1, UINT32_MAX) < 0)
-		return NULL;
-	while (u->nr <= m->file)
-		u->files[u->nr++] = (struct unwind_file){ 0 };
-	f = &u->files[m->file];
-	if (f->state == UNWIND_NOT_ASKED && borrow(u, m->file, m->content))
+	if (f && f->state == UNWIND_NOT_ASKED && borrow(u, m->file, m->content))
 		u->nr_news++;
 	return f;
 }
@@ -150,8 +168,7 @@ bool unwind_files_ask(struct unwind_files *u, const struct mapping *m)
 
 void unwind_files_use(struct unwind_files *u, const struct mapping *m, uint64_t time_ns)
 {
-	struct unwind_file *f = m->kind == MAPPING_FILE && m->file < u->nr ? &u->files[m->file]
-									   : NULL;
+	struct unwind_file *f = m->kind == MAPPING_FILE ? by_number(u, m->file) : NULL;
 
 	if (f && f->table && f->table->used_ns < time_ns)
 		f->table->used_ns = time_ns;
@@ -166,10 +183,12 @@ static uint32_t next_asked(const struct unwind_files *u)
 	uint32_t nr_waiting = u->vdso.state == UNWIND_ASKED ? u->vdso.nr_waiting : 0;
 
 	for (uint32_t i = 0; i < u->nr; i++) {
-		if (u->files[i].state != UNWIND_ASKED || u->files[i].nr_waiting <= nr_waiting)
+		const struct unwind_file *f = u->files[i];
+
+		if (!f || f->state != UNWIND_ASKED || f->nr_waiting <= nr_waiting)
 			continue;
 		best = i;
-		nr_waiting = u->files[i].nr_waiting;
+		nr_waiting = f->nr_waiting;
 	}
 	for (uint32_t i = 0; i < NR_TRAMPOLINES; i++)
 		if (u->trampolines[i].state == UNWIND_ASKED)
@@ -235,11 +254,14 @@ static void tell(const struct unwind_files *u, const struct table_job *job)
 /* What came of the file alone is of use wherever else it is mapped. */
 static void share(struct unwind_files *u, uint32_t number)
 {
-	const struct unwind_file *f = &u->files[number];
-	uint32_t content = filestore_get(u->store, number)->content;
+	const struct unwind_file *f = u->files[number];
+	struct unwind_file *first;
 
-	if (is_known(f) && !f->made.needs_another && !f->made.was_changed)
-		u->files[content].common = number + 1;
+	if (!is_known(f) || f->made.needs_another || f->made.was_changed)
+		return;
+	first = add_file(u, filestore_get(u->store, number)->content);
+	if (first)
+		first->common = number + 1;
 }
 
 /* What else is known of the file stays when its table goes: it is little, and old walks may ask. */
@@ -282,7 +304,7 @@ uint64_t unwind_files_cpu_ns(const struct unwind_files *u)
 
 enum work_end unwind_files_end(const struct unwind_files *u, uint32_t number)
 {
-	return number < u->nr ? u->files[number].made.end : WORK_GOES_ON;
+	return number < u->nr && u->files[number] ? u->files[number]->made.end : WORK_GOES_ON;
 }
 
 bool unwind_files_wait(struct unwind_files *u, uint64_t max_cpu_ns)
@@ -295,15 +317,27 @@ bool unwind_files_wait(struct unwind_files *u, uint64_t max_cpu_ns)
 	return is_there;
 }
 
+bool unwind_files_forget(struct unwind_files *u, uint32_t number)
+{
+	if (unwind_files_is_awaited(u, number))
+		return false;
+	if (number < u->nr)
+		forget(u, number);
+	return true;
+}
+
 bool unwind_files_trim(struct unwind_files *u)
 {
 	bool is_named;
 
 	if (!shared_tables_trim(&u->tables, &is_named))
 		return false;
-	for (uint32_t i = 0; i < u->nr; i++)
-		if (u->files[i].table && u->files[i].table->is_gone)
-			lose_table(u, &u->files[i]);
+	for (uint32_t i = 0; i < u->nr; i++) {
+		struct unwind_file *f = u->files[i];
+
+		if (f && f->table && f->table->is_gone)
+			lose_table(u, f);
+	}
 	u->nr_news++;
 	return is_named;
 }

@@ -48,7 +48,8 @@ struct unwind_files {
 	const struct log *log;         /* borrowed */
 	struct table_worker *worker;   /* owned */
 	struct shared_tables tables;
-	struct unwind_file *files; /* owned; by number in the store */
+	struct unwind_file *
+		*files; /* owned, each; by number in the store; NULL: nothing is known */
 	uint32_t nr, cap;
 	struct unwind_file vdso;
 	struct unwind_file trampolines[NR_TRAMPOLINES];
@@ -91,6 +92,9 @@ uint64_t unwind_files_cpu_ns(const struct unwind_files *u);
 /* The file is not compiled because that would cost too much; in the order of the store. 0: it is not
  * one of them. */
 enum work_end unwind_files_end(const struct unwind_files *u, uint32_t number);
+
+/* The store gives the file back: nothing is known of it any more. False: its table is on its way. */
+bool unwind_files_forget(struct unwind_files *u, uint32_t number);
 
 /* A stack shows the file. */
 void unwind_files_use(struct unwind_files *u, const struct mapping *m, uint64_t time_ns);

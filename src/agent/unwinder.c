@@ -334,6 +334,11 @@ bool unwinder_is_awaited(const struct unwinder *u, uint32_t file)
 	return unwind_files_is_awaited(&u->files, file);
 }
 
+bool unwinder_forget_file(struct unwinder *u, uint32_t file)
+{
+	return unwind_files_forget(&u->files, file);
+}
+
 void unwinder_use(struct unwinder *u, const struct mapping *m, uint64_t time_ns)
 {
 	unwind_files_use(&u->files, m, time_ns);
@@ -385,7 +390,9 @@ void unwinder_ask_at(struct unwinder *u, const struct process *p, uint64_t pc, u
 
 bool unwinder_has_own_stack(const struct unwinder *u, uint64_t file)
 {
-	return file < u->files.nr && u->files.files[file].made.has_own_stack;
+	const struct unwind_file *f = file < u->files.nr ? u->files.files[file] : NULL;
+
+	return f && f->made.has_own_stack;
 }
 
 bool unwinder_is_root(struct unwinder *u, const struct process *p, uint64_t pc, uint64_t time_ns)

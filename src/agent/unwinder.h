@@ -47,6 +47,9 @@ int unwinder_fd(const struct unwinder *u);
 bool unwinder_is_awaited(const struct unwinder *u, uint32_t file);
 
 /* A stack shows code of that mapping. */
+/* The store gives the file back; false: its table is on its way. */
+bool unwinder_forget_file(struct unwinder *u, uint32_t file);
+
 void unwinder_use(struct unwinder *u, const struct mapping *m, uint64_t time_ns);
 
 /* Compiles the tables of everything that the processes to be told have mapped, and waits for them,

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define IDTABLE_FIRST_SLOTS 64
 #define IDTABLE_MAX_SLOTS (1u << 30)
@@ -11,6 +12,13 @@ void idtable_done(struct idtable *t)
 {
 	free(t->slots);
 	*t = (struct idtable){ 0 };
+}
+
+void idtable_clear(struct idtable *t)
+{
+	if (t->nr_slots)
+		memset(t->slots, 0, t->nr_slots * sizeof(*t->slots));
+	t->nr_used = 0;
 }
 
 static uint32_t fold(uint64_t hash)

@@ -25,6 +25,9 @@ typedef bool (*idtable_eq_fn)(const void *owner, uint32_t id, const void *key);
 
 void idtable_done(struct idtable *t);
 
+/* Takes everything out; there is room for as many as before. */
+void idtable_clear(struct idtable *t);
+
 /* True and *ret_id, or false. */
 bool idtable_find(const struct idtable *t, uint64_t hash, idtable_eq_fn eq, const void *owner,
 		  const void *key, uint32_t *ret_id);

@@ -31,8 +31,12 @@ struct entry {
 	struct file file;
 	struct file_key key;         /* as first told; the generation may be added later */
 	uint32_t raw_path;           /* in paths, as the kernel gave it */
-	uint32_t next_view;          /* of the same inode; NO_FILE: the last */
+	uint32_t prev_view;          /* of the same inode; NO_FILE: it is the holder */
+	uint32_t next_view;          /* NO_FILE: it is the last */
 	uint32_t lru_prev, lru_next; /* among open files; NO_FILE at the ends */
+	uint32_t nr_refs;
+	bool is_kept;
+	bool is_idle; /* in the store's list */
 };
 
 struct alias {
@@ -55,8 +59,12 @@ struct filestore {
 	uint32_t lru_oldest, lru_newest;
 	struct filestore_stats stats;
 
-	struct entry **entries; /* owned, each; they never move, since callers hold pointers */
+	/* Owned, each; they never move, since callers hold pointers. NULL: was given back. */
+	struct entry **entries;
 	uint32_t nr_entries, cap_entries;
+	uint32_t *idle; /* owned; files that nobody holds, or did for a moment */
+	uint32_t nr_idle, cap_idle;
+	uint32_t nr_stale; /* files given back whose aliases and inodes are still in the indexes */
 	struct alias *aliases; /* owned */
 	uint32_t nr_aliases, cap_aliases;
 	struct idtable by_alias;
@@ -91,11 +99,14 @@ struct filestore *filestore_free(struct filestore *s)
 	if (!s)
 		return NULL;
 	for (uint32_t i = 0; i < s->nr_entries; i++) {
-		if (s->entries[i]->file.fd >= 0 && s->entries[i]->file.content == i)
-			close(s->entries[i]->file.fd);
-		free(s->entries[i]);
+		struct entry *e = s->entries[i];
+
+		if (e && e->file.fd >= 0 && e->file.content == i)
+			close(e->file.fd);
+		free(e);
 	}
 	free(s->entries);
+	free(s->idle);
 	free(s->aliases);
 	free(s->inodes);
 	idtable_done(&s->by_alias);
@@ -269,12 +280,18 @@ static bool inode_eq(const void *owner, uint32_t id, const void *key)
 	return n->ino == k->ino && n->dev == k->dev;
 }
 
+static uint64_t inode_hash(const struct inode *n)
+{
+	return hash_mix(n->dev, n->ino);
+}
+
+/* What it leads to may have been given back. */
 static struct inode *inode_find(const struct filestore *s, uint64_t dev, uint64_t ino)
 {
 	struct inode k = { .dev = dev, .ino = ino };
 	uint32_t i;
 
-	if (!idtable_find(&s->by_inode, hash_mix(dev, ino), inode_eq, s, &k, &i))
+	if (!idtable_find(&s->by_inode, inode_hash(&k), inode_eq, s, &k, &i))
 		return NULL;
 	return &s->inodes[i];
 }
@@ -294,7 +311,8 @@ static int inode_set(struct filestore *s, uint64_t dev, uint64_t ino, uint32_t f
 	if (r < 0)
 		return r;
 	s->inodes[s->nr_inodes] = (struct inode){ .dev = dev, .ino = ino, .file = file };
-	idtable_insert(&s->by_inode, hash_mix(dev, ino), s->nr_inodes++);
+	idtable_insert(&s->by_inode, inode_hash(&s->inodes[s->nr_inodes]), s->nr_inodes);
+	s->nr_inodes++;
 	return 0;
 }
 
@@ -377,6 +395,8 @@ bool file_is_unchanged(const struct file *f)
  * to it since; once it is closed, or of a copy, the number may have gone to a new file. */
 static bool is_behind(const struct entry *e, const struct stat *st)
 {
+	if (!e)
+		return false;
 	return (e->file.fd >= 0 && !e->file.is_copy) || is_same_stat(&e->file, st);
 }
 
@@ -402,6 +422,15 @@ static int adopt(struct filestore *s, struct entry *e, const struct reader_file 
 	return 0;
 }
 
+/* Each is in the list once at most: create() has made the room. */
+static void note_idle(struct filestore *s, struct entry *e)
+{
+	if (e->is_idle)
+		return;
+	s->idle[s->nr_idle++] = e->file.id;
+	e->is_idle = true;
+}
+
 static int new_entry(struct filestore *s, const struct file_request *rq, struct entry **ret_entry)
 {
 	_cleanup_(freep) struct entry *e = calloc(1, sizeof(*e));
@@ -417,7 +446,7 @@ static int new_entry(struct filestore *s, const struct file_request *rq, struct 
 	e->raw_path = rq->path_id;
 	e->file.root = rq->hint->root;
 	e->file.content = e->file.id;
-	e->next_view = NO_FILE;
+	e->prev_view = e->next_view = NO_FILE;
 	r = set_path(s, e, rq->path, true);
 	if (r < 0)
 		return r;
@@ -433,6 +462,9 @@ static int create(struct filestore *s, const struct file_request *rq, struct ent
 
 	r = ARRAY_RESERVE(s->entries, s->cap_entries, s->nr_entries + 1, FILESTORE_MAX_FILES);
 	if (r == 0)
+		r = ARRAY_RESERVE(s->idle, s->cap_idle, filestore_nr_held(s) + 1,
+				  FILESTORE_MAX_FILES);
+	if (r == 0)
 		r = new_entry(s, rq, &e);
 	if (r == 0)
 		r = alias_set(s, rq, e->file.id);
@@ -440,6 +472,7 @@ static int create(struct filestore *s, const struct file_request *rq, struct ent
 		return r;
 	s->entries[s->nr_entries++] = e;
 	s->stats.nr_unopened++;
+	note_idle(s, e); /* until a mapping shows it */
 	*ret_entry = TAKE(e);
 	return 0;
 }
@@ -481,6 +514,17 @@ static struct entry *find_view(const struct filestore *s, struct entry *holder, 
 	}
 }
 
+/* A view holds its holder. */
+static void link_view(struct filestore *s, struct entry *holder, struct entry *e)
+{
+	e->prev_view = holder->file.id;
+	e->next_view = holder->next_view;
+	if (e->next_view != NO_FILE)
+		s->entries[e->next_view]->prev_view = e->file.id;
+	holder->next_view = e->file.id;
+	holder->nr_refs++;
+}
+
 static int add_view(struct filestore *s, struct entry *holder, const struct file_request *rq,
 		    struct entry **ret_entry)
 {
@@ -491,8 +535,7 @@ static int add_view(struct filestore *s, struct entry *holder, const struct file
 		return r;
 	s->stats.nr_unopened--;
 	copy_content(e, holder);
-	e->next_view = holder->next_view;
-	holder->next_view = e->file.id;
+	link_view(s, holder, e);
 	*ret_entry = e;
 	return 0;
 }
@@ -606,9 +649,10 @@ int filestore_tell_build_id(struct filestore *s, uint32_t id, const struct build
 	struct entry *e;
 	int r;
 
-	if (id >= s->nr_entries)
+	e = id < s->nr_entries ? s->entries[id] : NULL;
+	if (!e)
 		return -EINVAL;
-	e = holder_of(s, s->entries[id]);
+	e = holder_of(s, e);
 	if (e->file.build_id.len == 0)
 		e->file.build_id = *build_id;
 	tell_views(s, e);
@@ -630,9 +674,105 @@ int filestore_tell_build_id(struct filestore *s, uint32_t id, const struct build
 	return r;
 }
 
+/* ---- who holds a file ---- */
+
+void filestore_ref(struct filestore *s, uint32_t id)
+{
+	s->entries[id]->nr_refs++;
+}
+
+void filestore_unref(struct filestore *s, uint32_t id)
+{
+	struct entry *e = s->entries[id];
+
+	if (--e->nr_refs == 0 && !e->is_kept)
+		note_idle(s, e);
+}
+
+void filestore_keep(struct filestore *s, uint32_t id)
+{
+	s->entries[id]->is_kept = true;
+}
+
+static void unlink_view(struct filestore *s, struct entry *e)
+{
+	s->entries[e->prev_view]->next_view = e->next_view;
+	if (e->next_view != NO_FILE)
+		s->entries[e->next_view]->prev_view = e->prev_view;
+	filestore_unref(s, e->file.content);
+}
+
+static void release(struct filestore *s, struct entry *e)
+{
+	if (e->file.content != e->file.id) {
+		unlink_view(s, e);
+	} else if (e->file.fd >= 0) {
+		lru_remove(s, e);
+		close(e->file.fd);
+		s->nr_fds--;
+	}
+	s->entries[e->file.id] = NULL;
+	s->stats.nr_released++;
+	s->nr_stale++;
+	free(e);
+}
+
+static void clean_aliases(struct filestore *s)
+{
+	uint32_t kept = 0;
+
+	idtable_clear(&s->by_alias);
+	for (uint32_t i = 0; i < s->nr_aliases; i++) {
+		if (!s->entries[s->aliases[i].file])
+			continue;
+		s->aliases[kept] = s->aliases[i];
+		idtable_insert(&s->by_alias, alias_hash(&s->aliases[kept]), kept);
+		kept++;
+	}
+	s->nr_aliases = kept;
+}
+
+static void clean_inodes(struct filestore *s)
+{
+	uint32_t kept = 0;
+
+	idtable_clear(&s->by_inode);
+	for (uint32_t i = 0; i < s->nr_inodes; i++) {
+		if (!s->entries[s->inodes[i].file])
+			continue;
+		s->inodes[kept] = s->inodes[i];
+		idtable_insert(&s->by_inode, inode_hash(&s->inodes[kept]), kept);
+		kept++;
+	}
+	s->nr_inodes = kept;
+}
+
+void filestore_sweep(struct filestore *s, file_gone_fn fn, void *ctx)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < s->nr_idle; i++) {
+		struct entry *e = s->entries[s->idle[i]];
+
+		if (e->nr_refs || e->is_kept) {
+			e->is_idle = false;
+		} else if (fn && !fn(ctx, e->file.id)) {
+			s->idle[kept++] = e->file.id;
+		} else {
+			release(s, e);
+		}
+	}
+	s->nr_idle = kept;
+	if (s->nr_stale <= filestore_nr_held(s))
+		return; /* as much work as it saves */
+	clean_aliases(s);
+	clean_inodes(s);
+	s->nr_stale = 0;
+}
+
 const struct file *filestore_get(const struct filestore *s, uint32_t id)
 {
-	return id < s->nr_entries ? &s->entries[id]->file : NULL;
+	return id < s->nr_entries && s->entries[id] ? &s->entries[id]->file : NULL;
 }
 
 const struct procfs *filestore_procfs(const struct filestore *s)
@@ -663,6 +803,16 @@ uid_t filestore_root_user(const struct filestore *s, uint32_t root)
 uint32_t filestore_nr(const struct filestore *s)
 {
 	return s->nr_entries;
+}
+
+uint32_t filestore_nr_held(const struct filestore *s)
+{
+	return s->nr_entries - (uint32_t)s->stats.nr_released;
+}
+
+unsigned int filestore_nr_fds(const struct filestore *s)
+{
+	return s->nr_fds;
 }
 
 struct filestore_stats filestore_stats(const struct filestore *s)

@@ -35,7 +35,7 @@ struct file_key {
 };
 
 struct file {
-	uint32_t id;      /* index in the store; files are never removed */
+	uint32_t id;      /* index in the store; no other file ever has it */
 	uint32_t content; /* the first number of the same inode */
 	uint32_t root;    /* of the processes that have it mapped: for filestore_root() */
 	const char *path; /* owned by the store; as they see it, without " (deleted)" */
@@ -48,6 +48,7 @@ struct file {
 };
 
 struct filestore_stats {
+	uint64_t nr_released;          /* files given back by filestore_sweep() */
 	uint64_t nr_opened;            /* files that were opened, once each */
 	uint64_t nr_unopened;          /* files that never were */
 	uint64_t nr_closed_over_limit; /* descriptors closed to make room, each time */
@@ -84,7 +85,22 @@ void filestore_set_verifier(struct filestore *s, file_build_id_fn fn, void *ctx)
 int filestore_tell_build_id(struct filestore *s, uint32_t id, const struct build_id *build_id,
 			    const struct file_hint *hint);
 
-/* NULL: no such number. The file stays where it is until filestore_free(). */
+/*
+ * A file is held while mappings show it, each of which counts once, or for good once it is kept: it has
+ * samples, and will be read again in the end. What nobody holds is given back by filestore_sweep(), with
+ * its descriptor: a capture may last for days and see new files all the time. A file that is mapped again
+ * later is a new one. The path stays; it is what costs least.
+ */
+void filestore_ref(struct filestore *s, uint32_t id);
+void filestore_unref(struct filestore *s, uint32_t id);
+void filestore_keep(struct filestore *s, uint32_t id);
+
+/* Asked of each file that nobody holds; false: somebody needs it after all, ask again next time. NULL:
+ * nobody does. Only when no number is on its way from filestore_add() to a mapping. */
+typedef bool (*file_gone_fn)(void *ctx, uint32_t id);
+void filestore_sweep(struct filestore *s, file_gone_fn fn, void *ctx);
+
+/* NULL: no such number, or it was given back. The file stays where it is until then. */
 const struct file *filestore_get(const struct filestore *s, uint32_t id);
 
 const struct procfs *filestore_procfs(const struct filestore *s); /* borrowed */
@@ -104,7 +120,9 @@ uid_t filestore_root_user(const struct filestore *s, uint32_t root); /* who owns
  * is read now says nothing of the code that ran. */
 bool file_is_unchanged(const struct file *f);
 
-uint32_t filestore_nr(const struct filestore *s);
+uint32_t filestore_nr(const struct filestore *s);      /* of all that ever were */
+uint32_t filestore_nr_held(const struct filestore *s); /* of those that were not given back */
+unsigned int filestore_nr_fds(const struct filestore *s);
 struct filestore_stats filestore_stats(const struct filestore *s);
 
 #endif

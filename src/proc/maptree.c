@@ -45,8 +45,32 @@ static struct maptree_node *pool_take(struct maptree_pool *pool)
 	return n;
 }
 
+/* The file that a mapping shows, or may turn out to show. */
+static bool holds_file(const struct maptree_pool *pool, const struct mapping *m, uint32_t *ret_file)
+{
+	*ret_file = m->kind == MAPPING_FILE ? m->file : m->origin_file;
+	return pool->files && (m->kind == MAPPING_FILE || m->has_origin);
+}
+
+static void hold_file(struct maptree_pool *pool, const struct mapping *m)
+{
+	uint32_t file;
+
+	if (holds_file(pool, m, &file))
+		filestore_ref(pool->files, file);
+}
+
+static void drop_file(struct maptree_pool *pool, const struct mapping *m)
+{
+	uint32_t file;
+
+	if (holds_file(pool, m, &file))
+		filestore_unref(pool->files, file);
+}
+
 static void pool_give(struct maptree_pool *pool, struct maptree_node *n)
 {
+	drop_file(pool, &n->m);
 	pool->nr_used--;
 	if (pool->nr_spare >= MAX_IDLE_NODES) {
 		free(n);
@@ -92,6 +116,7 @@ static struct maptree_node *new_node(struct maptree_pool *pool, const struct map
 	struct maptree_node *n = pool_take(pool);
 
 	*n = (struct maptree_node){ .m = *m, .refs = 1, .nr = 1, .height = 1 };
+	hold_file(pool, m);
 	return n;
 }
 
@@ -105,6 +130,7 @@ static struct maptree_node *own(struct maptree_pool *pool, struct maptree_node *
 	copy = pool_take(pool);
 	*copy = *n;
 	copy->refs = 1;
+	hold_file(pool, &copy->m);
 	(void)maptree_ref(copy->left);
 	(void)maptree_ref(copy->right);
 	n->refs--;

@@ -25,6 +25,8 @@ struct maptree_node {
 /* Where nodes come from. Changes take what they need before they begin: they either happen whole or
  * not at all. */
 struct maptree_pool {
+	struct filestore
+		*files; /* borrowed; each node of a file's mapping holds it; NULL: none does */
 	struct maptree_node *spare; /* owned, chained */
 	uint32_t nr_spare;
 	uint32_t nr_used;

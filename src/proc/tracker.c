@@ -46,6 +46,7 @@ int tracker_new(const struct procfs *procfs, struct filestore *files, struct tra
 	t->procfs = procfs;
 	t->files = files;
 	memory_devices_init(&t->memory);
+	t->history.nodes.files = files;
 	*ret_tracker = t;
 	return 0;
 }

@@ -72,7 +72,8 @@ def tokens(sample, here=HERE):
 def kind(case, sample, here=HERE):
     """As the case judges it. The leaf of a sample in a caller is the instruction that was sampled; if what
     was called had been lost, it would be a return address less 1, within a call."""
-    found = case.judge(tokens(sample, here), sample.labels.get("truncated"))
+    found = case.judge(tokens(sample, here),
+                       sample.labels.get("truncated", sample.labels.get("no_user_stack")))
     if found != "caller":
         return found
     leaf = copy.copy(sample.frames[0])

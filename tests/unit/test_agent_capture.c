@@ -409,6 +409,45 @@ static void test_empty_and_broken_records(void)
 	world_done(&w);
 }
 
+/* Every process runs a file of its own; some are sampled. Long after, only those files are there. */
+static void test_what_is_gone_is_given_back(void)
+{
+	const uint32_t nr = 200;
+	char path[32], wanted[32];
+	uint32_t nr_named = 0;
+	struct world w;
+
+	world_init(&w, true);
+	for (uint32_t i = 0; i < nr; i++) {
+		uint64_t at = 1000 + i * 100;
+
+		snprintf(path, sizeof(path), "/new%u", i);
+		task(&w, SIDEBAND_FORK, at, PID, 1);
+		map_at(&w, at + 10, 0x1000, 0x2000, path);
+		if (i % 10 == 0)
+			leaf_sample(&w, at + 20, PID, 0x1500);
+		task(&w, SIDEBAND_EXIT, at + 30, PID, 0);
+		w.c->forgot_ns = 0; /* it is due */
+		settle(&w);
+	}
+	ok(tracker_nr_processes(w.c->tracker) <= 2, "%u processes are left of %u",
+	   tracker_nr_processes(w.c->tracker), nr);
+	ok(filestore_nr_held(w.c->files) <= nr / 10 + 1, "%u files of %u, of which %u have samples",
+	   filestore_nr_held(w.c->files), nr, nr / 10);
+	for (uint32_t i = 0; i < w.c->profile->nr_mappings; i++) {
+		const struct profile_mapping *m = &w.c->profile->mappings[i];
+		const struct file *f = filestore_get(w.c->files, (uint32_t)m->owner);
+
+		snprintf(wanted, sizeof(wanted), "/new%u", i * 10);
+		nr_named += f && strcmp(f->path, wanted) == 0 &&
+			    strcmp(strtab_get(&w.c->profile->strings, m->path), wanted) == 0;
+	}
+	ok(nr_named == nr / 10, "each sample's file is there to be read for names");
+	ok(w.c->stats.nr_processes == nr / 10, "%llu processes have samples",
+	   (unsigned long long)w.c->stats.nr_processes);
+	world_done(&w);
+}
+
 int main(void)
 {
 	test_user_return_address();
@@ -424,5 +463,6 @@ int main(void)
 	test_siblings_of_one_pid();
 	test_lost_events_are_made_up_for_once();
 	test_empty_and_broken_records();
+	test_what_is_gone_is_given_back();
 	return tap_done();
 }

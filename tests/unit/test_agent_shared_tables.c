@@ -185,7 +185,7 @@ static void test_other_places(void)
 	must(!unwind_files_ask(&s.u, &here) && unwind_files_wait(&s.u, UINT64_MAX));
 	ok(unwind_files_ask(&s.u, &there), "what is compiled in one place is known in all");
 	f = unwind_files_get(&s.u, &there);
-	ok(f->table && f->table == s.u.files[here.file].table && f->made.nr_loads &&
+	ok(f->table && f->table == s.u.files[here.file]->table && f->made.nr_loads &&
 		   unwind_files_stats(&s.u).nr_compiled == 1,
 	   "and was compiled once");
 	there = place_of(&s, "prog0", 7);

@@ -37,7 +37,7 @@ static void fill(struct unwind_files *u, struct tables *tables, uint32_t in_kern
 
 static bool has(const struct unwind_files *u, uint32_t file)
 {
-	return u->files[file].state == UNWIND_READY;
+	return u->files[file]->state == UNWIND_READY;
 }
 
 static void test_trim(void)
@@ -57,7 +57,7 @@ static void test_trim(void)
 	u.tables.max_bytes = 3 * BYTES + BYTES / 2;
 	ok(!unwind_files_trim(&u) && has(&u, 0) && !has(&u, 1),
 	   "what is in the kernel stays for a while longer");
-	u.files[2].table->used_ns = u.files[3].table->used_ns += 2 * NS_PER_S;
+	u.files[2]->table->used_ns = u.files[3]->table->used_ns += 2 * NS_PER_S;
 	u.tables.max_bytes = 2 * BYTES + BYTES / 2;
 	ok(unwind_files_trim(&u) && !has(&u, 0) && has(&u, 2), "but not for ever, which is said");
 	unwind_files_done(&u);

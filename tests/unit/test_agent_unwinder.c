@@ -475,8 +475,8 @@ static void set_states(struct capture *c, enum unwind_state from, enum unwind_st
 	struct unwind_files *u = &c->unwinder->files;
 
 	for (uint32_t i = 0; i < u->nr; i++)
-		if (u->files[i].state == from)
-			u->files[i].state = to;
+		if (u->files[i] && u->files[i]->state == from)
+			u->files[i]->state = to;
 }
 
 /* A child with this process's code, which only waits. */

@@ -543,6 +543,117 @@ static void run_by_path(struct fake *f)
 	test_by_build_id(f);
 }
 
+static bool is_gone(void *ctx, uint32_t id)
+{
+	return id != *(uint32_t *)ctx;
+}
+
+static void test_released(void)
+{
+	uint32_t held, kept, awaited, none = UINT32_MAX;
+	struct filestore *s;
+	struct fake f;
+
+	fake_init(&f);
+	s = new_store(&f, 100);
+	for (const char *name = "abcd"; *name; name++)
+		fake_write(&f, (char[]){ *name, '\0' }, "x");
+	map_file(&f, "a");
+	held = add(s, fake_key(&f, "a"), "/a", &hint_10)->id;
+	map_file(&f, "b");
+	kept = add(s, fake_key(&f, "b"), "/b", &hint_10)->id;
+	map_file(&f, "c");
+	awaited = add(s, fake_key(&f, "c"), "/c", &hint_10)->id;
+	map_file(&f, "d");
+	(void)add(s, fake_key(&f, "d"), "/d", &hint_10);
+	filestore_ref(s, held);
+	filestore_ref(s, kept);
+	filestore_keep(s, kept);
+	filestore_unref(s, kept);
+	filestore_sweep(s, is_gone, &awaited);
+	ok(filestore_nr_held(s) == 3 && filestore_nr_fds(s) == 3 && !filestore_get(s, 3),
+	   "a file that nobody holds is given back, with its descriptor");
+	ok(filestore_get(s, held)->fd >= 0 && filestore_get(s, kept)->fd >= 0 &&
+		   filestore_get(s, awaited),
+	   "not one that a mapping shows, that is kept, or that somebody needs");
+	filestore_unref(s, held);
+	filestore_sweep(s, is_gone, &none);
+	ok(!filestore_get(s, held) && !filestore_get(s, awaited) && filestore_nr_fds(s) == 1,
+	   "they are when that is over");
+	ok(add(s, fake_key(&f, "d"), "/d", &hint_10)->id == 4 && filestore_get(s, 4)->fd >= 0,
+	   "one that comes back is another, and open again");
+	ok(add(s, fake_key(&f, "b"), "/b", &hint_10)->id == kept, "one that was kept is the same");
+	ok(filestore_tell_build_id(s, held, &id_a, &hint_10) == -EINVAL,
+	   "nothing is told of one that is gone");
+	filestore_free(s);
+	fake_done(&f);
+}
+
+/* The same file under another path has a number of its own, and the descriptor of the first. */
+static void test_released_views(void)
+{
+	const struct file *first, *view, *last;
+	struct filestore *s;
+	struct fake f;
+
+	fake_init(&f);
+	s = new_store(&f, 100);
+	fake_write(&f, "a", "x");
+	map_file(&f, "a");
+	first = add(s, fake_key(&f, "a"), "/a", &hint_10);
+	view = add(s, fake_key(&f, "a"), "/b", &hint_10);
+	last = add(s, fake_key(&f, "a"), "/c", &hint_10);
+	must(first != view && view->content == first->id && last->content == first->id);
+	filestore_ref(s, view->id);
+	filestore_sweep(s, NULL, NULL);
+	ok(filestore_nr_held(s) == 2 && filestore_get(s, first->id) == first &&
+		   content(view) == 'x',
+	   "a file is held, and open, as long as it is under another path");
+	filestore_unref(s, view->id);
+	filestore_sweep(s, NULL, NULL);
+	ok(filestore_nr_held(s) == 0 && filestore_nr_fds(s) == 0, "it goes with the last of them");
+	filestore_free(s);
+	fake_done(&f);
+}
+
+/* New files without end: what is held is what is in use. */
+static void test_released_many(void)
+{
+	uint32_t most = 0, first = UINT32_MAX;
+	unsigned int most_fds = 0;
+	char name[32], path[40];
+	struct filestore *s;
+	struct fake f;
+
+	fake_init(&f);
+	s = new_store(&f, 100);
+	for (int i = 0; i < 3000; i++) {
+		const struct file *file;
+
+		snprintf(name, sizeof(name), "f%d", i);
+		snprintf(path, sizeof(path), "/%s", name);
+		fake_write(&f, name, "x");
+		map_file(&f, name);
+		file = add(s, fake_key(&f, name), path, &hint_10);
+		must(file->fd >= 0);
+		filestore_ref(s, file->id);
+		if (i == 0)
+			first = file->id; /* in use all the time */
+		else
+			filestore_unref(s, file->id);
+		fake_unlink(&f, name);
+		if (i % 10 == 9)
+			filestore_sweep(s, NULL, NULL);
+		most = filestore_nr_held(s) > most ? filestore_nr_held(s) : most;
+		most_fds = filestore_nr_fds(s) > most_fds ? filestore_nr_fds(s) : most_fds;
+	}
+	ok(most <= 11 && most_fds <= 11, "of 3000 files at most %u are held at a time, %u open",
+	   most, most_fds);
+	ok(filestore_get(s, first)->fd >= 0, "among them the one that is in use");
+	filestore_free(s);
+	fake_done(&f);
+}
+
 int main(void)
 {
 	struct fake f;
@@ -566,5 +677,8 @@ int main(void)
 	test_many_roots(&f);
 	test_ourselves();
 	fake_done(&f);
+	test_released();
+	test_released_views();
+	test_released_many();
 	return tap_done();
 }

@@ -583,6 +583,38 @@ static void test_forget(void)
 	world_done(&w);
 }
 
+/* Processes that fork, execute a file of their own, exit, under PIDs that come back: what is kept is what
+ * is alive, and what ended a moment ago. */
+static void test_churn_is_bounded(void)
+{
+	uint32_t most = 0, most_files = 0;
+	struct world w;
+
+	world_init(&w);
+	must(map_at(&w, 1, 5, 0x1000, 0x2000, "/parent") == 0);
+	for (uint64_t i = 1; i <= 5000; i++) {
+		pid_t pid = (pid_t)(100 + i % 50);
+		char path[32];
+
+		snprintf(path, sizeof(path), "/new%llu", (unsigned long long)i);
+		must(tracker_fork(w.t, i * 10, pid, 5) == 0);
+		must(tracker_exec(w.t, i * 10 + 1, pid) == 0);
+		must(map_at(&w, i * 10 + 2, pid, 0x1000, 0x2000, path) == 0);
+		must(is_at(&w, pid, 0x1000, i * 10 + 3, path));
+		must(tracker_exit(w.t, i * 10 + 4, pid) == 0);
+		tracker_forget(w.t, i * 10 - 20);
+		filestore_sweep(w.files, NULL, NULL);
+		if (tracker_nr_processes(w.t) > most)
+			most = tracker_nr_processes(w.t);
+		if (filestore_nr_held(w.files) > most_files)
+			most_files = filestore_nr_held(w.files);
+	}
+	ok(most <= 5, "of 5000 processes at most %u are kept at a time", most);
+	ok(most_files <= 5, "of as many files at most %u", most_files);
+	ok(is_at(&w, 5, 0x1000, 60000, "/parent"), "the parent's mapping holds its file");
+	world_done(&w);
+}
+
 static void test_versions_are_bounded(void)
 {
 	struct world w;
@@ -765,6 +797,7 @@ int main(void)
 	test_exec_by_another_thread();
 	test_build_id();
 	test_forget();
+	test_churn_is_bounded();
 	test_versions_are_bounded();
 	test_roots();
 	test_chroot();
