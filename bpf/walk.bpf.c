@@ -14,7 +14,7 @@ __attribute__((noinline)) int pa_return_at(__u64 addr)
 
 	if (!s || pa_walk_word(&s->walk, &word, addr))
 		return 1;
-	return pa_is_return_address(&s->walk, word);
+	return pa_is_return_address(&s->walk, word, addr);
 }
 
 /*

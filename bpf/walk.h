@@ -166,6 +166,7 @@ PA_INLINE int pa_walk_enter(struct pa_walk *w, __u64 pc, __u64 sp, __u64 fp, int
 	w->fp = fp;
 	w->is_exact = (__u8)is_exact;
 	w->is_interrupted = 0;
+	w->is_sp_low = 0;
 	w->has_regs = 0;
 	w->has_lr = 0;
 	w->nr++;
@@ -190,7 +191,7 @@ PA_INLINE int pa_can_return_to(struct pa_walk *w, __u64 pc)
 /* Whether a function that keeps no record may return to there. Interpreters let the code that they
  * have made return to where nobody called from, and leave that address where they had it before
  * they put it where a call does: of a frame that repeats itself another one shows its caller. */
-PA_INLINE int pa_is_return_address(struct pa_walk *w, __u64 word)
+PA_INLINE int pa_is_return_address(struct pa_walk *w, __u64 word, __u64 addr)
 {
 	__u32 kind;
 
@@ -198,7 +199,7 @@ PA_INLINE int pa_is_return_address(struct pa_walk *w, __u64 word)
 	if (!pa_is_user_addr(word) || word == w->pc)
 		return 0;
 	kind = pa_walk_code_kind(w, word - 1);
-	return kind != PA_CODE_NONE && pa_may_skip_to(w, word, kind == PA_CODE_BARE);
+	return kind != PA_CODE_NONE && pa_may_skip_to(w, word, addr, kind == PA_CODE_BARE);
 }
 
 /* A frame of so many words is not looked through, and nothing is claimed of it. */
@@ -226,7 +227,8 @@ PA_INLINE int pa_walk_may_skip(struct pa_walk *w)
 		if (pa_return_at(from + i * 8ull))
 			return 1;
 #else
-		if (pa_walk_word(w, &word, from + i * 8ull) || pa_is_return_address(w, word))
+		if (pa_walk_word(w, &word, from + i * 8ull) ||
+		    pa_is_return_address(w, word, from + i * 8ull))
 			return 1;
 #endif
 	}
@@ -258,7 +260,10 @@ PA_INLINE int pa_walk_by_record(struct pa_walk *w, pa_rule rule)
 		return pa_walk_end(w, PA_STOP_FP_END);
 	if (rule != PA_RULE_WORD_FP && pa_walk_may_skip(w))
 		return pa_walk_end(w, PA_STOP_NO_RECORD);
-	return pa_walk_by_fp(w, w->sp, rule == PA_RULE_WORD_GAP);
+	if (!pa_walk_by_fp(w, w->sp, rule == PA_RULE_WORD_GAP))
+		return 0;
+	w->is_sp_low = 1;
+	return 1;
 }
 
 /* The same of a pc that is where it stands: there may be no record, or one that fp is not set to. In

@@ -78,12 +78,12 @@ PA_INLINE int pa_is_behind_call(__u64 before)
 
 /* Whether a function that keeps no frame record may return to there, as far as its call shows. All
  * compilers keep one, so that nothing speaks against it where the call does not say who it calls. */
-PA_INLINE int pa_may_skip_to(struct pa_walk *w, __u64 pc, int is_bare)
+PA_INLINE int pa_may_skip_to(struct pa_walk *w, __u64 pc, __u64 addr, int is_bare)
 {
 	__u32 call = (__u32)(pa_code_before(w, pc) >> 32), first;
 	__u64 code;
 
-	(void)is_bare;
+	(void)addr, (void)is_bare;
 	if (!pa_is_bl(call))
 		return 0;
 	code = pa_code_from(w, pc - 4 + (__u64)((__s64)((__u64)call << 38) >> 36));

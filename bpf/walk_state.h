@@ -65,7 +65,8 @@ struct pa_walk {
 				 * to, and they return to its first byte */
 	__u8 in_syscall;        /* the sampled pc is behind the instruction that made it */
 	__u8 is_bare;           /* nothing describes the code at pc: no rule, or no table */
-	__u8 pad;
+	__u8 is_sp_low;         /* the frame before was left by its record alone, which does not say
+				 * what else its function takes off the stack: sp may be higher */
 
 	struct pa_process process;
 	struct pa_mapping mapping; /* the last one used */

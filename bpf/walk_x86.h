@@ -125,14 +125,21 @@ PA_INLINE int pa_leads_to_bare(struct pa_walk *w, __u64 start)
 		       : (code & 0xff) == PA_X86_JMP || (code & 0xffff) == PA_X86_JMP_MEM;
 }
 
+/* The running function is not longer than that. */
+#define PA_MAX_FUNCTION 0x10000u
+
 /* Whether a function without a rule that keeps no frame pointer may return to there, as far as its call
- * shows: what was called has a rule, or keeps one. */
-PA_INLINE int pa_may_skip_to(struct pa_walk *w, __u64 pc, int is_bare)
+ * shows: what was called has a rule, or keeps one. The running function keeps none any more behind its
+ * pop %rbp: what it returns to is on top of the stack then. */
+PA_INLINE int pa_may_skip_to(struct pa_walk *w, __u64 pc, __u64 addr, int is_bare)
 {
 	__u64 before = pa_code_before(w, pc), start = pc + (__u64)(__s64)(__s32)(before >> 32);
 
-	if ((before >> 24 & 0xff) == PA_X86_CALL)
+	if ((before >> 24 & 0xff) == PA_X86_CALL) {
+		if (w->is_exact && addr == w->sp && w->pc - start < PA_MAX_FUNCTION)
+			return 1;
 		return pa_leads_to_bare(w, start) && !pa_keeps_fp(w, start);
+	}
 	return is_bare || pa_is_behind_call(before);
 }
 

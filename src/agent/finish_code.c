@@ -62,7 +62,9 @@ bool finish_learn(struct finish *f, const struct finish_frame *frame, pa_rule *r
 {
 	pa_rule rule = rule_of_code(f, frame->pc);
 
-	if (rule == PA_RULE_WORD_NONE || !finish_agrees(f, frame, rule))
+	if (rule == PA_RULE_WORD_NONE ||
+	    (frame->is_sp_low && PA_RULE_CFA_REG(rule) == PA_REG_X86_SP) ||
+	    !finish_agrees(f, frame, rule))
 		return false;
 	*ret_rule = rule;
 	return true;

@@ -52,13 +52,14 @@ static bool can_return_to(void *ctx, uint64_t pc)
 	return finish_can_return_to(ctx, pc);
 }
 
-static bool learn(void *ctx, uint64_t pc, const struct frame_regs *regs, pa_rule *ret_word)
+static bool learn(void *ctx, const struct full_walk *w, pa_rule *ret_word)
 {
-	const struct unwind_arch *arch = unwind_arch_of(MACHINE);
+	const struct unwind_arch *arch = w->arch;
+	const struct frame_regs *regs = &w->regs;
 
 	return finish_learn(ctx,
-			    &(struct finish_frame){ pc, regs->v[arch->sp], regs->v[arch->fp],
-						    regs->known >> arch->fp & 1 },
+			    &(struct finish_frame){ w->pc, regs->v[arch->sp], regs->v[arch->fp],
+						    regs->known >> arch->fp & 1, w->is_sp_low },
 			    ret_word);
 }
 

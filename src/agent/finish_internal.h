@@ -29,6 +29,7 @@ long finish_read_file(const struct finish *f, const struct mapping *m, uint64_t 
 struct finish_frame {
 	uint64_t pc, sp, fp;
 	bool has_fp;
+	bool is_sp_low; /* as in struct pa_walk */
 };
 
 /* The rule by which its own instructions return from there, to a return address on this stack. */

@@ -56,6 +56,7 @@ static bool enter(struct full_walk *w, uint64_t pc, const struct frame_regs *reg
 	w->regs = *regs;
 	w->is_exact = is_exact;
 	w->is_interrupted = false;
+	w->is_sp_low = false;
 	w->nr++;
 	set_reg(&w->regs, w->arch->pc, pc);
 	return true;
@@ -139,7 +140,10 @@ static bool by_record(struct full_walk *w, bool is_gap)
 	if (w->source->may_skip && is_known(&w->regs, w->arch->fp) &&
 	    w->source->may_skip(w->ctx, sp, fp))
 		return end(w, PA_STOP_NO_RECORD);
-	return by_fp(w, sp, is_gap);
+	if (!by_fp(w, sp, is_gap))
+		return false;
+	w->is_sp_low = true;
+	return true;
 }
 
 /* As pa_walk_by_code(). */
@@ -345,7 +349,7 @@ bool full_walk_frame(struct full_walk *w)
 	switch (PA_RULE_CFA_KIND(word)) {
 	case PA_CFA_NONE:
 		is_gap = word == PA_RULE_WORD_GAP;
-		if (w->source->learn && w->source->learn(w->ctx, w->pc, &w->regs, &word))
+		if (w->source->learn && w->source->learn(w->ctx, w, &word))
 			return by_word(w, word);
 		return w->is_exact ? by_code(w, is_gap) : by_record(w, is_gap);
 	case PA_CFA_SWITCH:

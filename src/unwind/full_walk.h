@@ -15,6 +15,8 @@
 
 struct cfi_full_row;
 
+struct full_walk;
+
 struct full_walk_source {
 	/* Reads target memory: 0, or negative. */
 	int (*read)(void *ctx, uint64_t addr, void *to, size_t size);
@@ -30,7 +32,7 @@ struct full_walk_source {
 	bool (*can_return_to)(void *ctx, uint64_t pc);
 	/* For code without a rule; both may be NULL. A rule by which the code itself returns from there, in the form of
 	 * such a word; false: none is to be had. */
-	bool (*learn)(void *ctx, uint64_t pc, const struct frame_regs *regs, pa_rule *ret_word);
+	bool (*learn)(void *ctx, const struct full_walk *w, pa_rule *ret_word);
 	/* Whether a word below the frame record may be a return address that the record skips. */
 	bool (*may_skip)(void *ctx, uint64_t sp, uint64_t fp);
 };
@@ -46,6 +48,7 @@ struct full_walk {
 	bool is_exact;          /* pc is where it stands, not a return address */
 	bool is_interrupted;    /* by a signal: the frame before this one is no caller's, it is the
 				 * trampoline that the handler returns to */
+	bool is_sp_low;         /* as in struct pa_walk */
 };
 
 /* At the frame with the given registers by DWARF number (nr of them); the pc is not among them. */
