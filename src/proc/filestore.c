@@ -747,22 +747,32 @@ static void clean_inodes(struct filestore *s)
 	s->nr_inodes = kept;
 }
 
-void filestore_sweep(struct filestore *s, file_gone_fn fn, void *ctx)
+/* One look at each. A view that is released may leave its holder idle: that goes into a slot that was
+ * read, and is looked at the next time. */
+static void sweep_idle(struct filestore *s, file_gone_fn fn, void *ctx)
 {
-	uint32_t kept = 0;
+	uint32_t nr = s->nr_idle;
 
-	for (uint32_t i = 0; i < s->nr_idle; i++) {
+	s->nr_idle = 0;
+	for (uint32_t i = 0; i < nr; i++) {
 		struct entry *e = s->entries[s->idle[i]];
 
-		if (e->nr_refs || e->is_kept) {
+		if (e->nr_refs || e->is_kept)
 			e->is_idle = false;
-		} else if (fn && !fn(ctx, e->file.id)) {
-			s->idle[kept++] = e->file.id;
-		} else {
+		else if (fn && !fn(ctx, e->file.id))
+			s->idle[s->nr_idle++] = e->file.id;
+		else
 			release(s, e);
-		}
 	}
-	s->nr_idle = kept;
+}
+
+void filestore_sweep(struct filestore *s, file_gone_fn fn, void *ctx)
+{
+	uint64_t nr_released = s->stats.nr_released;
+
+	sweep_idle(s, fn, ctx);
+	if (s->stats.nr_released != nr_released)
+		sweep_idle(s, fn, ctx);
 	if (s->nr_stale <= filestore_nr_held(s))
 		return; /* as much work as it saves */
 	clean_aliases(s);

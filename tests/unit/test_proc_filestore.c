@@ -616,6 +616,37 @@ static void test_released_views(void)
 	fake_done(&f);
 }
 
+/* Files and their second paths, all of which nobody needs any more at the first sweep. */
+static void test_released_pairs(void)
+{
+	bool is_empty = true;
+
+	for (int nr = 2; nr < 40; nr++) {
+		struct filestore *s;
+		struct fake f;
+
+		fake_init(&f);
+		s = new_store(&f, 100);
+		for (int i = 0; i < nr; i++) {
+			char name[16], path[24];
+
+			snprintf(name, sizeof(name), "f%d", i);
+			fake_write(&f, name, "x");
+			map_file(&f, name);
+			snprintf(path, sizeof(path), "/a%d", i);
+			add(s, fake_key(&f, name), path, &hint_10);
+			snprintf(path, sizeof(path), "/b%d", i);
+			add(s, fake_key(&f, name), path, &hint_10);
+			fake_unlink(&f, name);
+		}
+		filestore_sweep(s, NULL, NULL);
+		is_empty = is_empty && filestore_nr_held(s) == 0;
+		filestore_free(s);
+		fake_done(&f);
+	}
+	ok(is_empty, "files and their second paths go together");
+}
+
 /* New files without end: what is held is what is in use. */
 static void test_released_many(void)
 {
@@ -679,6 +710,7 @@ int main(void)
 	fake_done(&f);
 	test_released();
 	test_released_views();
+	test_released_pairs();
 	test_released_many();
 	return tap_done();
 }
