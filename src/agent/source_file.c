@@ -7,6 +7,7 @@
 #include "agent/vdso.h"
 #include "base/path.h"
 #include "elf/elf_image.h"
+#include "proc/roots.h"
 
 /* What addresses without a symbol are named by. Brackets are for code without a file, "[vdso]": a file
  * that is called so has its whole path. */
@@ -109,12 +110,13 @@ static const char *why_unreadable(int r)
 	}
 }
 
-/* Whose owner is neither root nor who runs this. */
-static bool is_foreign(int fd)
+/* Whose owner is neither root nor who runs this, or whose root may have anybody's debug files. */
+static bool is_foreign(const struct file *f)
 {
 	struct stat st;
 
-	return fstat(fd, &st) < 0 || (st.st_uid != 0 && st.st_uid != geteuid());
+	return f->root != ROOT_OWN || fstat(f->fd, &st) < 0 ||
+	       (st.st_uid != 0 && st.st_uid != geteuid());
 }
 
 int source_open_file(struct capture *c, const struct profile_mapping *m, struct source *s)
@@ -125,7 +127,7 @@ int source_open_file(struct capture *c, const struct profile_mapping *m, struct 
 
 	if (f->fd < 0)
 		return open_closed(f, s);
-	s->is_foreign = is_foreign(f->fd);
+	s->is_foreign = is_foreign(f);
 	r = elf_image_open_fd(f->fd, &s->image);
 	if (r == 0)
 		elf_image_limit(s->image, s->cancel, 0);

@@ -130,7 +130,7 @@ static int read_up_to(struct dw_abbrevs *a, const struct dw_unit *u, uint64_t co
 		return 0;
 	while (a->error == 0 && !(code && a->nr > nr && a->last_code == code))
 		a->error = read_abbrev(a, u);
-	if (!a->is_sorted)
+	if (!a->is_sorted && a->nr > nr)
 		qsort(a->abbrevs, a->nr, sizeof(*a->abbrevs), by_code);
 	return a->error < 0 ? a->error : 0;
 }
