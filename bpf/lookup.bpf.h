@@ -113,6 +113,8 @@ static inline __attribute__((always_inline)) __u32 pa_walk_rule(struct pa_walk *
 	stop = find_in_table(w, pc, rule);
 	if (*rule == PA_RULE_WORD_NONE && w->mapping.nr_blocks)
 		*rule = PA_RULE_WORD_GAP;
+	else if (*rule == PA_RULE_WORD_NONE && w->mapping.first_block == PA_FIRST_BLOCK_RECORDS)
+		*rule = PA_RULE_WORD_RECORDS;
 	if (!stop && slot) {
 		slot->generation = 0; /* whoever interrupts this finds no half entry */
 		slot->pc = pc;

@@ -125,6 +125,9 @@ _Static_assert(PA_RULE_DEREF_BITS + PA_RULE_ADD_BITS == PA_RULE_CFA_BITS, "both 
 #define PA_RULE_WORD_GAP (PA_RULE_WORD_NONE | 1ull << 63)
 /* The same where tables are not used: frame pointers alone are asked for, and nothing speaks for them. */
 #define PA_RULE_WORD_FP (PA_RULE_WORD_NONE | 1ull << 62)
+/* The same of generated code whose runtime was asked to keep frame records: whoever made a call has one.
+ * The function that runs may be where it has none yet, or none any more. */
+#define PA_RULE_WORD_RECORDS (PA_RULE_WORD_NONE | 1ull << 61)
 
 #define PA_RULE_CFA_KIND(w) ((__u32)((w)&15))
 #define PA_RULE_CFA_REG(w) ((__u32)((w) >> PA_RULE_REG_SHIFT & 31))

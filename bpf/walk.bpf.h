@@ -38,6 +38,7 @@ static __always_inline bool pa_walk_begin(struct pa_scratch *s)
 	w->has_regs = 1;
 	w->has_lr = 1;
 	w->window_at = 0;
+	w->nr_looked = 0;
 	w->mapping.end = 0;
 	w->cache_at0 = s->sample.cpu * PA_CACHE_SLOTS;
 	if (!cfg.use_tables)

@@ -202,12 +202,15 @@ PA_INLINE int pa_is_return_address(struct pa_walk *w, __u64 word, __u64 addr)
 	return kind != PA_CODE_NONE && pa_may_skip_to(w, word, addr, kind == PA_CODE_BARE);
 }
 
-/* A frame of so many words is not looked through, and nothing is claimed of it. */
+/* A frame of so many words is not looked through, and nothing is claimed of it; nor of one where a walk
+ * has looked at so many in all: each costs some 50 ns. */
 #ifdef __bpf__
 #define PA_MAX_LOOKED_WORDS 128u
+#define PA_MAX_LOOKED_IN_ALL 1024u
 int pa_return_at(__u64 addr);
 #else
 #define PA_MAX_LOOKED_WORDS 8192u
+#define PA_MAX_LOOKED_IN_ALL 16384u
 #endif
 
 /* Whether there may be the frames of others below the record at fp. */
@@ -220,8 +223,9 @@ PA_INLINE int pa_walk_may_skip(struct pa_walk *w)
 	pa_walk_fill_window(w, from + PA_KEPT_BYTES);
 	if (pa_walk_word(w, &word, w->fp + 8))
 		return 0; /* there is no record */
-	if (nr > PA_MAX_LOOKED_WORDS)
+	if (nr > PA_MAX_LOOKED_WORDS || w->nr_looked + nr > PA_MAX_LOOKED_IN_ALL)
 		return 1;
+	w->nr_looked += (__u32)nr;
 	for (__u32 i = 0; i < PA_MAX_LOOKED_WORDS && i < nr; i++) {
 #ifdef __bpf__
 		if (pa_return_at(from + i * 8ull))
@@ -252,13 +256,19 @@ PA_INLINE int pa_walk_by_fp(struct pa_walk *w, __u64 lowest, int is_guess)
 	return pa_walk_enter(w, pc, w->fp + 16, fp, 0);
 }
 
+/* Whether a rule says itself that there is a record, so that nobody has to look for others. */
+PA_INLINE int pa_has_record(pa_rule rule, int is_exact)
+{
+	return rule == PA_RULE_WORD_FP || (rule == PA_RULE_WORD_RECORDS && !is_exact);
+}
+
 /* Where no rule is. Below a record that counts there must be none of another one. In a gap, whoever
  * returns to where nobody has called from was put there by hand, to begin a stack. */
 PA_INLINE int pa_walk_by_record(struct pa_walk *w, pa_rule rule)
 {
 	if (rule == PA_RULE_WORD_GAP && !w->is_exact && !pa_can_return_to(w, w->pc))
 		return pa_walk_end(w, PA_STOP_FP_END);
-	if (rule != PA_RULE_WORD_FP && pa_walk_may_skip(w))
+	if (!pa_has_record(rule, w->is_exact) && pa_walk_may_skip(w))
 		return pa_walk_end(w, PA_STOP_NO_RECORD);
 	if (!pa_walk_by_fp(w, w->sp, rule == PA_RULE_WORD_GAP))
 		return 0;

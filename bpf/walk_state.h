@@ -24,6 +24,7 @@ struct pa_mapping {
 };
 _Static_assert(sizeof(struct pa_mapping) == 40, "changed: bump PA_ABI_VERSION");
 #define PA_BLOCKS_PENDING 0xffffffffu
+#define PA_FIRST_BLOCK_RECORDS 1u /* where nr_blocks is 0: code that keeps frame records */
 
 /* A process's slice of the mappings. */
 struct pa_process {
@@ -57,6 +58,7 @@ struct pa_walk {
 	__u64 regs[PA_NR_REGS]; /* of the sampled frame */
 	__u32 nr;               /* frames found so far, the sampled one included */
 	__u32 stop;             /* enum pa_stop, once the walk is over */
+	__u32 nr_looked;        /* words that were looked at for the frames of others */
 	__u8 is_exact;          /* pc is where it stands, not a return address */
 	__u8 has_fp;            /* fp is known */
 	__u8 has_regs;          /* regs are this frame's: only the sampled one's */

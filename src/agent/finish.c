@@ -85,6 +85,8 @@ uint32_t finish_find(struct finish *f, uint64_t pc, struct finish_code *ret_code
 		f->missing = unwind_files_number(m);
 		return PA_STOP_NO_TABLE;
 	}
+	if (m->kind == MAPPING_ANON && unwinder_keeps_records(f->u, f->process, f->time_ns))
+		ret_code->word = PA_RULE_WORD_RECORDS;
 	file = unwind_files_get(files, m);
 	if (file && file->state == UNWIND_READY && unwind_file_bias(file, m, &bias) == 0) {
 		ret_code->addr = pc - bias;
@@ -151,9 +153,11 @@ bool unwinder_is_called(struct unwinder *u, const struct process *p, uint64_t pc
 
 bool finish_may_skip(struct finish *f, uint64_t sp, uint64_t fp)
 {
-	struct pa_walk w = { .sp = sp, .fp = fp, .has_fp = 1, .env = f };
+	struct pa_walk w = { .sp = sp, .fp = fp, .has_fp = 1, .nr_looked = f->nr_looked, .env = f };
+	bool may = pa_walk_may_skip(&w);
 
-	return pa_walk_may_skip(&w);
+	f->nr_looked = w.nr_looked;
+	return may;
 }
 
 bool finish_agrees(struct finish *f, const struct finish_frame *frame, pa_rule rule)

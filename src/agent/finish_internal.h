@@ -12,7 +12,8 @@ struct finish {
 	const struct stack_copy *stack;
 	bool waits; /* for the table of `missing` */
 	uint32_t missing;
-	bool is_cut; /* it asked for more of the stack than was copied */
+	uint32_t nr_looked; /* words, see struct pa_walk; of a walk with all registers */
+	bool is_cut;        /* it asked for more of the stack than was copied */
 };
 
 /* From the copied pages, over whose end into the next one a read may reach; or from the file that is

@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "proc/procfs.h"
 
 #define BLOCK_BYTES 4096u
 #define NR_BLOCKS 256u
 #define NR_RULES 8192u
+#define READS_PER_S 1024u /* some 60 us each, of the thread that drains the ring */
 
 /* What is at home in a slot: another one takes its place. */
 struct live_key {
@@ -32,6 +34,8 @@ struct live_rule {
 
 struct live_code {
 	const struct procfs *procfs; /* borrowed */
+	uint64_t second_ns;          /* when the second began in which … */
+	uint32_t nr_reads;           /* were made */
 	struct live_block blocks[NR_BLOCKS];
 	struct live_rule rules[NR_RULES];
 };
@@ -64,6 +68,19 @@ static uint64_t home(const struct live_query *q, uint64_t addr)
 	return hash_mix(q->program, addr);
 }
 
+/* A target can have any number of places that its stack seems to return to. */
+static bool may_read(struct live_code *c)
+{
+	uint64_t now = clock_mono_ns();
+
+	if (now - c->second_ns >= NS_PER_S) {
+		c->second_ns = now;
+		c->nr_reads = 0;
+	}
+	return c->nr_reads++ < READS_PER_S;
+}
+
+/* NULL: it is not known, and not read now. */
 static const struct live_block *block_of(struct live_code *c, const struct live_query *q,
 					 uint64_t addr)
 {
@@ -72,6 +89,8 @@ static const struct live_block *block_of(struct live_code *c, const struct live_
 
 	if (is_it(&b->key, q, addr))
 		return b;
+	if (!may_read(c))
+		return NULL;
 	n = procfs_read_mem(c->procfs, q->pid, addr, b->bytes, sizeof(b->bytes));
 	b->key = (struct live_key){ q->program, addr, q->time_ns };
 	b->n = n > 0 ? (size_t)n : 0;
@@ -87,7 +106,7 @@ long live_code_read(struct live_code *c, const struct live_query *q, uint64_t ad
 		size_t at = (addr + done) % BLOCK_BYTES, nr = n - done;
 		const struct live_block *b = block_of(c, q, addr + done - at);
 
-		if (at >= b->n)
+		if (!b || at >= b->n)
 			break;
 		if (nr > b->n - at)
 			nr = b->n - at;

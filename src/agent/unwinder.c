@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "agent/finish_internal.h"
+#include "agent/hotspot.h"
 #include "base/array.h"
 #include "base/clock.h"
 
@@ -60,6 +61,7 @@ int unwinder_new(const struct tracker *tracker, const struct procfs *procfs,
 		r = full_files_new(files->store, &u->full);
 	if (r == 0)
 		r = live_code_new(procfs, &u->live);
+	u->procfs = procfs;
 	if (r < 0)
 		return r;
 	u->flags = calloc(MAX_PIDS, 1); /* touched where PIDs are */
@@ -134,6 +136,34 @@ static struct pa_mapping describe(struct unwinder *u, const struct mapping *m)
 	return to;
 }
 
+static struct record_keeper *keeper_of(const struct unwinder *u, const struct process *p)
+{
+	return (struct record_keeper *)(uintptr_t)&u
+		->keepers[(uint32_t)process_pid(p) % RECORD_KEEPERS];
+}
+
+bool unwinder_keeps_records(const struct unwinder *u, const struct process *p, uint64_t time_ns)
+{
+	const struct record_keeper *k = keeper_of(u, p);
+
+	return k->keeps_records && k->pid == process_pid(p) &&
+	       k->program == process_program(p, time_ns);
+}
+
+/* A runtime is known by its library. Whether what is known of the process has changed. */
+static bool look_at_runtime(struct unwinder *u, const struct process *p, const struct mapping *m)
+{
+	struct record_keeper *k = keeper_of(u, p);
+	uint64_t program = process_program(p, UINT64_MAX);
+
+	if (m->kind != MAPPING_FILE || (k->pid == process_pid(p) && k->program == program) ||
+	    !hotspot_is_library(filestore_get(u->files.store, m->file)->path))
+		return false;
+	*k = (struct record_keeper){ process_pid(p), program,
+				     hotspot_keeps_records(u->procfs, process_pid(p)) };
+	return k->keeps_records;
+}
+
 /* All mappings of a process into u->scratch; whether some of their tables are missing. */
 static bool gather(struct unwinder *u, const struct process *p, uint32_t *ret_nr)
 {
@@ -145,7 +175,11 @@ static bool gather(struct unwinder *u, const struct process *p, uint32_t *ret_nr
 
 		if (!m || ARRAY_RESERVE(u->scratch, u->cap_scratch, nr + 1, MAX_MAPPINGS) < 0)
 			break;
+		if (look_at_runtime(u, p, m))
+			return gather(u, p, ret_nr); /* once: now it is known */
 		u->scratch[nr] = describe(u, m);
+		if (m->kind == MAPPING_ANON && unwinder_keeps_records(u, p, UINT64_MAX))
+			u->scratch[nr].first_block = PA_FIRST_BLOCK_RECORDS;
 		is_waiting = is_waiting || u->scratch[nr].nr_blocks == PA_BLOCKS_PENDING;
 		nr++;
 		at = m->end;

@@ -17,6 +17,15 @@ struct pid_rest {
 	uint64_t due_ns;
 };
 
+/* What the runtime of a process was asked for. */
+struct record_keeper {
+	pid_t pid;
+	uint64_t program; /* process_program() */
+	bool keeps_records;
+};
+
+#define RECORD_KEEPERS 64 /* processes share them */
+
 #define FOLLOWED_SLOTS 1024 /* processes share them */
 #define FOLLOWED_PER_LIST 64
 
@@ -24,8 +33,10 @@ struct unwinder {
 	const struct tracker *tracker; /* borrowed */
 	struct tables *tables;         /* borrowed; NULL: nothing is published */
 	struct unwind_files files;
-	struct full_files *full; /* owned; for walks with all registers */
-	struct live_code *live;  /* owned */
+	struct full_files *full;                      /* owned; for walks with all registers */
+	struct live_code *live;                       /* owned */
+	const struct procfs *procfs;                  /* borrowed */
+	struct record_keeper keepers[RECORD_KEEPERS]; /* by PID */
 	uint64_t nr_news_told;   /* of the files', as those who wait were last told */
 	bool has_room_to_tell;   /* the kernel has room again, and they were not told */
 	uint64_t waiting_due_ns; /* not before they are told again */
@@ -42,5 +53,8 @@ struct unwinder {
 	uint8_t nr_followed[FOLLOWED_SLOTS]; /* walks, since their process was told of */
 	struct unwinder_stats stats;
 };
+
+/* Whether generated code of the process keeps frame records. */
+bool unwinder_keeps_records(const struct unwinder *u, const struct process *p, uint64_t time_ns);
 
 #endif

@@ -122,6 +122,12 @@ static int read_at(const struct procfs *p, pid_t pid, const char *name, uint64_t
 	return procfs_answer_pid(p, pid, name, reader_read(p->reader, path, offset, max_bytes, to));
 }
 
+int procfs_read(const struct procfs *p, pid_t pid, const char *name, size_t max_bytes,
+		struct buf *to)
+{
+	return read_at(p, pid, name, 0, max_bytes, to);
+}
+
 int procfs_maps(const struct procfs *p, pid_t pid, maps_entry_fn fn, void *ctx)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT(PROC_MAX_MAPS_BYTES);

@@ -74,6 +74,10 @@ int procfs_stat(const struct procfs *p, pid_t pid, struct proc_stat *ret_stat);
 uint64_t proc_stat_started_ns(const struct proc_stat *st);
 int procfs_parent(const struct procfs *p, pid_t pid, pid_t *ret_ppid);
 
+/* All of /proc/<pid>/<name>, at most max_bytes of it, behind what `to` holds. */
+int procfs_read(const struct procfs *p, pid_t pid, const char *name, size_t max_bytes,
+		struct buf *to);
+
 /* From /proc/<pid>/status. */
 struct proc_status {
 	pid_t ns_pid;     /* the PID that the process itself sees: in its innermost namespace */

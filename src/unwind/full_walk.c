@@ -131,13 +131,15 @@ static bool by_pushed(struct full_walk *w)
 }
 
 /* As pa_walk_by_record() of bpf/walk.h. */
-static bool by_record(struct full_walk *w, bool is_gap)
+static bool by_record(struct full_walk *w, pa_rule word)
 {
 	uint64_t sp = w->regs.v[w->arch->sp], fp = w->regs.v[w->arch->fp];
+	bool is_gap = word == PA_RULE_WORD_GAP;
+	bool has_record = word == PA_RULE_WORD_RECORDS && !w->is_exact;
 
 	if (is_gap && !w->is_exact && !w->source->can_return_to(w->ctx, w->pc))
 		return end(w, PA_STOP_FP_END);
-	if (w->source->may_skip && is_known(&w->regs, w->arch->fp) &&
+	if (!has_record && w->source->may_skip && is_known(&w->regs, w->arch->fp) &&
 	    w->source->may_skip(w->ctx, sp, fp))
 		return end(w, PA_STOP_NO_RECORD);
 	if (!by_fp(w, sp, is_gap))
@@ -147,7 +149,7 @@ static bool by_record(struct full_walk *w, bool is_gap)
 }
 
 /* As pa_walk_by_code(). */
-static bool by_code(struct full_walk *w, bool is_gap)
+static bool by_code(struct full_walk *w, pa_rule word)
 {
 	enum pa_record_place place = w->source->record_at(w->ctx, w->pc);
 
@@ -155,7 +157,7 @@ static bool by_code(struct full_walk *w, bool is_gap)
 		return by_call(w);
 	if (place == PA_RECORD_AT_SP)
 		return by_pushed(w);
-	return by_record(w, is_gap);
+	return by_record(w, word);
 }
 
 /* The kernel has put all of them above sp. */
@@ -337,9 +339,8 @@ static bool by_word(struct full_walk *w, pa_rule word)
 bool full_walk_frame(struct full_walk *w)
 {
 	struct cfi_full_row row = { .nr_regs = 0 };
-	pa_rule word;
+	pa_rule word, learned;
 	uint32_t stop;
-	bool is_gap;
 
 	if (w->nr >= PA_MAX_USER_FRAMES)
 		return end(w, PA_STOP_TOO_DEEP);
@@ -348,10 +349,9 @@ bool full_walk_frame(struct full_walk *w)
 		return end(w, stop);
 	switch (PA_RULE_CFA_KIND(word)) {
 	case PA_CFA_NONE:
-		is_gap = word == PA_RULE_WORD_GAP;
-		if (w->source->learn && w->source->learn(w->ctx, w, &word))
-			return by_word(w, word);
-		return w->is_exact ? by_code(w, is_gap) : by_record(w, is_gap);
+		if (w->source->learn && w->source->learn(w->ctx, w, &learned))
+			return by_word(w, learned);
+		return w->is_exact ? by_code(w, word) : by_record(w, word);
 	case PA_CFA_SWITCH:
 		return by_fp(w, 0, false);
 	case PA_CFA_END:

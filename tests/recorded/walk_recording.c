@@ -290,12 +290,14 @@ static bool can_return_to(void *ctx, uint64_t pc)
 	return pa_can_return_to(&w, pc);
 }
 
-static bool learn_full(void *ctx, uint64_t pc, const struct frame_regs *regs, pa_rule *ret_word)
+static bool learn_full(void *ctx, const struct full_walk *from, pa_rule *ret_word)
 {
-	struct pa_walk w = { .pc = pc,
+	const struct frame_regs *regs = &from->regs;
+	struct pa_walk w = { .pc = from->pc,
 			     .sp = regs->v[PA_REG_SP],
 			     .fp = regs->v[PA_REG_FP],
-			     .has_fp = regs->known >> PA_REG_FP & 1 };
+			     .has_fp = regs->known >> PA_REG_FP & 1,
+			     .is_sp_low = from->is_sp_low };
 
 	(void)ctx;
 	return learn(&w, ret_word);

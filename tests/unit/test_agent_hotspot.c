@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/hotspot.h"
+#include "tap.h"
+
+#define ON "-XX:+PreserveFramePointer"
+#define OFF "-XX:-PreserveFramePointer"
+#define KEEPS(cmdline, environ)                                                                    \
+	hotspot_options_keep_records(cmdline, sizeof(cmdline), environ, sizeof(environ))
+
+int main(void)
+{
+	ok(hotspot_is_library("/usr/lib/jvm/lib/server/libjvm.so"),
+	   "the library of a virtual machine");
+	ok(!hotspot_is_library("/tmp/notlibjvm.so") && !hotspot_is_library("libjvm"),
+	   "other libraries are not");
+	ok(KEEPS("java\0" ON "\0Main", "HOME=/"), "the option among the arguments");
+	ok(!KEEPS("java\0Main", "HOME=/") && !KEEPS("java\0" ON "x\0Main", "HOME=/"),
+	   "neither without it, nor with a longer one");
+	ok(!KEEPS("java\0" ON "\0" OFF "\0Main", "HOME=/"), "the last of two counts");
+	ok(KEEPS("java\0Main", "JAVA_TOOL_OPTIONS=-Xmx1g " ON), "the option in the environment");
+	ok(!KEEPS("java\0" OFF "\0Main", "JDK_JAVA_OPTIONS=" ON), "arguments count above it");
+	ok(KEEPS("java\0" OFF "\0Main", "A=b\0_JAVA_OPTIONS=" ON), "but for one variable");
+	ok(!KEEPS("java\0Main", "MY_JAVA_TOOL_OPTIONS=" ON), "other variables do not count");
+	ok(!hotspot_options_keep_records(NULL, 0, NULL, 0), "nothing could be read");
+	return tap_done();
+}
