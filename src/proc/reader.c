@@ -15,8 +15,8 @@
 #include "proc/reader_wire.h"
 
 #define DEADLINE_NS (250 * NS_PER_MS)
-#define WAIT_NS (750 * NS_PER_MS)
-#define SHORT_DEADLINE_NS (25 * NS_PER_MS)
+#define WAIT_NS (2 * NS_PER_S)
+#define SHORT_DEADLINE_NS (50 * NS_PER_MS)
 #define COPY_NS (2 * NS_PER_S)
 #define COPY_BYTES (512ull << 20)
 #define FILE_BYTES (256ull << 20)
@@ -243,13 +243,19 @@ static uint64_t device_asked(const struct reader *r)
 	return r->packet.reply.flags & READER_IS_FOUND ? r->packet.reply.st.st_dev : 0;
 }
 
+/* No file of that device is opened any more. */
+static void note_silent(struct reader *r)
+{
+	if (device_asked(r))
+		r->silent[r->nr_silent++ % READER_MAX_SILENT] = device_asked(r);
+}
+
 /* The next request kills it, or the end of the session: until then it holds nothing of ours. */
 static void reader_abandon(struct reader *r)
 {
 	r->stats.nr_unanswered++;
 	r->stats.nr_abandoned++;
-	if (device_asked(r))
-		r->silent[r->nr_silent++ % READER_MAX_SILENT] = device_asked(r);
+	note_silent(r);
 	reader_drop(r);
 }
 
@@ -303,7 +309,8 @@ static int answer_take(struct reader *r, struct answer *a)
 	return a->text_error < 0 ? a->text_error : r->packet.reply.result;
 }
 
-/* The whole answer. The time that copies take counts, however well each step is answered. */
+/* The whole answer. The time that copies take counts, however well each step is answered; when it is
+ * used up (-EDQUOT), nobody is to blame, but no further file of that device is opened. */
 static int answer_take_all(struct reader *r, struct answer *a)
 {
 	uint64_t start_ns = clock_mono_ns(), took_ns;
@@ -313,10 +320,13 @@ static int answer_take_all(struct reader *r, struct answer *a)
 		result = answer_take(r, a);
 		took_ns = clock_mono_ns() - start_ns;
 		if (result == 1 && is_copying(r) && r->copied_ns + took_ns > r->limits.copy_ns)
-			result = -ETIMEDOUT;
+			result = -EDQUOT;
 	} while (result == 1);
-	if (is_copying(r))
+	if (is_copying(r) && result != -ETIMEDOUT) {
 		r->copied_ns += took_ns;
+		if (r->copied_ns > r->limits.copy_ns)
+			note_silent(r);
+	}
 	return result;
 }
 
@@ -333,9 +343,11 @@ static int request_serve(struct reader *r, int fd, struct answer *a)
 			result = answer_take_all(r, a);
 		if (result == -ETIMEDOUT)
 			reader_abandon(r);
-		else if (result == -EPIPE)
+		else if (result == -EPIPE || result == -EDQUOT)
 			reader_drop(r);
 	}
+	if (result == -EDQUOT)
+		return -EFBIG;
 	return result == -EPIPE ? -EAGAIN : result;
 }
 
@@ -390,6 +402,8 @@ static uint64_t copy_bytes_left(const struct reader *r)
 {
 	uint64_t left = r->limits.copy_bytes - r->stats.copied_bytes;
 
+	if (r->copied_ns > r->limits.copy_ns)
+		return 0;
 	return left < r->limits.file_bytes ? left : r->limits.file_bytes;
 }
 

@@ -23,7 +23,7 @@
 #define OPEN_RETRIES 16 /* openat2() says EAGAIN when a rename anywhere disturbed the walk */
 #define FD_LINK_SIZE (sizeof("/proc/self/fd/") + 10)
 #define PROGRESS_BYTES                                                                             \
-	(4u << 20) /* of a copy: said so often, since each packet has its own deadline */
+	(256u << 10) /* of a copy: said so often, since each packet has its own deadline */
 
 struct packet {
 	struct reader_reply reply;
