@@ -11,7 +11,7 @@ import subprocess
 import time
 
 from harness import AGENT, PROGS, adds_up, agent, agent_until, done, end, finish_agent, need_root
-from harness import no_mount_namespace, note, ok, prog, skip, start_agent, wait_for, workdir
+from harness import no_mount_namespace, note, ok, prog, skip, start_agent, wait_for, wait_for_sampling, workdir
 
 SPIN = os.path.join(PROGS, "spin")
 TYPES = "/sys/kernel/btf/vmlinux"
@@ -137,7 +137,7 @@ def test_signals(tmp):
     target = prog("spin", 60)
     for sig in (signal.SIGINT, signal.SIGTERM):
         p = start_agent(tmp, "--pid", target.pid, "-F", 499, "-d", "60s")
-        time.sleep(1.5)
+        wait_for_sampling(p, target.pid)
         p.send_signal(sig)
         run = finish_agent(p)
         ok(run.status == 0 and run.profile.total() > 10, f"{sig.name} ends early and writes everything")
