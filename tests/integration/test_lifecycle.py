@@ -123,7 +123,7 @@ def test_children(tmp):
 def test_exit(tmp):
     target = prog("spin", 2)
     begin = time.monotonic()
-    run = agent(tmp, "--pid", target.pid, "-F", 499, "-d", "60s")
+    run = agent(tmp, "--pid", target.pid, "-F", 4999, "-d", "60s")
     ok(run.status == 0 and time.monotonic() - begin < 15, "a run ends when its target does")
     ok(run.profile.total() > 50 and share(run.profile, is_spin) > 0.9, "what was seen is named")
     s = run.summary
