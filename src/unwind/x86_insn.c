@@ -214,6 +214,13 @@ static void take_opcode(struct decoder *d)
 	d->opcode = cursor_u8(&d->c);
 }
 
+static int64_t take_s8(struct cursor *c)
+{
+	uint8_t byte = cursor_u8(c);
+
+	return byte < 0x80 ? byte : (int64_t)byte - 0x100;
+}
+
 static void take_modrm(struct decoder *d)
 {
 	uint8_t b = cursor_u8(&d->c), sib = 0, low = b & 7;
@@ -233,7 +240,7 @@ static void take_modrm(struct decoder *d)
 				   !(d->mod == 0 && (sib & 7) == 5);
 	}
 	if (d->mod == 1)
-		d->disp = (int8_t)cursor_u8(&d->c);
+		d->disp = take_s8(&d->c);
 	else if (d->mod == 2 || low == 5 || (low == 4 && (sib & 7) == 5))
 		d->disp = cursor_s32(&d->c);
 }
@@ -254,7 +261,7 @@ static void take_immediate(struct decoder *d, uint16_t what)
 	if (what & IMM16)
 		d->imm = cursor_u16(&d->c);
 	if (what & IMM8)
-		d->imm = (int8_t)cursor_u8(&d->c);
+		d->imm = take_s8(&d->c);
 }
 
 static struct x86_insn plain(enum x86_op op, int64_t value)

@@ -24,5 +24,5 @@ int main(int argc, char **argv)
 
 	prog_stop_after(arg_number(argc, argv, 1, 0));
 	room[0] = room[FRAME_BYTES - 1] = 1;
-	return big_frame_burn(room) == room[FRAME_BYTES - 1];
+	return big_frame_burn(room) == (uint64_t)room[FRAME_BYTES - 1];
 }
