@@ -131,6 +131,7 @@ def attack(tmp, device, mode):
         return
     of_one(tmp, mode, hostile)
     system_wide(tmp, mode, hostile)
+    interrupted(tmp, mode)
     hostile.end()
 
 
@@ -143,6 +144,6 @@ for name in ("silent_fuse", "static_spin"):
     shutil.copy(os.path.join(PROGS, name), tmp)
 spin = prog("spin", 300)
 device = fuse_device(tmp)
-for mode in os.environ.get("HANG_MODES", "overlay random sysv tmp lock plain").split():
+for mode in ("overlay", "random", "sysv", "tmp", "lock", "plain"):
     attack(tmp, device, mode)
 done()
