@@ -28,7 +28,7 @@ static bool caps_set(const struct __user_cap_data_struct caps[NR_WORDS])
 bool capabilities_give_up(void)
 {
 	const struct __user_cap_data_struct none[NR_WORDS] = { 0 };
-	struct __user_cap_data_struct left[NR_WORDS];
+	struct __user_cap_data_struct left[NR_WORDS] = { 0 };
 	uint32_t any = 0;
 
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); /* capset() does it too */
@@ -42,7 +42,7 @@ bool capabilities_give_up(void)
 struct capabilities capabilities_lower(void)
 {
 	struct capabilities held = { 0 };
-	struct __user_cap_data_struct caps[NR_WORDS];
+	struct __user_cap_data_struct caps[NR_WORDS] = { 0 };
 
 	if (geteuid() == 0 || !caps_get(caps))
 		return held;
@@ -56,7 +56,7 @@ struct capabilities capabilities_lower(void)
 
 void capabilities_raise(struct capabilities *held)
 {
-	struct __user_cap_data_struct caps[NR_WORDS];
+	struct __user_cap_data_struct caps[NR_WORDS] = { 0 };
 
 	if (!held->is_lowered || !caps_get(caps))
 		return;

@@ -23,7 +23,7 @@ static char dir[] = "/tmp/test_fetch_main_XXXXXX";
 static bool has_capability(void)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct caps[2];
+	struct __user_cap_data_struct caps[2] = { 0 };
 
 	must(syscall(SYS_capget, &head, caps) == 0);
 	return caps[0].permitted || caps[1].permitted;
