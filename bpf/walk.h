@@ -203,7 +203,7 @@ PA_INLINE int pa_is_return_address(struct pa_walk *w, __u64 word, __u64 addr)
 }
 
 /* A frame of so many words is not looked through, and nothing is claimed of it; nor of one where a walk
- * has looked at so many in all: each costs some 50 ns. */
+ * has looked at so many in all, since it does so in an interrupt. */
 #ifdef __bpf__
 #define PA_MAX_LOOKED_WORDS 128u
 #define PA_MAX_LOOKED_IN_ALL 1024u

@@ -12,7 +12,7 @@
 #define BLOCK_BYTES 4096u
 #define NR_BLOCKS 256u
 #define NR_RULES 8192u
-#define READS_PER_S 1024u /* some 60 us each, of the thread that drains the ring */
+#define READS_PER_S 1024u /* the thread that drains the ring waits for each */
 
 /* What is at home in a slot: another one takes its place. */
 struct live_key {

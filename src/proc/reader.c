@@ -103,22 +103,7 @@ static void spawner_stop(struct reader *r)
 
 static int packet_send(int socket_fd, void *bytes, size_t len, int fd)
 {
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = { 0 };
-	struct iovec io = { bytes, len };
-	struct msghdr m = { .msg_iov = &io, .msg_iovlen = 1 };
-
-	if (fd >= 0) {
-		m.msg_control = &control;
-		m.msg_controllen = sizeof(control.room);
-		control.head = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)),
-						 .cmsg_level = SOL_SOCKET,
-						 .cmsg_type = SCM_RIGHTS };
-		memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
-	}
-	return sendmsg(socket_fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+	return reader_wire_send(socket_fd, bytes, len, fd, MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
 /* The bytes behind the reply; -EPIPE: the reader has ended. *ret_fd: the caller's; -1: none came. */

@@ -51,22 +51,8 @@ static void close_fd(int *fd)
 /* The descriptor (-1: none) stays ours. False: nobody listens any more. */
 static bool packet_send(struct server *s, size_t nr_bytes, int fd)
 {
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = { 0 };
-	struct iovec io = { &s->packet, sizeof(s->packet.reply) + nr_bytes };
-	struct msghdr m = { .msg_iov = &io, .msg_iovlen = 1 };
-
-	if (fd >= 0) {
-		m.msg_control = &control;
-		m.msg_controllen = sizeof(control.room);
-		control.head = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)),
-						 .cmsg_level = SOL_SOCKET,
-						 .cmsg_type = SCM_RIGHTS };
-		memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
-	}
-	return sendmsg(s->socket_fd, &m, MSG_NOSIGNAL) >= 0;
+	return reader_wire_send(s->socket_fd, &s->packet, sizeof(s->packet.reply) + nr_bytes, fd,
+				0) >= 0;
 }
 
 static bool request_receive(struct server *s)

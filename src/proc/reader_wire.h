@@ -6,7 +6,10 @@
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 
 #define READER_CHUNK_BYTES (32u << 10)
 #define READER_MAX_SILENT 16
@@ -61,5 +64,26 @@ _Noreturn void reader_spawner_main(int control_fd, int proc_fd);
 
 /* The same, for one reader. Returns when nobody is at the other end of the socket any more. */
 void reader_serve(int socket_fd, int proc_fd);
+
+/* A packet, and a descriptor with it (-1: none). As sendmsg(); no SIGPIPE. */
+static inline ssize_t reader_wire_send(int socket_fd, void *bytes, size_t len, int fd, int flags)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct iovec io = { bytes, len };
+	struct msghdr m = { .msg_iov = &io, .msg_iovlen = 1 };
+
+	if (fd >= 0) {
+		m.msg_control = &control;
+		m.msg_controllen = sizeof(control.room);
+		control.head = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)),
+						 .cmsg_level = SOL_SOCKET,
+						 .cmsg_type = SCM_RIGHTS };
+		memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+	}
+	return sendmsg(socket_fd, &m, MSG_NOSIGNAL | flags);
+}
 
 #endif

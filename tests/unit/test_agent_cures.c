@@ -19,7 +19,7 @@ static void test_runtimes(void)
 		  "-XX:+PreserveFramePointer" },
 		{ "/usr/bin/node", "--perf-basic-prof", NULL },
 		{ "/usr/lib/x86_64-linux-gnu/libnode.so.108", "--perf-basic-prof", NULL },
-		{ "/root/.deno/bin/deno", "--v8-flags=--perf-basic-prof", NULL },
+		{ "/home/me/.deno/bin/deno", "--v8-flags=--perf-basic-prof", NULL },
 		{ "/usr/share/dotnet/shared/libcoreclr.so", "DOTNET_PerfMapEnabled=1", NULL },
 		{ "/usr/lib/erlang/erts-13/bin/beam.smp", "+JPperf true", NULL },
 		{ "/usr/lib/php/20220829/opcache.so", "opcache.jit_debug", NULL },
@@ -60,7 +60,7 @@ static void test_files(void)
 		   !cure_for_file("/lib/libgmp.so.10", false) &&
 		   !cure_for_file("/usr/bin/app", false),
 	   "one of the distribution cannot");
-	ok(!cure_for_file("/root/.deno/bin/deno", false) && !cure_for_file("/opt/bun", false),
+	ok(!cure_for_file("/home/me/.deno/bin/deno", false) && !cure_for_file("/opt/bun", false),
 	   "nor can a runtime that comes as a binary");
 	ok(!cure_for_file("/home/me/app", true), "code with a stack of its own has no cure");
 	ok(!cure_for_file("[vdso]", false), "nor has what is no file");
