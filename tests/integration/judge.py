@@ -12,7 +12,7 @@ def _contents(path):
 
 
 @functools.lru_cache(None)
-def _loads(path):
+def loads(path):
     """(offset, vaddr, size) of every loaded segment."""
     out = subprocess.run(["readelf", "-lW", path], capture_output=True, text=True).stdout
     return [(int(o, 16), int(v, 16), int(s, 16))
@@ -51,7 +51,7 @@ def offset_of(frame):
 
 def vaddr_of(frame):
     offset = offset_of(frame)
-    for start, vaddr, size in _loads(frame.path):
+    for start, vaddr, size in loads(frame.path):
         if start <= offset < start + size:
             return offset - start + vaddr
     return None

@@ -12,6 +12,7 @@ import struct
 import subprocess
 import time
 
+from judge import loads
 from pprof import Profile
 
 VERIFIED, WRONG, UNSURE, TRUNCATED = "verified", "wrong", "unsure", "truncated"
@@ -79,13 +80,6 @@ def _symbols(path):
 
 
 @functools.lru_cache(None)
-def _loads(path):
-    out = subprocess.run(["readelf", "-lW", path], capture_output=True, text=True).stdout
-    return [(int(o, 16), int(v, 16), int(s, 16))
-            for o, v, s in re.findall(r"LOAD\s+(0x\w+) (0x\w+) 0x\w+ (0x\w+)", out)]
-
-
-@functools.lru_cache(None)
 def _stubs(path):
     """Addresses of the sections that have stubs."""
     out = subprocess.run(["readelf", "-SW", path], capture_output=True, text=True).stdout
@@ -94,7 +88,7 @@ def _stubs(path):
 
 def symbol(path, offset):
     """The function at an offset of a file by nm, whatever the agent calls it."""
-    for start, vaddr, size in _loads(path):
+    for start, vaddr, size in loads(path):
         if start <= offset < start + size:
             at = offset - start + vaddr
             if any(first <= at < first + length for first, length in _stubs(path)):
