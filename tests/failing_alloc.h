@@ -34,6 +34,15 @@ char *__real_strndup(const char *s, size_t n);
 char *__wrap_strndup(const char *s, size_t n);
 int __wrap_asprintf(char **to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/*
+ * Of how many allocations one is made to fail. valgrind and the sanitizers slow every run down ten
+ * times or more: where ./check uses them, a sample has to do, since the plain build tries them all.
+ */
+static inline unsigned long failing_alloc_step(void)
+{
+	return getenv("PERFAGENT_TEST_QUICK") ? 13 : 1;
+}
+
 static bool fails(void)
 {
 	return ++nr_allocations == fail_at;
