@@ -367,6 +367,18 @@ static int start_session(struct capture *c, struct pa_error *err)
 	return s.result;
 }
 
+static bool is_stdout(const char *path)
+{
+	return path && (!strcmp(path, "-") || !strcmp(path, "/dev/stdout"));
+}
+
+/* A profile and the command's own text in one stream would be neither. */
+static int command_stdout(const struct options *o)
+{
+	return is_stdout(o->profile_output) || is_stdout(o->folded_output) ? STDERR_FILENO
+									   : STDOUT_FILENO;
+}
+
 /* Everything that can fail before the first sample. Returns an exit status. */
 static int set_up(struct capture *c)
 {
@@ -379,7 +391,7 @@ static int set_up(struct capture *c)
 	if (r < 0)
 		return tell(c, r, "cannot prepare for signals");
 	if (c->o->command)
-		r = command_spawn(&c->command, c->o->command, &c->signals);
+		r = command_spawn(&c->command, c->o->command, &c->signals, command_stdout(c->o));
 	if (r < 0)
 		return tell(c, r, "cannot start a process for the command");
 	fd_limit_raise();

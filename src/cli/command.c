@@ -32,7 +32,7 @@ static int drop_capabilities(void)
 }
 
 __attribute__((noreturn)) static void child(char *const argv[], const struct signals *signals,
-					    int go_fd, int failure_fd)
+					    int stdout_fd, int go_fd, int failure_fd)
 {
 	char go;
 	int e;
@@ -40,7 +40,7 @@ __attribute__((noreturn)) static void child(char *const argv[], const struct sig
 	signals_restore(signals);
 	if (read_retrying(go_fd, &go, 1) != 1)
 		_exit(EXIT_NOT_RUN); /* the session did not start, or the agent died */
-	if (drop_capabilities() == 0)
+	if (dup2(stdout_fd, STDOUT_FILENO) >= 0 && drop_capabilities() == 0)
 		execvp(argv[0], argv);
 	e = errno;
 	(void)!write(failure_fd, &e, sizeof(e)); /* whole: shorter than PIPE_BUF */
@@ -49,7 +49,8 @@ __attribute__((noreturn)) static void child(char *const argv[], const struct sig
 	_exit(EXIT_NOT_RUN);
 }
 
-int command_spawn(struct command *c, char *const argv[], const struct signals *signals)
+int command_spawn(struct command *c, char *const argv[], const struct signals *signals,
+		  int stdout_fd)
 {
 	int go[2], failure[2], e;
 	pid_t pid;
@@ -68,7 +69,7 @@ int command_spawn(struct command *c, char *const argv[], const struct signals *s
 	e = errno;
 	if (pid == 0) {
 		close(go[1]); /* or the child would wait for its own end of the pipe */
-		child(argv, signals, go[0], failure[1]);
+		child(argv, signals, stdout_fd, go[0], failure[1]);
 	}
 	close(go[0]);
 	close(failure[1]);

@@ -22,8 +22,10 @@ struct command {
 
 #define COMMAND_NONE ((struct command){ .go_fd = -1, .failure_fd = -1 })
 
-/* Forks. The child waits, with signals as the agent itself was started with. */
-int command_spawn(struct command *c, char *const argv[], const struct signals *signals);
+/* Forks. The child waits, with signals as the agent itself was started with. The command's standard
+ * output is a copy of stdout_fd. */
+int command_spawn(struct command *c, char *const argv[], const struct signals *signals,
+		  int stdout_fd);
 
 /*
  * Lets the command go. Returns 0 once it runs (or was killed before), or the negative errno of

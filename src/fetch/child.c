@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -130,9 +131,18 @@ static _Noreturn void become(const struct child_setup *s, char *const argv[], in
 	_exit(EXIT_NO_PROGRAM);
 }
 
+/* For the child's standard streams: what is written there is lost, and nothing can be read. A chroot
+ * may lack /dev/null; memory serves as well, within the limit of a file's size. */
+static int open_null(void)
+{
+	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	return fd >= 0 || errno != ENOENT ? fd : memfd_create("null", MFD_CLOEXEC);
+}
+
 int child_start(const struct child_setup *setup, struct child *ret_child)
 {
-	_cleanup_(closep) int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	_cleanup_(closep) int null_fd = open_null();
 	char name[] = "perf-agent", command[] = FETCH_COMMAND;
 	char parent_text[16];
 	char *const argv[] = { name, command, (char *)(uintptr_t)setup->what, parent_text, NULL };

@@ -193,6 +193,20 @@ def test_no_dev_null():
                         "true"], stderr=subprocess.PIPE, text=True)
     note(r.stderr)
     ok(r.returncode == 0 and os.path.exists(os.path.join(tmp, "bare")), "works without /dev/null")
+    r = subprocess.run(["unshare", "-m", "sh", "-c", script, "-", AGENT, "doctor"], capture_output=True, text=True)
+    ok("cannot run" not in r.stdout, "without /dev/null doctor can still ask for libdebuginfod")
+
+
+def test_profile_on_stdout():
+    """The command has standard output to itself, unless the profile was sent there."""
+    for option, path in ((OPTIONS[0], "-"), (OPTIONS[0], "/dev/stdout"), (OPTIONS[1], "-")):
+        r = subprocess.run([AGENT, "-q", *to(option, path), "--", "sh", "-c", "i=0; while [ $i -lt 99999 ]; do "
+                            "i=$((i+1)); done; echo from the command"], capture_output=True, timeout=120)
+        ok(r.returncode == 0 and b"from the command" not in r.stdout and r.stderr == b"from the command\n",
+           f"{option} {path}: the text of the command goes to standard error")
+        ok(r.stdout.startswith(b"\x1f\x8b" if option == OPTIONS[0] else b"sh;"), "... and the profile is whole")
+    r = subprocess.run([AGENT, "-q", "-o", "/dev/null", "--", "echo", "text"], capture_output=True, timeout=120)
+    ok(r.stdout == b"text\n" and r.stderr == b"", "else standard output is the command's")
 
 
 need_root()
@@ -215,5 +229,6 @@ test_own_things()
 test_closed_stdout()
 test_killed()
 test_no_dev_null()
+test_profile_on_stdout()
 ok(not leftovers(tmp) and not leftovers(shared), "nothing is left beside the files")
 done()
