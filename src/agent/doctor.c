@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "collect/events.h"
 #include "collect/features.h"
+#include "collect/kernel_types.h"
 #include "collect/privileges.h"
 #include "collect/programs.h"
 #include "collect/sideband.h"
@@ -55,12 +56,22 @@ static void check_kernel(struct doctor *d)
 	uname(&u);
 	say(d, is_new ? PA_CHECK_OK : PA_CHECK_FAILED, "kernel", "use Linux 5.8 or newer", "%s %s",
 	    u.release, u.machine);
-	if (access("/sys/kernel/btf/vmlinux", R_OK) == 0)
-		say(d, PA_CHECK_OK, "type information", NULL, "/sys/kernel/btf/vmlinux is there");
+}
+
+static void check_types(struct doctor *d)
+{
+	int r = kernel_types_probe();
+
+	if (r == 0)
+		say(d, PA_CHECK_OK, "type information", NULL, KERNEL_TYPES_PATH " is there");
+	else if (r == -EBADMSG)
+		say(d, PA_CHECK_FAILED, "type information",
+		    "see what is mounted there, or boot an intact kernel",
+		    KERNEL_TYPES_PATH " is no BTF");
 	else
 		say(d, PA_CHECK_FAILED, "type information",
 		    "mount /sys, or use a kernel built with CONFIG_DEBUG_INFO_BTF=y",
-		    "/sys/kernel/btf/vmlinux: %s", strerror(errno));
+		    KERNEL_TYPES_PATH ": %s", strerror(-r));
 }
 
 static void check_cpus(struct doctor *d)
@@ -190,13 +201,16 @@ static void check_sideband(struct doctor *d)
 {
 	_cleanup_(sideband_freep) struct sideband *s = NULL;
 	struct pa_error err = { 0 };
+	int r;
 
 	if (!d->has_cpus)
 		return;
-	if (sideband_open(&d->online, NULL, &s, &err) < 0)
+	r = sideband_open(&d->online, NULL, &s, &err);
+	if (r < 0) /* the kernel's answer to too much locked memory is EPERM */
 		say(d, PA_CHECK_FAILED, "process events",
-		    "raise the memory lock limit (ulimit -l) or see the checks above", "%s",
-		    err.text);
+		    r == -EPERM ? "raise the memory lock limit (ulimit -l) or see the checks above"
+				: "see the checks above",
+		    "%s", err.text[0] ? err.text : strerror(-r));
 	else if (!sideband_has_build_ids(s))
 		say(d, PA_CHECK_LIMITED, "process events", "use Linux 5.12 or newer",
 		    "without build-ids: a binary that is gone within milliseconds stays unnamed");
@@ -321,6 +335,7 @@ int pa_doctor(const struct pa_options *opts, pa_check_fn fn, void *ctx)
 	};
 
 	check_kernel(&d);
+	check_types(&d);
 	check_cpus(&d);
 	check_proc(&d);
 	check_privileges(&d);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/btf.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -67,6 +68,18 @@ static int view_open(const char *path, struct view *v)
 		return -errno;
 	*v = (struct view){ p, (size_t)st.st_size };
 	return read_all(fd, p, v->size);
+}
+
+int kernel_types_probe(void)
+{
+	_cleanup_(closep) int fd = open(KERNEL_TYPES_PATH, O_RDONLY | O_CLOEXEC);
+	uint16_t magic;
+
+	if (fd < 0)
+		return -errno;
+	if (read_all(fd, (char *)&magic, sizeof(magic)) < 0 || magic != BTF_MAGIC)
+		return -EBADMSG;
+	return 0;
 }
 
 int kernel_types_file_new(char path[KERNEL_TYPES_FILE_SIZE], int *ret_fd)

@@ -14,6 +14,9 @@ struct btf;
 #define KERNEL_TYPES_PATH "/sys/kernel/btf/vmlinux"
 #define KERNEL_TYPES_FILE_SIZE 32 /* "/proc/self/fd/2147483647" */
 
+/* 0: they are there and begin as BTF does; -EBADMSG: they do not; or why they cannot be read. */
+int kernel_types_probe(void);
+
 /* An empty file without a name, to be filled later, and a path to it, valid while it is open. */
 int kernel_types_file_new(char path[KERNEL_TYPES_FILE_SIZE], int *ret_fd);
 

@@ -65,6 +65,9 @@ def test_missing_mounts():
     note(r.stdout + r.stderr)
     ok(r.returncode == 1 and "mount -t proc proc /proc" in fix_of(r, "[FAILED]  processes: /proc is not mounted"),
        "without /proc doctor says how to mount it")
+    r = doctor(before=["unshare", "-m", "sh", "-c", "mount -t tmpfs none /sys/kernel/btf && "
+                       "echo garbage >/sys/kernel/btf/vmlinux && exec \"$@\"", "sh"])
+    ok(r.returncode == 1 and "intact kernel" in fix_of(r, "[FAILED]  type information: "), "garbage is not taken for BTF")
     r = doctor(before=["unshare", "-p", "-f"])
     ok(r.returncode == 1 and "another PID namespace" in r.stdout, "the /proc of another namespace is told")
 
