@@ -2,7 +2,6 @@
 #include "agent/cache_dir.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pwd.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,6 +9,7 @@
 
 #include "base/capabilities.h"
 #include "base/cleanup.h"
+#include "base/outpath.h"
 
 #define ROOT_DIR "/var/cache"
 #define OWN_NAME "perf-agent"
@@ -70,34 +70,16 @@ int cache_dir_default(char **ret_path)
 	return r < 0 ? r : join(of_user, ".cache/" OWN_NAME, ret_path);
 }
 
-/* mkdir -p -m 0700 */
-static int make_all(const char *path)
-{
-	_cleanup_(freep) char *copy = strdup(path);
-
-	if (!copy)
-		return -ENOMEM;
-	for (char *slash = strchr(copy + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		if (mkdir(copy, 0700) < 0 && errno != EEXIST)
-			return -errno;
-		*slash = '/';
-	}
-	return mkdir(copy, 0700) < 0 && errno != EEXIST ? -errno : 0;
-}
-
 int cache_dir_prepare(const char *path, struct pa_error *err)
 {
-	_cleanup_(closep) int fd = -1;
+	_cleanup_(outpath_done) struct outpath at = OUTPATH_NONE;
 	struct stat st;
-	int r = *path ? make_all(path) : -ENOENT;
+	int r = outpath_make_folder(path, &at);
 
+	if (r == 0 && fstat(at.dir_fd, &st) < 0)
+		r = -errno;
 	if (r < 0)
-		return error_set(err, -r, "cannot make the directory '%s': %s", path, strerror(-r));
-	fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return error_set(err, errno, "cannot use '%s' as a directory: %s", path,
-				 strerror(errno));
+		return error_set(err, -r, "cannot use '%s' as a directory: %s", path, strerror(-r));
 	if (st.st_uid != geteuid())
 		return error_set(err, EPERM, "the directory '%s' belongs to user %u", path,
 				 (unsigned int)st.st_uid);

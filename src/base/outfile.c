@@ -346,7 +346,14 @@ static int open_beside(struct outfile *f, const struct outfile_options *opts, st
 static int open_path(struct outfile *f, const struct outfile_options *opts, struct pa_error *err)
 {
 	_cleanup_(capabilities_raise) struct capabilities held = capabilities_lower();
-	int r = outpath_resolve(f->path, f->is_unique, &f->at);
+	struct outpath_options where = { .is_new = f->is_unique };
+	int r;
+
+	if (opts && opts->set_owner) {
+		where.has_friend = true;
+		where.friend = opts->uid;
+	}
+	r = outpath_resolve(f->path, &where, &f->at);
 
 	if (r < 0)
 		return explain(f, -r, err);
@@ -442,10 +449,12 @@ static int flush_file(struct outfile *f)
 }
 
 /* A file keeps its mode when it is replaced, if that mode is of our own making: not one that somebody
- * else put there before us, also by a hard link to a file of ours. */
+ * else put there before us, also by a hard link to a file of ours, or by moving one there. */
 static bool keeps_mode(const struct outfile *f, const struct stat *old)
 {
-	if (!S_ISREG(old->st_mode) || (f->at.is_shared && old->st_nlink > 1))
+	if (!S_ISREG(old->st_mode))
+		return false;
+	if (f->at.is_shared && (old->st_nlink > 1 || !f->at.keeps_names))
 		return false;
 	return old->st_uid == geteuid() || old->st_uid == f->owner;
 }

@@ -43,16 +43,24 @@ const char *outpath_kind(const struct stat *st)
 	}
 }
 
-/* Who else may put something there: everybody, or a group whose members' files the sticky bit keeps
- * apart. A directory that a group shares without it is shared on purpose. */
-static bool is_shared(const struct stat *dir)
+static bool is_trusted(const struct outpath *p, const struct stat *st)
 {
-	return dir->st_mode & S_IWOTH || (dir->st_mode & S_ISVTX && dir->st_mode & S_IWGRP);
+	return st->st_uid == geteuid() || st->st_uid == 0 ||
+	       (p->has_friend && st->st_uid == p->friend);
 }
 
-static bool is_trusted(const struct stat *st)
+/* Who else may put something there: everybody, its owner, or a group whose members' files the sticky
+ * bit keeps apart. A directory of ours that a group shares without it is shared on purpose. */
+static bool is_shared(const struct outpath *p, const struct stat *dir)
 {
-	return st->st_uid == geteuid() || st->st_uid == 0;
+	return dir->st_mode & S_IWOTH || !is_trusted(p, dir) ||
+	       (dir->st_mode & S_ISVTX && dir->st_mode & S_IWGRP);
+}
+
+/* Whether nobody but the owner of a file can give it another name there. */
+static bool keeps_names(const struct outpath *p, const struct stat *dir)
+{
+	return dir->st_mode & S_ISVTX && is_trusted(p, dir);
 }
 
 static int set_dir_text(struct outpath *p, const char *text)
@@ -136,7 +144,7 @@ static int check_owner(struct outpath *p, const char *component, const struct st
 
 	if (fstat(p->dir_fd, &dir) < 0)
 		return -errno;
-	if (!is_shared(&dir) || is_trusted(st))
+	if (!is_shared(p, &dir) || is_trusted(p, st))
 		return 0;
 	p->is_refused = true;
 	p->st = *st;
@@ -191,10 +199,21 @@ static int pass_link(struct outpath *p, struct way *w, const char *component)
 	return is_magic ? enter_magic(p, component) : follow(p, w, fd);
 }
 
+static int open_folder(const struct outpath *p, const char *component)
+{
+	int fd = openat(p->dir_fd, component, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd >= 0 || errno != ENOENT || !p->makes_folders)
+		return fd;
+	if (mkdirat(p->dir_fd, component, 0700) < 0 && errno != EEXIST)
+		return -1;
+	return openat(p->dir_fd, component, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
 /* A component that others follow. */
 static int pass(struct outpath *p, struct way *w, const char *component)
 {
-	int fd = openat(p->dir_fd, component, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), r;
+	int fd = open_folder(p, component), r;
 
 	if (fd >= 0) {
 		enter(p, fd);
@@ -244,7 +263,8 @@ static int arrive(struct outpath *p, struct way *w, const char *component)
 		return -errno;
 	if (dir.st_nlink == 0)
 		return -ESTALE; /* a working directory may be gone */
-	p->is_shared = is_shared(&dir);
+	p->is_shared = is_shared(p, &dir);
+	p->keeps_names = keeps_names(p, &dir);
 	if (fd >= 0 && !p->is_new)
 		r = look_at(p, w, component, fd, &st);
 	if (r <= 0)
@@ -287,22 +307,48 @@ int outpath_open_special(const struct outpath *p)
 	return TAKE_FD(fd);
 }
 
-int outpath_resolve(const char *path, bool is_new, struct outpath *ret_path)
+/* From the beginning of path, by way of step. */
+static int resolve(const char *path, int (*step)(struct outpath *, struct way *), struct outpath *p)
 {
 	struct way w = { .text = strdup(path) };
 	int r;
 
-	*ret_path = OUTPATH_NONE;
-	ret_path->dir = BUF_INIT(MAX_PATH_BYTES);
-	ret_path->is_new = is_new;
 	if (!w.text)
 		return -ENOMEM;
 	w.at = w.text;
-	r = begin(ret_path, path);
+	r = begin(p, path);
 	if (r == 0)
-		r = walk(ret_path, &w);
+		r = step(p, &w);
 	free(w.text);
-	if (r == 0 && !ret_path->dir.data[0])
-		r = set_dir_text(ret_path, ".");
+	if (r == 0 && !p->dir.data[0])
+		r = set_dir_text(p, ".");
 	return r;
+}
+
+int outpath_resolve(const char *path, const struct outpath_options *opts, struct outpath *ret_path)
+{
+	*ret_path = OUTPATH_NONE;
+	ret_path->dir = BUF_INIT(MAX_PATH_BYTES);
+	ret_path->is_new = opts->is_new;
+	ret_path->has_friend = opts->has_friend;
+	ret_path->friend = opts->friend;
+	return resolve(path, walk, ret_path);
+}
+
+static int walk_folders(struct outpath *p, struct way *w)
+{
+	char *component;
+	int r = 0;
+
+	while (r == 0 && (component = next_component(w)))
+		r = pass(p, w, component);
+	return r;
+}
+
+int outpath_make_folder(const char *path, struct outpath *ret_path)
+{
+	*ret_path = OUTPATH_NONE;
+	ret_path->dir = BUF_INIT(MAX_PATH_BYTES);
+	ret_path->makes_folders = true;
+	return *path ? resolve(path, walk_folders, ret_path) : -ENOENT;
 }

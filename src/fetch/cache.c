@@ -11,24 +11,10 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/outpath.h"
 #include "fetch/cache_internal.h"
 
 #define TMP_TRIES 16
-
-/* Every folder of path that is missing; those that are there are left as they are. */
-static int make_folders(const char *path)
-{
-	_cleanup_(freep) char *at = strdup(path);
-
-	if (!at)
-		return -ENOMEM;
-	for (char *s = at + 1; (s = strchr(s, '/')); *s++ = '/') {
-		*s = '\0';
-		if (mkdir(at, 0700) < 0 && errno != EEXIST)
-			return -errno;
-	}
-	return mkdir(at, 0700) < 0 && errno != EEXIST ? -errno : 0;
-}
 
 static int check_privacy(int fd, const char *path, struct pa_error *err)
 {
@@ -68,28 +54,49 @@ static int open_inside(struct cache *c)
 	return c->lock_fd < 0 ? -errno : 0;
 }
 
+static int unusable(const char *path, int code, struct pa_error *err)
+{
+	return error_set(err, code,
+			 "'%s' cannot be used: %s; give a folder that you may write to by "
+			 "--symbol-cache-dir",
+			 path, strerror(code));
+}
+
+/* A link of somebody else may lead to a folder of ours whose files are no cache. */
+static int open_folder(const char *path, int *ret_fd, struct pa_error *err)
+{
+	_cleanup_(outpath_done) struct outpath at = OUTPATH_NONE;
+	int r = outpath_make_folder(path, &at);
+
+	if (r < 0 && at.is_refused)
+		return error_set(err, EACCES,
+				 "'%s' cannot be used: '%s' is a %s of user %u in a folder that "
+				 "others may write; give another one by --symbol-cache-dir",
+				 path, at.dir.data, outpath_kind(&at.st),
+				 (unsigned int)at.st.st_uid);
+	if (r < 0) /* EPERM is what some file systems say; here it means whose folder it is */
+		return unusable(path, r == -EPERM ? EACCES : -r, err);
+	*ret_fd = openat(at.dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return *ret_fd < 0 ? unusable(path, errno, err) : 0;
+}
+
 int cache_open(struct cache *c, const char *path, uint64_t max_bytes, uint64_t salt,
 	       struct pa_error *err)
 {
-	int r = make_folders(path);
+	int r;
 
-	if (r == -EPERM)
-		r = -EACCES; /* some file systems say so; here it means whose folder it is */
 	*c = (struct cache){ .dir_fd = -1, .lock_fd = -1, .max_bytes = max_bytes, .salt = salt };
-	if (r == 0) {
-		c->dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		r = c->dir_fd < 0 ? -errno : check_privacy(c->dir_fd, path, err);
-	}
+	r = open_folder(path, &c->dir_fd, err);
 	if (r == 0)
+		r = check_privacy(c->dir_fd, path, err);
+	if (r == 0) {
 		r = open_inside(c);
-	if (r < 0) {
-		cache_close(c);
-		return error_set(err, -r,
-				 "'%s' cannot be used: %s; give a folder that you may write to by "
-				 "--symbol-cache-dir",
-				 path, strerror(-r));
+		if (r < 0)
+			r = unusable(path, -r, err);
 	}
-	return 0;
+	if (r < 0)
+		cache_close(c);
+	return r;
 }
 
 void cache_close(struct cache *c)

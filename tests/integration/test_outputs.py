@@ -117,6 +117,34 @@ def test_swapped_directory():
     ok(sorted(os.listdir(theirs + ".moved")) == sorted(names), "... but in the directory that was meant")
 
 
+def test_strangers_directory(option):
+    """It is not sticky, and nobody else may write it, but its owner puts there what he likes."""
+    victim, theirs = os.path.join(tmp, "victim"), os.path.join(shared, "his")
+    link, fifo = os.path.join(theirs, "link"), os.path.join(theirs, "fifo")
+    write(victim, "precious")
+    mallory.run('mkdir -p -m 755 "$1"', theirs)
+    mallory.run(MAKE_LINK, victim, link)
+    refuses(capture(*to(option, link)), f"{option}: a link in a stranger's directory is refused", "symbolic link")
+    ok(read(victim) == "precious", "... and nothing was written there")
+    mallory.run('mkfifo -m 666 "$1"', fifo)
+    refuses(capture(*to(option, fifo)), f"{option}: so is a FIFO", "FIFO")
+    os.unlink(link)
+    os.unlink(fifo)
+
+
+def test_cache():
+    """A stranger's link to a folder of ours, whose files are no cache."""
+    ours, link = os.path.join(tmp, "precious"), os.path.join(shared, "cache")
+    os.makedirs(os.path.join(ours, ".tmp", "old"))
+    mallory.run(MAKE_LINK, ours, link)
+    r = subprocess.run([AGENT, "-o", "/dev/null", "--debuginfod-url=http://127.0.0.1:1", f"--symbol-cache-dir={link}",
+                        "--", "true"], capture_output=True, text=True, timeout=120)
+    note(r.stderr)
+    ok(r.returncode == 1 and f"is a symbolic link of user {mallory.uid}" in r.stderr,
+       "a cache behind a stranger's link is refused")
+    ok(os.listdir(ours) == [".tmp"] and os.listdir(os.path.join(ours, ".tmp")) == ["old"], "... nor swept")
+
+
 def test_automatic_name():
     """Taken already, in this minute and the next ones."""
     victim, folder = os.path.join(tmp, "victim"), os.path.join(shared, "auto")
@@ -222,8 +250,10 @@ for option in OPTIONS:
     test_fifo(option)
     test_made_before(option)
     test_hard_link(option)
+    test_strangers_directory(option)
     test_file_size_limit(option)
 test_swapped_directory()
+test_cache()
 test_automatic_name()
 test_own_things()
 test_closed_stdout()

@@ -70,11 +70,26 @@ static int save(const char *path, const struct outfile_options *opts, struct pa_
 	return r;
 }
 
-static void test_links(mode_t mode, const char *what)
+/* A directory that others may write. */
+struct place {
+	mode_t mode;
+	uid_t owner;
+	bool keeps_names; /* nobody else can rename what is ours */
+	const char *what;
+};
+
+static void go_to(const struct place *p)
 {
+	must(chown(dir, p->owner, 0) == 0 && chmod(dir, p->mode) == 0);
+}
+
+static void test_links(const struct place *place)
+{
+	const struct outfile_options opts = { .set_owner = true, .uid = STRANGER, .gid = STRANGER };
+	const char *what = place->what;
 	struct pa_error err = { 0 };
 
-	must(chmod(dir, mode) == 0);
+	go_to(place);
 	put_file(in_dir("victim"), "old", 0600);
 	must(symlink("victim", in_dir("link")) == 0);
 	give_away(in_dir("link"));
@@ -92,6 +107,9 @@ static void test_links(mode_t mode, const char *what)
 	must(symlink("link", in_dir("first")) == 0);
 	ok(save(in_dir("first"), NULL, NULL) == -EACCES && has_text(in_dir("victim"), "old"),
 	   "%s: nor one behind a link of our own", what);
+	ok(save(in_dir("link"), &opts, NULL) == 0 && has_text(in_dir("victim"), "new"),
+	   "%s: but one of the user who called us is", what);
+	put_file(in_dir("victim"), "old", 0600);
 	must(unlink(in_dir("link")) == 0 && symlink("victim", in_dir("link")) == 0);
 	ok(save(in_dir("first"), NULL, NULL) == 0 && has_text(in_dir("victim"), "new"),
 	   "%s: links of our own are", what);
@@ -100,13 +118,15 @@ static void test_links(mode_t mode, const char *what)
 	     unlink(in_dir("first")) == 0 && rmdir(in_dir("ours")) == 0);
 }
 
-static void test_fifos(mode_t mode, const char *what)
+static void test_fifos(const struct place *place)
 {
+	const char *what = place->what;
 	struct pa_error err = { 0 };
 	char text[8] = "";
 	int fd;
 
-	must(chmod(dir, mode) == 0 && mkfifo(in_dir("fifo"), 0666) == 0);
+	go_to(place);
+	must(mkfifo(in_dir("fifo"), 0666) == 0);
 	fd = open(in_dir("fifo"), O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	must(fd >= 0);
 	give_away(in_dir("fifo"));
@@ -120,19 +140,23 @@ static void test_fifos(mode_t mode, const char *what)
 	must(unlink(in_dir("fifo")) == 0);
 }
 
-static void test_modes(mode_t mode, const char *what)
+static void test_modes(const struct place *place)
 {
 	const struct outfile_options opts = { .set_owner = true, .uid = FRIEND, .gid = FRIEND };
+	mode_t kept = place->keeps_names ? 0640 : 0600;
+	const char *what = place->what;
 
-	must(chmod(dir, mode) == 0);
+	go_to(place);
 	put_file(in_dir("a"), "old", 0666);
 	give_away(in_dir("a"));
 	ok(save(in_dir("a"), NULL, NULL) == 0 && mode_of(in_dir("a")) == 0600,
 	   "%s: a file that a stranger made before us lends its mode to nothing", what);
 	must(chmod(in_dir("a"), 0640) == 0 && save(in_dir("a"), NULL, NULL) == 0);
-	ok(mode_of(in_dir("a")) == 0640, "%s: one of our own keeps it", what);
-	must(chown(in_dir("a"), FRIEND, FRIEND) == 0 && save(in_dir("a"), &opts, NULL) == 0);
-	ok(mode_of(in_dir("a")) == 0640, "%s: so does one of the user whose it will be", what);
+	ok(mode_of(in_dir("a")) == kept, "%s: one of our own %s it", what,
+	   place->keeps_names ? "keeps" : "may have been moved there, and loses");
+	must(chmod(in_dir("a"), 0640) == 0 && chown(in_dir("a"), FRIEND, FRIEND) == 0 &&
+	     save(in_dir("a"), &opts, NULL) == 0);
+	ok(mode_of(in_dir("a")) == kept, "%s: so does one of the user whose it will be", what);
 	must(unlink(in_dir("a")) == 0);
 	put_file(in_dir("victim"), "old", 0644);
 	must(link(in_dir("victim"), in_dir("a")) == 0 && save(in_dir("a"), NULL, NULL) == 0);
@@ -163,7 +187,8 @@ static void test_fifo_swapped(void)
 	struct outpath p;
 	int fd;
 
-	must(mkfifo(in_dir("fifo"), 0600) == 0 && outpath_resolve(in_dir("fifo"), false, &p) == 0 &&
+	must(mkfifo(in_dir("fifo"), 0600) == 0 &&
+	     outpath_resolve(in_dir("fifo"), &(struct outpath_options){ 0 }, &p) == 0 &&
 	     p.is_special);
 	must(unlink(in_dir("fifo")) == 0 && mkfifo(in_dir("fifo"), 0600) == 0);
 	fd = open(in_dir("fifo"), O_RDWR | O_NONBLOCK | O_CLOEXEC);
@@ -192,10 +217,40 @@ static void test_automatic_names(void)
 	     unlink(in_dir("a-3")) == 0 && rmdir(in_dir("a-4")) == 0 && unlink(in_dir("a-5")) == 0);
 }
 
+static int make_folder(const char *path)
+{
+	struct outpath p;
+	int r = outpath_make_folder(path, &p);
+
+	if (r == -EACCES && !p.is_refused)
+		r = -EPERM;
+	outpath_done(&p);
+	return r;
+}
+
+static void test_folders(const struct place *place)
+{
+	const char *what = place->what;
+	struct stat st;
+
+	go_to(place);
+	must(mkdir(in_dir("ours"), 0700) == 0 && symlink("ours", in_dir("door")) == 0);
+	give_away(in_dir("door"));
+	ok(make_folder(in_dir("door")) == -EACCES, "%s: a stranger's link is no folder", what);
+	ok(make_folder(in_dir("door/a")) == -EACCES && access(in_dir("ours/a"), F_OK) < 0,
+	   "%s: and none is made behind it", what);
+	must(unlink(in_dir("door")) == 0 && symlink("ours", in_dir("door")) == 0);
+	ok(make_folder(in_dir("door/a//b/")) == 0 && stat(in_dir("ours/a/b"), &st) == 0 &&
+		   (st.st_mode & 07777) == 0700,
+	   "%s: behind one of our own it is", what);
+	must(rmdir(in_dir("ours/a/b")) == 0 && rmdir(in_dir("ours/a")) == 0 &&
+	     rmdir(in_dir("ours")) == 0 && unlink(in_dir("door")) == 0);
+}
+
 static int resolve(const char *path, char *to, size_t size)
 {
 	struct outpath p;
-	int r = outpath_resolve(path, false, &p);
+	int r = outpath_resolve(path, &(struct outpath_options){ 0 }, &p);
 
 	(void)snprintf(to, size, "%s | %s", p.dir.data ? p.dir.data : "", p.name ? p.name : "");
 	outpath_done(&p);
@@ -223,10 +278,13 @@ static void test_ways(void)
 
 int main(void)
 {
-	static const struct {
-		mode_t mode;
-		const char *what;
-	} dirs[] = { { 01777, "sticky" }, { 01775, "sticky, of a group" }, { 0777, "not sticky" } };
+	static const struct place places[] = {
+		{ 01777, 0, true, "sticky" },
+		{ 01775, 0, true, "sticky, of a group" },
+		{ 0777, 0, false, "not sticky" },
+		{ 0755, STRANGER, false, "a stranger's" },
+		{ 01777, STRANGER, false, "a stranger's, sticky" },
+	};
 	must(mkdtemp(dir));
 	(void)umask(077);
 	test_ways();
@@ -236,11 +294,13 @@ int main(void)
 		must(rmdir(dir) == 0);
 		return tap_done();
 	}
-	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
-		test_links(dirs[i].mode, dirs[i].what);
-		test_fifos(dirs[i].mode, dirs[i].what);
-		test_modes(dirs[i].mode, dirs[i].what);
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		test_links(&places[i]);
+		test_fifos(&places[i]);
+		test_modes(&places[i]);
+		test_folders(&places[i]);
 	}
+	must(chown(dir, 0, 0) == 0);
 	test_directory_swapped();
 	test_automatic_names();
 	must(rmdir(dir) == 0);
