@@ -115,6 +115,7 @@ int capture_new(const struct capture_config *cfg, const struct log *log,
 		return -ENOMEM;
 	c->cfg = *cfg;
 	c->cfg.debug = NULL;
+	c->cfg.short_waits = NULL;
 	c->hurry = (struct cancel){ is_in_a_hurry, c };
 	c->log = log;
 	capture_begin_turn(c);
@@ -124,6 +125,8 @@ int capture_new(const struct capture_config *cfg, const struct log *log,
 	kernel_ranges_init(&c->kernel_ranges);
 	vmlinux_init(&c->vmlinux);
 	r = procfs_open(cfg->proc_root, &c->procfs);
+	if (r == 0 && cfg->short_waits)
+		procfs_set_hurry(&c->procfs, cfg->short_waits);
 	if (r == 0)
 		r = filestore_new(&c->procfs, cfg->max_fds - cfg->max_fds / JIT_FDS_SHARE,
 				  &c->files);

@@ -48,6 +48,8 @@ struct capture_config {
 	const struct debug_config *debug; /* NULL: no debug files; during capture_new() only */
 	/* True: no debug file is waited for, nor for what takes long. NULL: never; borrowed. */
 	const atomic_bool *hurry;
+	/* Asked for: targets that are slow are given up sooner. NULL: never; its context is borrowed. */
+	const struct cancel *short_waits;
 };
 
 /* What became of the samples that came out of the ring. */

@@ -215,6 +215,7 @@ static int finish_sampling(struct pa_session *s)
 	publish(s);
 	atomic_store(&s->phase, PA_PHASE_NAMING); /* from here on there is nothing to stop */
 	r = turn(s, true);
+	atomic_store(&s->is_drained, true);
 	/* Names may take a while, during which the machine pays for nothing. */
 	programs_detach(s->programs);
 	s->sideband = sideband_free(s->sideband);

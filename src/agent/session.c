@@ -95,6 +95,16 @@ static void auto_name(const struct pa_session *s, char *to, size_t size)
 	(void)snprintf(to, size, "%s%s-on-cpu.pb.gz", name, when);
 }
 
+/* Somebody who stops a capture does not wait for targets that are slow on purpose. */
+static bool wants_short_waits(const void *session)
+{
+	const struct pa_session *s = session;
+
+	return atomic_load_explicit(&s->hurry, memory_order_relaxed) ||
+	       (atomic_load_explicit(&s->stop, memory_order_relaxed) &&
+		!atomic_load_explicit(&s->is_drained, memory_order_relaxed));
+}
+
 static bool is_cancelled(void *session)
 {
 	const struct pa_session *s = session;
@@ -207,6 +217,7 @@ static int new_capture(struct pa_session *s)
 		.table_bytes = o->table_bytes ? o->table_bytes : TABLE_MAX_BYTES,
 		.debug = &debug,
 		.hurry = &s->hurry,
+		.short_waits = &(const struct cancel){ wants_short_waits, s },
 	};
 	int r = find_debug_dir(s, &debug_dir);
 

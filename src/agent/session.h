@@ -53,6 +53,7 @@ struct pa_session {
 	int wake_fd;     /* the thread sleeps on it; owned */
 	int done_fd;     /* readable when everything is written; owned */
 	atomic_bool stop, hurry, cancel;
+	atomic_bool is_drained;  /* every record has been read: from here on names are waited for */
 	atomic_bool is_starting; /* pa_session_start() is at work, maybe on another thread */
 	atomic_int phase;
 

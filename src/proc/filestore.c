@@ -20,10 +20,14 @@
 #include "base/idtable.h"
 #include "base/strtab.h"
 #include "proc/file_open.h"
+#include "proc/procfs.h"
 #include "proc/roots.h"
 
 #define FILESTORE_MAX_ALIASES (4 * FILESTORE_MAX_FILES)
 #define NO_FILE UINT32_MAX
+#define SLOW_OPEN_NS                                                                               \
+	(5 * NS_PER_MS) /* asleep, in an open() that fails: others pay for the next try */
+#define RETRY_NS (10 * NS_PER_S)
 #define MAX_PATHS_PER_ROOT                                                                         \
 	16 /* of one inode: hard links, bind mounts; others are called as one of them */
 
@@ -34,6 +38,8 @@ struct entry {
 	uint32_t prev_view;          /* of the same inode; NO_FILE: it is the holder */
 	uint32_t next_view;          /* NO_FILE: it is the last */
 	uint32_t lru_prev, lru_next; /* among open files; NO_FILE at the ends */
+	uint64_t
+		retry_ns; /* opening it failed, and took so long that it is not tried before then */
 	uint32_t nr_refs;
 	bool is_kept;
 	bool is_idle; /* in the store's list */
@@ -477,8 +483,9 @@ static int create(struct filestore *s, const struct file_request *rq, struct ent
 	return 0;
 }
 
+/* slept_ns: how long it took to learn the error. */
 static int add_unopened(struct filestore *s, struct entry *e, const struct file_request *rq,
-			int error, uint32_t *ret_id)
+			int error, uint64_t slept_ns, uint32_t *ret_id)
 {
 	int r;
 
@@ -490,6 +497,8 @@ static int add_unopened(struct filestore *s, struct entry *e, const struct file_
 	note_told(s, e, rq);
 	if (!was_opened(e))
 		e->file.open_error = error;
+	if (slept_ns >= SLOW_OPEN_NS)
+		e->retry_ns = clock_mono_ns() + RETRY_NS;
 	*ret_id = e->file.id;
 	return 0;
 }
@@ -609,6 +618,13 @@ static int add_opened(struct filestore *s, struct entry *e, const struct file_re
 	return 0;
 }
 
+/* Whether its last open() failed slowly: not before long will it do better. */
+static bool is_put_off(const struct entry *e, const struct file_request *rq)
+{
+	return e && e->retry_ns && is_compatible(e, rq) && !was_opened(e) &&
+	       clock_mono_ns() < e->retry_ns;
+}
+
 int filestore_add(struct filestore *s, const struct file_key *key, const char *path,
 		  const struct build_id *build_id, const struct file_hint *hint, uint32_t *ret_id)
 {
@@ -616,6 +632,7 @@ int filestore_add(struct filestore *s, const struct file_key *key, const char *p
 				   .path = path,
 				   .build_id = build_id ? build_id : &no_build_id,
 				   .hint = hint };
+	uint64_t slept_ns = procfs_slept_ns(s->opener.procfs);
 	struct reader_file f;
 	struct entry *e = NULL;
 	uint32_t id;
@@ -633,9 +650,12 @@ int filestore_add(struct filestore *s, const struct file_key *key, const char *p
 		*ret_id = id;
 		return 0;
 	}
+	if (is_put_off(e, &rq))
+		return add_unopened(s, e, &rq, e->file.open_error, 0, ret_id);
 	r = file_open(&s->opener, &rq, &f);
 	if (r < 0)
-		return add_unopened(s, e, &rq, -r, ret_id);
+		return add_unopened(s, e, &rq, -r, procfs_slept_ns(s->opener.procfs) - slept_ns,
+				    ret_id);
 	r = add_opened(s, e, &rq, &f, ret_id);
 	closep(&f.fd);
 	return r;

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/cursor.h"
+#include "proc/payer.h"
 #include "proc/procfs_internal.h"
 
 #define SMALL_FILE_SIZE 4096 /* comm and stat: the kernel writes some hundred bytes at most */
@@ -27,18 +28,21 @@ static void dirclosep(DIR **dir)
 int procfs_open(const char *root, struct procfs *ret_procfs)
 {
 	_cleanup_(closep) int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_(freep) struct unanswered *u = NULL;
+	_cleanup_(freep) struct wait_accounts *waits = malloc(sizeof(*waits));
+	_cleanup_(freep) struct unanswered *u = malloc(sizeof(*u));
 	struct reader *reader;
 	int r;
 
 	if (fd < 0)
 		return -errno;
-	u = malloc(sizeof(*u));
-	r = u ? reader_new(fd, NULL, &reader) : -ENOMEM;
+	r = u && waits ? reader_new(fd, NULL, &reader) : -ENOMEM;
 	if (r < 0)
 		return r;
 	unanswered_init(u);
-	*ret_procfs = (struct procfs){ .fd = TAKE_FD(fd), .reader = reader, .unanswered = TAKE(u) };
+	wait_accounts_init(waits, NULL);
+	*ret_procfs = (struct procfs){
+		.fd = TAKE_FD(fd), .reader = reader, .unanswered = TAKE(u), .waits = TAKE(waits)
+	};
 	return 0;
 }
 
@@ -52,6 +56,20 @@ void procfs_close(struct procfs *p)
 		unanswered_done(p->unanswered);
 	free(p->unanswered);
 	p->unanswered = NULL;
+	if (p->waits)
+		wait_accounts_done(p->waits);
+	free(p->waits);
+	p->waits = NULL;
+}
+
+void procfs_set_hurry(struct procfs *p, const struct cancel *hurry)
+{
+	p->waits->hurry = *hurry;
+}
+
+bool procfs_is_in_a_hurry(const struct procfs *p)
+{
+	return p->waits->hurry.is_asked && p->waits->hurry.is_asked(p->waits->hurry.ctx);
 }
 
 bool procfs_has_pid(const struct procfs *p, pid_t pid)
@@ -74,18 +92,57 @@ static uid_t owner_of(const struct procfs *p, pid_t pid)
 	return fstatat(p->fd, path, &st, 0) == 0 ? st.st_uid : 0;
 }
 
-int procfs_ask_pid(const struct procfs *p, pid_t pid)
+static void tell_user(const struct procfs *p, pid_t pid, uint64_t user)
 {
-	if (pid <= 0)
-		return -EINVAL;
-	return unanswered_has_pid(p->unanswered, pid, owner_of(p, pid)) ? -ETIMEDOUT : 0;
+	char what[64];
+
+	(void)snprintf(what, sizeof(what), "one of many slow files of user %" PRIu64, user);
+	unanswered_tell(p->unanswered, pid, what);
 }
 
-int procfs_answer_pid(const struct procfs *p, pid_t pid, const char *what, int r)
+int procfs_ask_pid(const struct procfs *p, pid_t pid, struct procfs_ask *ret_ask)
 {
+	struct procfs_ask ask = { .pid = pid };
+	int r;
+
+	if (pid <= 0)
+		return -EINVAL;
+	ask.uid = owner_of(p, pid);
+	ask.payer = p->waits->is_clean ? ask.uid : payer_of(p, pid, ask.uid);
+	if (unanswered_has_pid(p->unanswered, pid))
+		return -ETIMEDOUT;
+	r = wait_accounts_ask(p->waits, ask.payer, &ask.wait);
+	if (r == -EDQUOT)
+		tell_user(p, pid, ask.payer);
+	if (r < 0)
+		return -ETIMEDOUT;
+	*ret_ask = ask;
+	return 0;
+}
+
+/* While nobody had been charged, it was not found out who would be. One that has gone is its user's. */
+static void charge(const struct procfs *p, const struct procfs_ask *ask)
+{
+	if (!ask->wait.slept_ns)
+		return;
+	wait_accounts_charge(p->waits,
+			     p->waits->is_clean ? payer_of(p, ask->pid, ask->uid) : ask->payer,
+			     ask->wait.slept_ns);
+}
+
+int procfs_answer_pid(const struct procfs *p, const struct procfs_ask *ask, const char *what, int r)
+{
+	charge(p, ask);
 	if (r == -ETIMEDOUT)
-		unanswered_note_pid(p->unanswered, pid, owner_of(p, pid), what);
-	return r == -ENOENT && !procfs_has_pid(p, pid) ? -ESRCH : r;
+		unanswered_note_pid(p->unanswered, ask->pid, what);
+	else if (ask->wait.is_device_spent)
+		unanswered_tell(p->unanswered, ask->pid, what);
+	return r == -ENOENT && !procfs_has_pid(p, ask->pid) ? -ESRCH : r;
+}
+
+uint64_t procfs_slept_ns(const struct procfs *p)
+{
+	return wait_accounts_total_ns(p->waits);
 }
 
 uint64_t procfs_nr_unanswered(const struct procfs *p)
@@ -114,12 +171,14 @@ static int read_at(const struct procfs *p, pid_t pid, const char *name, uint64_t
 		   uint64_t max_bytes, struct buf *to)
 {
 	char path[PID_PATH_SIZE];
-	int r = procfs_ask_pid(p, pid);
+	struct procfs_ask ask;
+	int r = procfs_ask_pid(p, pid, &ask);
 
 	if (r < 0)
 		return r;
 	(void)snprintf(path, sizeof(path), "%d/%s", (int)pid, name);
-	return procfs_answer_pid(p, pid, name, reader_read(p->reader, path, offset, max_bytes, to));
+	r = reader_read(p->reader, path, offset, max_bytes, &ask.wait, to);
+	return procfs_answer_pid(p, &ask, name, r);
 }
 
 int procfs_read(const struct procfs *p, pid_t pid, const char *name, size_t max_bytes,

@@ -5,7 +5,8 @@
  *
  * What a target could make wait for ever is done by the reader (reader.h). All calls that name a
  * process or a path may therefore end with -ETIMEDOUT: it does not answer. A process that did not is not
- * asked again, nor is a user several of whose processes did not (unanswered.h). Any thread.
+ * asked again for a while (unanswered.h), nor is a user who has kept the agent waiting for too long
+ * (wait_accounts.h). Any thread.
  */
 #ifndef PROC_PROCFS_H
 #define PROC_PROCFS_H
@@ -20,6 +21,7 @@
 
 struct unanswered;
 struct unanswered_item; /* unanswered.h */
+struct wait_accounts;   /* wait_accounts.h */
 
 #define PROC_MAX_MAPS_BYTES (256u << 20)
 #define PROC_COMM_SIZE 16
@@ -28,10 +30,15 @@ struct procfs {
 	int fd;                        /* directory; owned */
 	struct reader *reader;         /* owned */
 	struct unanswered *unanswered; /* owned */
+	struct wait_accounts *waits;   /* owned */
 };
 
 int procfs_open(const char *root, struct procfs *ret_procfs); /* "/proc" */
 void procfs_close(struct procfs *p);
+
+/* While that is asked for, waiting is short for everybody. Copied; its context lives until procfs_close(). */
+void procfs_set_hurry(struct procfs *p, const struct cancel *hurry);
+bool procfs_is_in_a_hurry(const struct procfs *p);
 
 /* One line of /proc/<pid>/maps. */
 struct maps_entry {
@@ -131,6 +138,9 @@ int procfs_open_root_at(const struct procfs *p, pid_t pid, struct stat *ret_st,
 			uint64_t *ret_mount);
 int procfs_open_root(const struct procfs *p, pid_t pid);
 
+/* Process pid's user pays for what is slow in a root that is kept. */
+void procfs_keep_root(const struct procfs *p, int root_fd, pid_t pid);
+
 /* … and a path inside of it. Once a root did not answer, it is not asked again; our own (of PID 0, or -1)
  * is, but not in the same folder. */
 int procfs_open_beneath(const struct procfs *p, int root_fd, const char *path,
@@ -141,6 +151,9 @@ int procfs_open_beneath(const struct procfs *p, int root_fd, const char *path,
 #define PROC_NO_USER ((uid_t)-1)
 int procfs_open_readable(const struct procfs *p, int root_fd, const char *path, uid_t owner,
 			 struct reader_file *ret_file);
+
+/* How long readers have been asleep, in all. */
+uint64_t procfs_slept_ns(const struct procfs *p);
 
 /* How many have not answered so far, and the nr-th of them; false: it is not among those kept. */
 uint64_t procfs_nr_unanswered(const struct procfs *p);

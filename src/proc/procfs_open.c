@@ -4,12 +4,13 @@
 #include <inttypes.h>
 
 #include "base/cleanup.h"
+#include "proc/payer.h"
 #include "proc/procfs_internal.h"
 
 /* A file on a file system that did not answer before (-EHOSTDOWN) is nobody's fault. */
 static int give_file(int r, struct reader_file *file, struct reader_file *ret_file)
 {
-	if (r == -EHOSTDOWN)
+	if (r == -EHOSTDOWN || r == -EXDEV)
 		r = -ETIMEDOUT;
 	if (ret_file)
 		*ret_file = *file;
@@ -28,15 +29,16 @@ int procfs_open_mapped(const struct procfs *p, pid_t pid, uint64_t start, uint64
 {
 	char path[PID_PATH_SIZE], root[PID_PATH_SIZE];
 	struct reader_file file = { .fd = -1 };
-	int r = procfs_ask_pid(p, pid);
+	struct procfs_ask ask;
+	int r = procfs_ask_pid(p, pid, &ask);
 
 	if (r < 0)
 		return r;
 	root_path(pid, root);
 	(void)snprintf(path, sizeof(path), "%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, start,
 		       end);
-	r = procfs_answer_pid(p, pid, "a mapped file",
-			      reader_open_link(p->reader, path, root, &file));
+	r = reader_open_link(p->reader, path, root, &ask.wait, &file);
+	r = procfs_answer_pid(p, &ask, "a mapped file", r);
 	return give_file(r, &file, ret_file);
 }
 
@@ -45,13 +47,14 @@ int procfs_mapped_path(const struct procfs *p, pid_t pid, uint64_t start, uint64
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT(size - 1);
 	char link[PID_PATH_SIZE];
-	int r = procfs_ask_pid(p, pid);
+	struct procfs_ask ask;
+	int r = procfs_ask_pid(p, pid, &ask);
 
 	if (r < 0)
 		return r;
 	(void)snprintf(link, sizeof(link), "%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, start,
 		       end);
-	r = procfs_answer_pid(p, pid, "map_files", reader_link(p->reader, link, &text));
+	r = procfs_answer_pid(p, &ask, "map_files", reader_link(p->reader, link, &ask.wait, &text));
 	if (r < 0)
 		return r == -E2BIG ? -ENAMETOOLONG : r;
 	memcpy(ret_path, text.data ? text.data : "", text.len);
@@ -62,15 +65,16 @@ int procfs_mapped_path(const struct procfs *p, pid_t pid, uint64_t start, uint64
 int procfs_open_root_at(const struct procfs *p, pid_t pid, struct stat *ret_st, uint64_t *ret_mount)
 {
 	char path[PID_PATH_SIZE];
-	int r = pid ? procfs_ask_pid(p, pid) : 0;
+	struct procfs_ask ask = { 0 };
+	int r = pid ? procfs_ask_pid(p, pid, &ask) : 0;
 
 	if (r < 0)
 		return r;
 	root_path(pid, path);
-	r = reader_open_root(p->reader, path, ret_st, ret_mount);
+	r = reader_open_root(p->reader, path, &ask.wait, ret_st, ret_mount);
 	if (!pid && r >= 0)
 		p->unanswered->own_root_fd = r;
-	return pid ? procfs_answer_pid(p, pid, "root", r) : r;
+	return pid ? procfs_answer_pid(p, &ask, "root", r) : r;
 }
 
 int procfs_open_root(const struct procfs *p, pid_t pid)
@@ -81,19 +85,45 @@ int procfs_open_root(const struct procfs *p, pid_t pid)
 	return procfs_open_root_at(p, pid, &st, &mount);
 }
 
-static int open_in_fd(const struct procfs *p, const struct reader_root *root, const char *path,
+void procfs_keep_root(const struct procfs *p, int root_fd, pid_t pid)
+{
+	struct procfs_ask ask;
+
+	if (procfs_ask_pid(p, pid, &ask) == 0)
+		wait_accounts_set_root(p->waits, root_fd, payer_of(p, pid, ask.uid));
+}
+
+/* Where paths of our own root have cost too much, it still has files that nobody else can make slow: those
+ * that are not on something mounted. */
+static int ask_root(const struct procfs *p, uint64_t payer, struct reader_root *root,
+		    struct reader_wait *ret_wait)
+{
+	int r = wait_accounts_ask(p->waits, payer, ret_wait);
+
+	if (r == 0 || payer != PAYER_OWN_ROOT)
+		return r;
+	root->is_one_mount = true;
+	return 0;
+}
+
+static int open_in_fd(const struct procfs *p, struct reader_root *root, const char *path,
 		      struct reader_file *ret_file)
 {
 	int blamed = root->fd == p->unanswered->own_root_fd ? -1 : root->fd, r;
+	uint64_t payer = blamed < 0 ? PAYER_OWN_ROOT : wait_accounts_root_payer(p->waits, blamed);
 	struct reader_file file = { .fd = -1 };
+	struct reader_wait wait = { 0 };
 
 	if (path[0] != '/')
 		return -ENOENT;
-	if (unanswered_has_path(p->unanswered, blamed, path))
+	if (unanswered_has_path(p->unanswered, blamed, path) || ask_root(p, payer, root, &wait) < 0)
 		return -ETIMEDOUT;
-	r = reader_open_beneath(p->reader, root, path, &file);
+	r = reader_open_beneath(p->reader, root, path, &wait, &file);
+	wait_accounts_charge(p->waits, payer, wait.slept_ns);
 	if (r == -ETIMEDOUT)
 		unanswered_note_path(p->unanswered, blamed, path);
+	else if (wait.is_device_spent)
+		unanswered_tell(p->unanswered, 0, path);
 	return give_file(r, &file, ret_file);
 }
 
@@ -121,13 +151,14 @@ static int open_of_pid(const struct procfs *p, pid_t pid, const char *path, bool
 	char root[PID_PATH_SIZE];
 	struct reader_root in = { .fd = -1, .path = root, .is_no_link = is_no_link };
 	struct reader_file file = { .fd = -1 };
-	int r = path[0] == '/' ? procfs_ask_pid(p, pid) : -ENOENT;
+	struct procfs_ask ask;
+	int r = path[0] == '/' ? procfs_ask_pid(p, pid, &ask) : -ENOENT;
 
 	if (r < 0)
 		return r;
 	root_path(pid, root);
-	r = reader_open_beneath(p->reader, &in, path, &file);
-	return give_file(procfs_answer_pid(p, pid, path, r), &file, ret_file);
+	r = reader_open_beneath(p->reader, &in, path, &ask.wait, &file);
+	return give_file(procfs_answer_pid(p, &ask, path, r), &file, ret_file);
 }
 
 int procfs_open_in_root(const struct procfs *p, pid_t pid, const char *path,

@@ -15,14 +15,22 @@
 #include "proc/reader_wire.h"
 
 #define DEADLINE_NS (250 * NS_PER_MS)
-#define WAIT_NS (2 * NS_PER_S)
-#define SHORT_DEADLINE_NS (50 * NS_PER_MS)
+#define RUN_NS (2 * NS_PER_S)
+#define DEVICE_NS NS_PER_S
+#define LONGEST_NS (20 * NS_PER_S) /* of one step, whatever the reader does: nothing is that busy */
+#define LOOK_NS (50 * NS_PER_MS)   /* how soon somebody who asks for the end is heard */
 #define COPY_NS (2 * NS_PER_S)
 #define COPY_BYTES (512ull << 20)
 #define FILE_BYTES (256ull << 20)
 /* A reader that is asleep twice, so far apart, is not merely about to be scheduled. */
 #define LOOK_TWICE_NS (10 * NS_PER_MS)
 #define SPAWN_DEADLINE_NS (10 * NS_PER_S) /* the spawner waits for nobody: a busy machine at most */
+
+/* A file system that readers have slept in. */
+struct device {
+	uint64_t dev; /* 0: none */
+	uint64_t slept_ns;
+};
 
 struct reader {
 	pthread_mutex_t lock; /* of all that follows, and of a request until its answer */
@@ -32,9 +40,9 @@ struct reader {
 	pid_t spawner;  /* child; 0: there is none */
 	int socket_fd;  /* owned; to the reader; -1: there is none */
 	pid_t pid;      /* of the reader */
-	uint64_t waited_ns, copied_ns;
-	uint64_t silent[READER_MAX_SILENT]; /* devices; the oldest go */
-	uint32_t nr_silent;
+	uint64_t copied_ns;
+	struct device devices[READER_MAX_SILENT]; /* that made readers sleep */
+	struct reader_wait wait;                  /* of the request */
 	struct reader_stats stats;
 	struct reader_request request;
 	struct {
@@ -183,25 +191,35 @@ static int reader_start(struct reader *r)
 
 /* ---- deadlines ---- */
 
+/* A file of /proc about the reader, as text. */
+static bool read_about(const struct reader *r, const char *name, char *to, size_t size)
+{
+	_cleanup_(closep) int fd = -1;
+	char path[40];
+	ssize_t n;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)r->pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, to, size - 1);
+	to[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
 /* True unless the reader runs or waits for a CPU: a machine that is busy is no file that hangs. */
 static bool reader_sleeps(const struct reader *r)
 {
-	_cleanup_(closep) int fd = -1;
-	char path[40], text[128];
-	const char *paren;
-	ssize_t n;
+	char text[128];
+	const char *paren = read_about(r, "stat", text, sizeof(text)) ? strrchr(text, ')') : NULL;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)r->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text));
-	paren = n > 0 ? memrchr(text, ')', (size_t)n) : NULL;
-	return !paren || paren + 2 >= text + n || paren[2] != 'R';
+	return !paren || strlen(paren) < 3 || paren[2] != 'R';
 }
 
-static uint64_t deadline_ns(const struct reader *r)
+/* CPU time; 0: not known. */
+static uint64_t reader_run_ns(const struct reader *r)
 {
-	return r->waited_ns < r->limits.wait_ns ? r->limits.deadline_ns
-						: r->limits.short_deadline_ns;
+	char text[128];
+
+	return read_about(r, "schedstat", text, sizeof(text)) ? strtoull(text, NULL, 10) : 0;
 }
 
 static bool has_hung(struct reader *r)
@@ -209,18 +227,47 @@ static bool has_hung(struct reader *r)
 	return reader_sleeps(r) && !is_readable(r->socket_fd, LOOK_TWICE_NS) && reader_sleeps(r);
 }
 
+static uint64_t deadline_ns(const struct reader *r)
+{
+	if (cancel_is_asked(r->wait.cancel) && r->wait.cancelled_deadline_ns < r->wait.deadline_ns)
+		return r->wait.cancelled_deadline_ns;
+	return r->wait.deadline_ns;
+}
+
+/* Whether a step is to be given up that has been waited for from start_ns on. */
+static bool is_given_up(struct reader *r, uint64_t start_ns, uint64_t start_run_ns)
+{
+	uint64_t waited_ns = clock_mono_ns() - start_ns;
+
+	if (waited_ns < deadline_ns(r))
+		return false;
+	return has_hung(r) || waited_ns > LONGEST_NS ||
+	       reader_run_ns(r) - start_run_ns > r->limits.run_ns;
+}
+
+static uint64_t min_ns(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 /* -ETIMEDOUT: the reader hangs. */
 static int packet_await(struct reader *r)
 {
-	uint64_t start_ns = clock_mono_ns();
+	uint64_t start_ns = clock_mono_ns(), start_run_ns;
 
-	while (!is_readable(r->socket_fd, deadline_ns(r)))
-		if (has_hung(r) && !is_readable(r->socket_fd, 0)) {
-			r->waited_ns += clock_mono_ns() - start_ns;
+	if (is_readable(r->socket_fd, min_ns(LOOK_NS, r->wait.deadline_ns)))
+		return 0;
+	start_run_ns = reader_run_ns(r);
+	do {
+		if (is_given_up(r, start_ns, start_run_ns) && !is_readable(r->socket_fd, 0)) {
+			r->wait.slept_ns += clock_mono_ns() - start_ns;
 			return -ETIMEDOUT;
 		}
+	} while (!is_readable(r->socket_fd, min_ns(LOOK_NS, r->wait.deadline_ns)));
 	return 0;
 }
+
+/* ---- file systems ---- */
 
 /* The device of the file that was being opened; 0: it had not been found. */
 static uint64_t device_asked(const struct reader *r)
@@ -228,11 +275,45 @@ static uint64_t device_asked(const struct reader *r)
 	return r->packet.reply.flags & READER_IS_FOUND ? r->packet.reply.st.st_dev : 0;
 }
 
-/* No file of that device is opened any more. */
-static void note_silent(struct reader *r)
+/* Its place, or that of the one that has cost least. */
+static struct device *device_place(struct reader *r, uint64_t dev)
 {
-	if (device_asked(r))
-		r->silent[r->nr_silent++ % READER_MAX_SILENT] = device_asked(r);
+	struct device *least = &r->devices[0];
+
+	for (uint32_t i = 0; i < READER_MAX_SILENT; i++) {
+		if (r->devices[i].dev == dev)
+			return &r->devices[i];
+		if (r->devices[i].slept_ns < least->slept_ns)
+			least = &r->devices[i];
+	}
+	*least = (struct device){ .dev = dev };
+	return least;
+}
+
+static void device_charge(struct reader *r, uint64_t dev, uint64_t slept_ns)
+{
+	struct device *d;
+	bool was_spent;
+
+	if (!dev || !slept_ns)
+		return;
+	d = device_place(r, dev);
+	was_spent = d->slept_ns >= r->limits.device_ns;
+	d->slept_ns += slept_ns;
+	r->wait.is_device_spent |= !was_spent && d->slept_ns >= r->limits.device_ns;
+}
+
+/* No file of that device is opened any more. */
+static void note_silent(struct reader *r, uint64_t dev)
+{
+	device_charge(r, dev, r->limits.device_ns);
+}
+
+static void list_silent(struct reader *r)
+{
+	for (uint32_t i = 0; i < READER_MAX_SILENT; i++)
+		r->request.silent[i] =
+			r->devices[i].slept_ns >= r->limits.device_ns ? r->devices[i].dev : 0;
 }
 
 /* The next request kills it, or the end of the session: until then it holds nothing of ours. */
@@ -240,7 +321,6 @@ static void reader_abandon(struct reader *r)
 {
 	r->stats.nr_unanswered++;
 	r->stats.nr_abandoned++;
-	note_silent(r);
 	reader_drop(r);
 }
 
@@ -248,9 +328,11 @@ static void reader_abandon(struct reader *r)
 
 /* What an answer is put into. */
 struct answer {
-	struct buf *text; /* NULL: none is wanted */
-	int text_error;   /* it does not fit; the rest of the answer is received all the same */
-	int fd;           /* owned; -1: none came */
+	uint64_t dev;            /* of the file, once it is found; 0: local, or not known */
+	uint64_t found_after_ns; /* asleep until then */
+	struct buf *text;        /* NULL: none is wanted */
+	int text_error; /* it does not fit; the rest of the answer is received all the same */
+	int fd;         /* owned; -1: none came */
 };
 
 static bool is_copying(const struct reader *r)
@@ -274,6 +356,19 @@ static int request_send(struct reader *r, int fd)
 				      READER_REQUEST_BYTES(strlen(r->request.path)), fd);
 }
 
+/* What a packet says of the file system and of time. -ETIMEDOUT: too much of that. */
+static int note_time(struct reader *r, struct answer *a)
+{
+	r->wait.slept_ns = r->packet.reply.slept_ns;
+	if (device_asked(r)) {
+		a->dev = device_asked(r);
+		a->found_after_ns = r->wait.slept_ns;
+	}
+	if (!(r->packet.reply.flags & READER_MORE) || !r->wait.budget_ns)
+		return 0;
+	return r->wait.slept_ns > r->wait.budget_ns ? -ETIMEDOUT : 0;
+}
+
 /* One packet of the answer. 1: there are more. */
 static int answer_take(struct reader *r, struct answer *a)
 {
@@ -289,6 +384,9 @@ static int answer_take(struct reader *r, struct answer *a)
 	a->fd = fd;
 	if (a->text && n > 0 && a->text_error == 0)
 		a->text_error = buf_append(a->text, r->packet.bytes, (size_t)n);
+	result = note_time(r, a);
+	if (result < 0)
+		return result;
 	if (r->packet.reply.flags & READER_MORE)
 		return 1;
 	return a->text_error < 0 ? a->text_error : r->packet.reply.result;
@@ -310,9 +408,17 @@ static int answer_take_all(struct reader *r, struct answer *a)
 	if (is_copying(r) && result != -ETIMEDOUT) {
 		r->copied_ns += took_ns;
 		if (r->copied_ns > r->limits.copy_ns)
-			note_silent(r);
+			note_silent(r, a->dev);
 	}
 	return result;
+}
+
+static void charge_device(struct reader *r, const struct answer *a, int result)
+{
+	if (result == -ETIMEDOUT)
+		note_silent(r, a->dev);
+	else if (r->wait.slept_ns > a->found_after_ns)
+		device_charge(r, a->dev, r->wait.slept_ns - a->found_after_ns);
 }
 
 /* r->request, with a descriptor (-1: none), which stays the caller's. A reader that somebody killed
@@ -323,9 +429,11 @@ static int request_serve(struct reader *r, int fd, struct answer *a)
 
 	for (int i = 0; i < 2 && result == -EPIPE; i++) {
 		r->packet.reply.flags = 0;
+		a->dev = 0;
 		result = request_send(r, fd);
 		if (result == 0)
 			result = answer_take_all(r, a);
+		charge_device(r, a, result);
 		if (result == -ETIMEDOUT)
 			reader_abandon(r);
 		else if (result == -EPIPE || result == -EDQUOT)
@@ -336,10 +444,29 @@ static int request_serve(struct reader *r, int fd, struct answer *a)
 	return result == -EPIPE ? -EAGAIN : result;
 }
 
-static int request_begin(struct reader *r, enum reader_op op, const char *path, const char *root)
+static void wait_begin(struct reader *r, const struct reader_wait *wait)
+{
+	r->wait = wait ? *wait : (struct reader_wait){ 0 };
+	r->wait.slept_ns = 0;
+	r->wait.is_device_spent = false;
+	if (!r->wait.deadline_ns)
+		r->wait.deadline_ns = r->limits.deadline_ns;
+}
+
+static void wait_end(const struct reader *r, struct reader_wait *wait)
+{
+	if (!wait)
+		return;
+	wait->slept_ns = r->wait.slept_ns;
+	wait->is_device_spent = r->wait.is_device_spent;
+}
+
+static int request_begin(struct reader *r, enum reader_op op, const char *path, const char *root,
+			 const struct reader_wait *wait)
 {
 	size_t len = strlen(path), root_len = strlen(root);
 
+	wait_begin(r, wait);
 	if (len >= sizeof(r->request.path) || root_len >= sizeof(r->request.root))
 		return -ENAMETOOLONG;
 	r->request.op = op;
@@ -352,31 +479,33 @@ static int request_begin(struct reader *r, enum reader_op op, const char *path, 
 }
 
 int reader_read(struct reader *r, const char *path, uint64_t offset, uint64_t max_bytes,
-		struct buf *to)
+		struct reader_wait *wait, struct buf *to)
 {
 	struct answer a = { .text = to, .fd = -1 };
 	int result;
 
 	pthread_mutex_lock(&r->lock);
-	result = request_begin(r, READER_READ, path, "");
+	result = request_begin(r, READER_READ, path, "", wait);
 	r->request.offset = offset;
 	r->request.max_bytes = max_bytes;
 	if (result == 0)
 		result = request_serve(r, -1, &a);
+	wait_end(r, wait);
 	pthread_mutex_unlock(&r->lock);
 	closep(&a.fd);
 	return result;
 }
 
-int reader_link(struct reader *r, const char *path, struct buf *to)
+int reader_link(struct reader *r, const char *path, struct reader_wait *wait, struct buf *to)
 {
 	struct answer a = { .text = to, .fd = -1 };
 	int result;
 
 	pthread_mutex_lock(&r->lock);
-	result = request_begin(r, READER_LINK, path, "");
+	result = request_begin(r, READER_LINK, path, "", wait);
 	if (result == 0)
 		result = request_serve(r, -1, &a);
+	wait_end(r, wait);
 	pthread_mutex_unlock(&r->lock);
 	closep(&a.fd);
 	return result;
@@ -406,13 +535,14 @@ static void note_file(struct reader *r, int fd, struct reader_file *ret_file)
 }
 
 /* r->request; unlocks. */
-static int file_open_unlock(struct reader *r, int result, int root_fd, struct reader_file *ret_file)
+static int file_open_unlock(struct reader *r, int result, int root_fd, struct reader_wait *wait,
+			    struct reader_file *ret_file)
 {
 	struct answer a = { .fd = -1 };
 
 	r->request.max_bytes = copy_bytes_left(r);
 	r->request.flags |= r->limits.copies_all ? READER_COPY : 0;
-	memcpy(r->request.silent, r->silent, sizeof(r->silent));
+	list_silent(r);
 	if (result == 0)
 		result = request_serve(r, root_fd, &a);
 	if (result == 0 && a.fd < 0)
@@ -422,38 +552,42 @@ static int file_open_unlock(struct reader *r, int result, int root_fd, struct re
 		note_file(r, TAKE_FD(a.fd), ret_file);
 	else if (result == -ENODEV)
 		ret_file->st = r->packet.reply.st;
+	wait_end(r, wait);
 	pthread_mutex_unlock(&r->lock);
 	closep(&a.fd);
 	return result;
 }
 
-int reader_open_link(struct reader *r, const char *path, const char *root,
+int reader_open_link(struct reader *r, const char *path, const char *root, struct reader_wait *wait,
 		     struct reader_file *ret_file)
 {
 	pthread_mutex_lock(&r->lock);
-	return file_open_unlock(r, request_begin(r, READER_OPEN, path, root), -1, ret_file);
+	return file_open_unlock(r, request_begin(r, READER_OPEN, path, root, wait), -1, wait,
+				ret_file);
 }
 
 int reader_open_beneath(struct reader *r, const struct reader_root *root, const char *path,
-			struct reader_file *ret_file)
+			struct reader_wait *wait, struct reader_file *ret_file)
 {
 	int result;
 
 	pthread_mutex_lock(&r->lock);
-	result = request_begin(r, READER_OPEN, path, root->path);
-	r->request.flags = READER_IN_ROOT | (root->is_no_link ? READER_NO_LINK : 0) |
+	result = request_begin(r, READER_OPEN, path, root->path, wait);
+	r->request.flags = READER_IN_ROOT | (root->is_one_mount ? READER_ONE_MOUNT : 0) |
+			   (root->is_no_link ? READER_NO_LINK : 0) |
 			   (root->must_be_readable ? READER_READABLE : 0);
 	r->request.owner = root->owner;
-	return file_open_unlock(r, result, root->fd, ret_file);
+	return file_open_unlock(r, result, root->fd, wait, ret_file);
 }
 
-int reader_open_root(struct reader *r, const char *path, struct stat *ret_st, uint64_t *ret_mount)
+int reader_open_root(struct reader *r, const char *path, struct reader_wait *wait,
+		     struct stat *ret_st, uint64_t *ret_mount)
 {
 	struct answer a = { .fd = -1 };
 	int result;
 
 	pthread_mutex_lock(&r->lock);
-	result = request_begin(r, READER_ROOT, "", path);
+	result = request_begin(r, READER_ROOT, "", path, wait);
 	if (result == 0)
 		result = request_serve(r, -1, &a);
 	if (result == 0 && a.fd < 0)
@@ -463,6 +597,7 @@ int reader_open_root(struct reader *r, const char *path, struct stat *ret_st, ui
 		*ret_mount = r->packet.reply.mount;
 		result = TAKE_FD(a.fd);
 	}
+	wait_end(r, wait);
 	pthread_mutex_unlock(&r->lock);
 	closep(&a.fd);
 	return result;
@@ -479,8 +614,8 @@ static void set_limits(struct reader *r, const struct reader_limits *l)
 {
 	r->limits = (struct reader_limits){
 		.deadline_ns = limit_or(l->deadline_ns, DEADLINE_NS),
-		.wait_ns = limit_or(l->wait_ns, WAIT_NS),
-		.short_deadline_ns = limit_or(l->short_deadline_ns, SHORT_DEADLINE_NS),
+		.run_ns = limit_or(l->run_ns, RUN_NS),
+		.device_ns = limit_or(l->device_ns, DEVICE_NS),
 		.copy_ns = limit_or(l->copy_ns, COPY_NS),
 		.copy_bytes = limit_or(l->copy_bytes, COPY_BYTES),
 		.file_bytes = limit_or(l->file_bytes, FILE_BYTES),

@@ -16,6 +16,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "proc/local_fs.h"
 #include "proc/pseudo_fs.h"
 #include "proc/reader_wire.h"
@@ -32,6 +33,10 @@ struct packet {
 
 struct server {
 	int socket_fd, proc_fd;
+	int sched_fd;      /* /proc/self/schedstat; -1: not to be had */
+	uint64_t since_ns; /* when the last packet went or came */
+	uint64_t run_ns;   /* ran or waited for a CPU until then */
+	uint64_t slept_ns; /* in this request */
 	struct reader_request rq;
 	int rq_fd; /* that came with the request; -1: none */
 	struct packet packet;
@@ -46,13 +51,57 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
+/* ---- time ---- */
+
+#define ASLEEP_MIN_NS (NS_PER_MS / 2) /* below it nothing is worth a look */
+
+/* How long this process has run, or could have but for others. */
+static uint64_t own_run_ns(const struct server *s)
+{
+	char text[128], *at = text;
+	ssize_t n = s->sched_fd < 0 ? -1 : pread(s->sched_fd, text, sizeof(text) - 1, 0);
+	uint64_t sum = 0, value;
+
+	if (n <= 0)
+		return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	text[n] = '\0';
+	for (int i = 0; i < 2; i++, at++) {
+		for (value = 0; *at >= '0' && *at <= '9'; at++)
+			value = value * 10 + (uint64_t)(*at - '0');
+		sum += value;
+	}
+	return sum;
+}
+
+static void time_begin(struct server *s)
+{
+	s->run_ns = own_run_ns(s);
+	s->since_ns = clock_mono_ns();
+}
+
+static void time_end(struct server *s)
+{
+	uint64_t wall_ns = clock_mono_ns() - s->since_ns, ran_ns;
+
+	if (wall_ns < ASLEEP_MIN_NS)
+		return;
+	ran_ns = own_run_ns(s) - s->run_ns;
+	s->slept_ns += wall_ns > ran_ns ? wall_ns - ran_ns : 0;
+}
+
 /* ---- packets ---- */
 
 /* The descriptor (-1: none) stays ours. False: nobody listens any more. */
 static bool packet_send(struct server *s, size_t nr_bytes, int fd)
 {
-	return reader_wire_send(s->socket_fd, &s->packet, sizeof(s->packet.reply) + nr_bytes, fd,
-				0) >= 0;
+	bool is_sent;
+
+	time_end(s);
+	s->packet.reply.slept_ns = s->slept_ns;
+	is_sent = reader_wire_send(s->socket_fd, &s->packet, sizeof(s->packet.reply) + nr_bytes, fd,
+				   0) >= 0;
+	time_begin(s);
+	return is_sent;
 }
 
 static bool request_receive(struct server *s)
@@ -69,6 +118,8 @@ static bool request_receive(struct server *s)
 	ssize_t n = recvmsg(s->socket_fd, &m, MSG_CMSG_CLOEXEC);
 
 	s->rq_fd = -1;
+	s->slept_ns = 0;
+	time_begin(s);
 	if (n < (ssize_t)READER_REQUEST_BYTES(0))
 		return false;
 	((char *)&s->rq)[n] = '\0';
@@ -167,15 +218,16 @@ static bool serve_root(struct server *s)
 
 /* ---- files ---- */
 
-static int open_beneath(int root_fd, const char *path, uint64_t flags)
+static int open_beneath(const struct server *s, int root_fd)
 {
 	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC | flags,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+		.flags = O_PATH | O_CLOEXEC | (s->rq.flags & READER_NO_LINK ? O_NOFOLLOW : 0),
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS |
+			   (s->rq.flags & READER_ONE_MOUNT ? RESOLVE_NO_XDEV : 0),
 	};
 
 	for (int i = 0; i < OPEN_RETRIES; i++) {
-		long fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+		long fd = syscall(SYS_openat2, root_fd, s->rq.path, &how, sizeof(how));
 
 		if (fd >= 0)
 			return (int)fd;
@@ -187,7 +239,6 @@ static int open_beneath(int root_fd, const char *path, uint64_t flags)
 
 static int open_path(const struct server *s)
 {
-	bool is_no_link = s->rq.flags & READER_NO_LINK;
 	int root_fd, fd;
 
 	if (!(s->rq.flags & READER_IN_ROOT)) {
@@ -197,7 +248,7 @@ static int open_path(const struct server *s)
 	root_fd = open_root(s);
 	if (root_fd < 0)
 		return root_fd;
-	fd = open_beneath(root_fd, s->rq.path, is_no_link ? O_NOFOLLOW : 0);
+	fd = open_beneath(s, root_fd);
 	close_fd(&root_fd);
 	return fd;
 }
@@ -418,6 +469,7 @@ void reader_serve(int socket_fd, int proc_fd)
 		return;
 	s->socket_fd = socket_fd;
 	s->proc_fd = proc_fd;
+	s->sched_fd = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
 	local_fs_init(&s->local);
 	while (goes_on && request_receive(s)) {
 		goes_on = serve_one(s);

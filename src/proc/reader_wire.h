@@ -22,10 +22,11 @@ enum reader_op {
 };
 
 /* Of READER_OPEN. The path counts from procfs, or … */
-#define READER_IN_ROOT 1u  /* from a root: the descriptor that comes along, `root`, or our own */
-#define READER_NO_LINK 2u  /* its last part must not be a link */
-#define READER_READABLE 4u /* everybody may read it, or it is owner's */
-#define READER_COPY 8u     /* in any case */
+#define READER_IN_ROOT 1u    /* from a root: the descriptor that comes along, `root`, or our own */
+#define READER_NO_LINK 2u    /* its last part must not be a link */
+#define READER_READABLE 4u   /* everybody may read it, or it is owner's */
+#define READER_COPY 8u       /* in any case */
+#define READER_ONE_MOUNT 16u /* what is mounted inside of the root is not entered */
 
 struct reader_request {
 	uint32_t op;
@@ -52,6 +53,7 @@ struct reader_reply {
 	uint32_t flags;
 	uint64_t copied_bytes; /* stored bytes in a copy */
 	uint64_t generation;   /* of the inode */
+	uint64_t slept_ns;     /* so far, in this request */
 	uint64_t mount;        /* READER_ROOT: stx_mnt_id; 0: not known */
 	struct stat st;        /* READER_OPEN, READER_ROOT; of the file, also where it is a copy */
 };

@@ -74,6 +74,8 @@ static int add_pid(struct roots *r, const struct procfs *p, pid_t pid, uint32_t 
 		root.prefix = mount_ns_root_path(p, pid); /* NULL: paths are as they are */
 		root.is_chroot = mount_ns_is_own(p, pid);
 	}
+	if (pid)
+		procfs_keep_root(p, fd, pid);
 	(void)TAKE_FD(fd); /* the table's now */
 	r->items[r->nr++] = root;
 	*ret_number = root.number;

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 
 void unanswered_init(struct unanswered *u)
@@ -39,22 +40,32 @@ static uint32_t nr_places(uint32_t nr)
 	return nr < UNANSWERED_MAX ? nr : UNANSWERED_MAX;
 }
 
+static bool has_item(const struct unanswered *u, pid_t pid, const char *what)
+{
+	for (uint32_t i = 0; i < u->nr_items; i++)
+		if (u->items[i].pid == pid && strcmp(u->items[i].what, what) == 0)
+			return true;
+	return false;
+}
+
 static void add_item(struct unanswered *u, pid_t pid, const char *what)
 {
 	size_t len = strlen(what), max = UNANSWERED_TEXT_SIZE - 1;
 	struct unanswered_item *item;
 
+	if (len > max)
+		what += len - max;
+	if (has_item(u, pid, what))
+		return; /* tried again, in vain */
 	u->nr++;
 	if (u->nr_items == UNANSWERED_MAX_ITEMS)
 		return;
 	item = &u->items[u->nr_items++];
 	item->pid = pid;
-	if (len > max)
-		what += len - max;
 	memcpy(item->what, what, len > max ? max + 1 : len + 1);
 }
 
-/* ---- processes and users ---- */
+/* ---- processes ---- */
 
 static bool has_exited(const struct unanswered_pid *p)
 {
@@ -63,48 +74,38 @@ static bool has_exited(const struct unanswered_pid *p)
 	return p->pidfd >= 0 && poll(&poll_for, 1, 0) > 0;
 }
 
-static bool has_user(const struct unanswered *u, uid_t uid)
+bool unanswered_has_pid(struct unanswered *u, pid_t pid)
 {
-	for (uint32_t i = 0; uid && i < nr_places(u->nr_users); i++)
-		if (u->users[i].uid == uid)
-			return u->users[i].nr >= UNANSWERED_USER_TIMES;
-	return false;
-}
-
-bool unanswered_has_pid(struct unanswered *u, pid_t pid, uid_t uid)
-{
-	bool has;
+	uint64_t now_ns = clock_mono_ns();
+	bool has = false;
 
 	pthread_mutex_lock(&u->lock);
-	has = has_user(u, uid);
 	for (uint32_t i = 0; !has && i < nr_places(u->nr_pids); i++)
-		has = u->pids[i].pid == pid && !has_exited(&u->pids[i]);
+		has = u->pids[i].pid == pid && now_ns < u->pids[i].until_ns &&
+		      !has_exited(&u->pids[i]);
 	pthread_mutex_unlock(&u->lock);
 	return has;
 }
 
-static void note_user(struct unanswered *u, uid_t uid)
-{
-	for (uint32_t i = 0; i < nr_places(u->nr_users); i++)
-		if (u->users[i].uid == uid) {
-			u->users[i].nr++;
-			return;
-		}
-	u->users[next_place(&u->nr_users)] = (struct unanswered_user){ uid, 1 };
-}
-
-void unanswered_note_pid(struct unanswered *u, pid_t pid, uid_t uid, const char *what)
+void unanswered_note_pid(struct unanswered *u, pid_t pid, const char *what)
 {
 	struct unanswered_pid *p;
 
 	pthread_mutex_lock(&u->lock);
 	add_item(u, pid, what);
-	note_user(u, uid);
 	if (u->nr_pids >= UNANSWERED_MAX)
 		close_pidfd(&u->pids[u->nr_pids % UNANSWERED_MAX]);
 	p = &u->pids[next_place(&u->nr_pids)];
 	p->pid = pid;
+	p->until_ns = clock_mono_ns() + UNANSWERED_NS;
 	p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0); /* since 5.3; sets close-on-exec */
+	pthread_mutex_unlock(&u->lock);
+}
+
+void unanswered_tell(struct unanswered *u, pid_t pid, const char *what)
+{
+	pthread_mutex_lock(&u->lock);
+	add_item(u, pid, what);
 	pthread_mutex_unlock(&u->lock);
 }
 
@@ -117,19 +118,32 @@ static uint64_t folder_of(const char *path)
 	return hash_bytes(path, slash ? (size_t)(slash - path) : 0);
 }
 
+static bool has_place(const struct unanswered_place *places, uint32_t nr, uint64_t key)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	for (uint32_t i = 0; i < nr_places(nr); i++)
+		if (places[i].key == key && now_ns < places[i].until_ns)
+			return true;
+	return false;
+}
+
+static void add_place(struct unanswered_place *places, uint32_t *nr, uint64_t key)
+{
+	places[next_place(nr)] =
+		(struct unanswered_place){ .key = key,
+					   .until_ns = clock_mono_ns() + UNANSWERED_NS };
+}
+
 bool unanswered_has_path(struct unanswered *u, int root_fd, const char *path)
 {
-	bool has = false;
+	bool has;
 
 	pthread_mutex_lock(&u->lock);
-	for (uint32_t i = 0; root_fd >= 0 && !has && i < nr_places(u->nr_roots); i++)
-		has = u->roots[i] == root_fd;
-	if (root_fd < 0 && u->nr_folders) {
-		uint64_t folder = folder_of(path);
-
-		for (uint32_t i = 0; !has && i < nr_places(u->nr_folders); i++)
-			has = u->folders[i] == folder;
-	}
+	if (root_fd >= 0)
+		has = has_place(u->roots, u->nr_roots, (uint64_t)root_fd);
+	else
+		has = u->nr_folders && has_place(u->folders, u->nr_folders, folder_of(path));
 	pthread_mutex_unlock(&u->lock);
 	return has;
 }
@@ -139,8 +153,8 @@ void unanswered_note_path(struct unanswered *u, int root_fd, const char *path)
 	pthread_mutex_lock(&u->lock);
 	add_item(u, 0, path);
 	if (root_fd >= 0)
-		u->roots[next_place(&u->nr_roots)] = root_fd;
+		add_place(u->roots, &u->nr_roots, (uint64_t)root_fd);
 	else
-		u->folders[next_place(&u->nr_folders)] = folder_of(path);
+		add_place(u->folders, &u->nr_folders, folder_of(path));
 	pthread_mutex_unlock(&u->lock);
 }

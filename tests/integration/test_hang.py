@@ -135,6 +135,34 @@ def attack(tmp, device, mode):
     hostile.end()
 
 
+def scan_interrupted(tmp, hostile):
+    """The end is asked for while the mappings of one process are looked at."""
+    p = start_agent(tmp, "--pid", hostile.pid, "-d", "60s", "-F", 99)
+    time.sleep(0.5)
+    p.send_signal(signal.SIGINT)
+    started = time.monotonic()
+    try:
+        run = finish_agent(p, 60)
+    except subprocess.TimeoutExpired:
+        run = stuck(p)
+    took = time.monotonic() - started
+    ok(run and took < 2 * SLACK, f"slow: an interrupt ends the scan of the process, in {took:.1f} s")
+
+
+def slow(tmp, device):
+    """Every request is answered, but late: hundreds of them are as much as silence."""
+    hostile = Hostile(tmp, device, "slow")
+    if hostile.why:
+        skip(f"slow: {hostile.why}")
+        return
+    scan_interrupted(tmp, hostile)
+    of_one(tmp, "slow", hostile)
+    run = system_wide(tmp, "slow", hostile)
+    ok(run and hostile.pid in [u["pid"] for u in run.summary["unanswered"]], "slow: who it was is named")
+    interrupted(tmp, "slow")
+    hostile.end()
+
+
 need_root()
 SLACK = 2  # for a machine that is busy with other things
 UID = make_user()
@@ -146,4 +174,5 @@ spin = prog("spin", 300)
 device = fuse_device(tmp)
 for mode in ("overlay", "random", "sysv", "tmp", "lock", "plain"):
     attack(tmp, device, mode)
+slow(tmp, device)
 done()

@@ -11,12 +11,11 @@
 #include "fake_proc.h"
 #include "proc/mountinfo.h"
 #include "proc/unanswered.h"
+#include "proc/wait_accounts.h"
 
 #define QUICK_NS (50 * NS_PER_MS)
 
-static const struct reader_limits quick = { .deadline_ns = QUICK_NS,
-					    .wait_ns = 3 * QUICK_NS,
-					    .short_deadline_ns = NS_PER_MS };
+static const struct reader_limits quick = { .deadline_ns = QUICK_NS };
 
 static struct reader *new_reader(const struct fake *f)
 {
@@ -38,7 +37,7 @@ static void make_fifo(const struct fake *f, const char *name)
 static int read_text(struct reader *r, const char *name, char text[64])
 {
 	_cleanup_(buf_done) struct buf b = BUF_INIT(63);
-	int result = reader_read(r, name, 0, 63, &b);
+	int result = reader_read(r, name, 0, 63, NULL, &b);
 
 	memcpy(text, b.data ? b.data : "", b.len);
 	text[b.len] = '\0';
@@ -65,18 +64,19 @@ static void test_reads(const struct fake *f, struct reader *r)
 	fake_write_bytes(f, "1/big", big, 300000);
 	ok(has_text(r, "1/comm", "x\n"), "a file is read");
 	ok(read_text(r, "1/none", text) == -ENOENT, "one that is not there is -ENOENT");
-	ok(reader_read(r, "1/big", 0, 1u << 20, &b) == 0 && b.len == 300000 &&
+	ok(reader_read(r, "1/big", 0, 1u << 20, NULL, &b) == 0 && b.len == 300000 &&
 		   memcmp(b.data, big, b.len) == 0,
 	   "one that is larger than a packet comes whole");
 	buf_clear(&b);
-	ok(reader_read(r, "1/big", 70000, 100000, &b) == 0 && b.len == 100000 &&
+	ok(reader_read(r, "1/big", 70000, 100000, NULL, &b) == 0 && b.len == 100000 &&
 		   memcmp(b.data, big + 70000, b.len) == 0,
 	   "or as much of it as is wanted");
-	ok(read_text(r, "1/big", text) == 0 && reader_read(r, "1/big", 0, 64, &b) == 0,
+	ok(read_text(r, "1/big", text) == 0 && reader_read(r, "1/big", 0, 64, NULL, &b) == 0,
 	   "what is not wanted is not received");
 	fake_link(f, "1/link", "/some/where");
 	buf_clear(&b);
-	ok(reader_link(r, "1/link", &b) == 0 && b.len == 11 && !memcmp(b.data, "/some/where", 11),
+	ok(reader_link(r, "1/link", NULL, &b) == 0 && b.len == 11 &&
+		   !memcmp(b.data, "/some/where", 11),
 	   "a link is told");
 }
 
@@ -119,22 +119,198 @@ static void test_no_answer(const struct fake *f)
 	ok(ends(after), "and no reader outlives its session");
 }
 
-/* Forty files at the full deadline would be two seconds. */
-static void test_budget(const struct fake *f)
+/* ---- slow files ---- */
+
+#define SLOW_NS (20 * NS_PER_MS)
+
+/* A FIFO that is answered, but late. */
+struct slow {
+	pthread_t thread;
+	char path[PATH_MAX];
+	atomic_bool is_over;
+};
+
+static void *serve_slowly(void *ctx)
+{
+	struct slow *s = ctx;
+	struct timespec delay = { 0, SLOW_NS };
+
+	while (!s->is_over) {
+		int fd;
+
+		nanosleep(&delay, NULL);
+		fd = open(s->path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+		closep(&fd); /* -1: nobody opens it now */
+	}
+	return NULL;
+}
+
+static void slow_begin(struct slow *s, const struct fake *f, const char *name)
+{
+	make_fifo(f, name);
+	fake_path(f, name, s->path);
+	s->is_over = false;
+	must(pthread_create(&s->thread, NULL, serve_slowly, s) == 0);
+}
+
+static void slow_end(struct slow *s)
+{
+	s->is_over = true;
+	must(pthread_join(s->thread, NULL) == 0);
+}
+
+static void test_sleep_is_measured(const struct fake *f)
 {
 	struct reader *r = new_reader(f);
-	uint64_t start = clock_mono_ns();
-	int nr = 0;
+	struct reader_wait wait = { .deadline_ns = 10 * NS_PER_S };
+	_cleanup_(buf_done) struct buf b = BUF_INIT(64);
+	struct slow s;
+
+	slow_begin(&s, f, "3/slow");
+	ok(reader_read(r, "1/comm", 0, 64, &wait, &b) == 0, "a file answers at once");
+	ok(wait.slept_ns < 10 * NS_PER_MS, "which costs nothing: %llu ns",
+	   (unsigned long long)wait.slept_ns);
+	ok(reader_read(r, "3/slow", 0, 64, &wait, &b) == -ESPIPE, "a FIFO opens, but late");
+	ok(wait.slept_ns > NS_PER_MS, "which costs that: %llu ns",
+	   (unsigned long long)wait.slept_ns);
+	wait = (struct reader_wait){ .deadline_ns = 20 * NS_PER_MS };
+	ok(reader_read(r, "2/maps", 0, 64, &wait, &b) == -ETIMEDOUT, "another never opens");
+	ok(wait.slept_ns >= wait.deadline_ns, "and who does not answer, the deadline: %llu ns",
+	   (unsigned long long)wait.slept_ns);
+	slow_end(&s);
+	reader_free(r);
+}
+
+static bool is_asked(const void *ctx)
+{
+	return *(const bool *)ctx;
+}
+
+static void test_hurry_shortens_a_wait(const struct fake *f)
+{
+	struct reader *r = new_reader(f);
+	bool hurries = true;
+	struct cancel cancel = { is_asked, &hurries };
+	struct reader_wait wait = { .deadline_ns = 600 * NS_PER_S,
+				    .cancel = &cancel,
+				    .cancelled_deadline_ns = NS_PER_MS };
+	_cleanup_(buf_done) struct buf b = BUF_INIT(64);
+
+	ok(reader_read(r, "2/maps", 0, 64, &wait, &b) == -ETIMEDOUT,
+	   "who asks for the end does not wait for a long deadline");
+	reader_free(r);
+}
+
+static void test_silent_reader_is_left(const struct fake *f)
+{
+	struct reader *r = new_reader(f);
 	char text[64];
 
-	for (int i = 0; i < 40; i++)
-		nr += read_text(r, "2/maps", text) == -ETIMEDOUT;
-	ok(nr == 40, "none of 40 answers");
-	ok(clock_mono_ns() - start < 20 * NS_PER_S,
-	   "they are waited for as long as the budget says");
-	ok(has_text(r, "1/comm", "x\n"), "who answers is still asked");
-	ok(reader_stats(r).nr_abandoned == 40, "each cost a reader");
+	must(kill(reader_pid(r), SIGSTOP) == 0);
+	ok(read_text(r, "1/comm", text) == -ETIMEDOUT && has_text(r, "1/comm", "x\n"),
+	   "a reader that was stopped is replaced");
 	reader_free(r);
+}
+
+/* ---- accounts ---- */
+
+#define USER 1000u
+
+static const struct wait_limits few = { .user_ns = 10 * NS_PER_S,
+					.all_ns = 15 * NS_PER_S,
+					.root_ns = 20 * NS_PER_S,
+					.hurry_ns = 2 * NS_PER_S,
+					.deadline_ns = 5 * NS_PER_S,
+					.short_deadline_ns = NS_PER_S };
+
+static bool may_ask(struct wait_accounts *a, uint64_t payer, uint64_t deadline_ns)
+{
+	struct reader_wait wait;
+
+	return wait_accounts_ask(a, payer, &wait) == 0 && wait.deadline_ns == deadline_ns;
+}
+
+static void test_accounts(void)
+{
+	struct wait_accounts a;
+
+	wait_accounts_init(&a, &few);
+	wait_accounts_charge(&a, USER, 9 * NS_PER_S);
+	ok(may_ask(&a, USER, 5 * NS_PER_S), "a user is asked while his account lasts");
+	wait_accounts_charge(&a, USER, 2 * NS_PER_S);
+	ok(!may_ask(&a, USER, 5 * NS_PER_S) && may_ask(&a, USER + 1, 5 * NS_PER_S),
+	   "then others are");
+	wait_accounts_charge(&a, USER + 1, 5 * NS_PER_S);
+	ok(!may_ask(&a, USER + 1, NS_PER_S) && may_ask(&a, USER + 2, NS_PER_S),
+	   "over the limit of all, who never was slow is asked, with a short deadline");
+	ok(may_ask(&a, PAYER_ROOT, 5 * NS_PER_S), "root's deadline is not shorter");
+	wait_accounts_charge(&a, PAYER_ROOT, 30 * NS_PER_S);
+	ok(may_ask(&a, PAYER_ROOT, NS_PER_S), "until it is slow itself; it is never refused");
+	a.last_ns -= 1200 * NS_PER_S;
+	ok(may_ask(&a, USER, 5 * NS_PER_S), "twenty minutes later it is forgiven");
+	ok(wait_accounts_total_ns(&a) == 46 * NS_PER_S, "what was charged is known");
+	wait_accounts_done(&a);
+}
+
+static void test_accounts_are_not_flushed(void)
+{
+	struct wait_accounts a;
+
+	wait_accounts_init(&a, &few);
+	a.limits.all_ns = 10000 * NS_PER_S;
+	for (uint64_t i = 0; i < 1000; i++)
+		wait_accounts_charge(&a, USER + i, 11 * NS_PER_S);
+	ok(!may_ask(&a, USER, 5 * NS_PER_S) && !may_ask(&a, USER + 999, 5 * NS_PER_S),
+	   "a thousand users do not make room for the first again");
+	wait_accounts_done(&a);
+}
+
+static void test_accounts_in_a_hurry(void)
+{
+	struct wait_accounts a;
+	bool hurries = false;
+
+	wait_accounts_init(&a, &few);
+	a.hurry = (struct cancel){ is_asked, &hurries };
+	wait_accounts_charge(&a, USER, 3 * NS_PER_S);
+	hurries = true;
+	ok(!may_ask(&a, USER, NS_PER_S) && may_ask(&a, USER + 1, NS_PER_S),
+	   "in a hurry, who was slow is not asked");
+	wait_accounts_charge(&a, PAYER_ROOT, 3 * NS_PER_S);
+	ok(!may_ask(&a, PAYER_ROOT, NS_PER_S), "and in the end nobody is");
+	wait_accounts_done(&a);
+}
+
+/* Forty processes of one user, of which each answers late, but does. */
+static void test_slow_user(struct fake *f)
+{
+	struct proc_stat st;
+	char name[32], path[PATH_MAX];
+	struct slow s;
+	int nr = 0;
+
+	f->procfs.waits->limits.user_ns = 5 * SLOW_NS;
+	f->procfs.waits->limits.deadline_ns = 10 * NS_PER_S; /* the machine may be busy */
+	slow_begin(&s, f, "4/slow");
+	for (int pid = 100; pid < 140; pid++) {
+		(void)snprintf(name, sizeof(name), "%d/stat", pid);
+		fake_parents(f, name);
+		must(symlink("../4/slow", fake_path(f, name, path)) == 0);
+		(void)snprintf(name, sizeof(name), "%d", pid);
+		if (geteuid() == 0)
+			must(chown(fake_path(f, name, path), USER, USER) == 0);
+		nr += procfs_stat(&f->procfs, pid, &st) == -ETIMEDOUT;
+	}
+	ok(nr > 20, "a slow user is not asked for ever: %d of 40 are not", nr);
+	ok(f->procfs.unanswered->nr == 1 && f->procfs.unanswered->nr_pids == 0 &&
+		   strstr(f->procfs.unanswered->items[0].what, "slow files of user"),
+	   "which is reported, though each request was answered");
+	fake_write(f, "140/stat", "140 (a) S 1 1\n");
+	if (geteuid() == 0)
+		ok(procfs_stat(&f->procfs, 140, &st) == 0, "others are asked");
+	else
+		tap_skip("needs root, to have files of two users");
+	slow_end(&s);
 }
 
 static void test_death(const struct fake *f)
@@ -175,7 +351,7 @@ static void test_open(const struct fake *f, struct reader *r)
 
 	fake_write(f, "lib/a.so", "A");
 	fake_link(f, "1/map_files/1000-2000", fake_path(f, "lib/a.so", path));
-	ok(reader_open_link(r, "1/map_files/1000-2000", "", &file) == 0 &&
+	ok(reader_open_link(r, "1/map_files/1000-2000", "", NULL, &file) == 0 &&
 		   read(file.fd, &byte, 1) == 1 && byte == 'A',
 	   "a descriptor of the mapped file comes back");
 	must(stat(path, &own) == 0);
@@ -187,9 +363,9 @@ static void test_open(const struct fake *f, struct reader *r)
 		tap_skip("needs openat2()");
 		return;
 	}
-	ok(reader_open_beneath(r, &root, "/lib/a.so", &file) == 0, "so does one in a root");
+	ok(reader_open_beneath(r, &root, "/lib/a.so", NULL, &file) == 0, "so does one in a root");
 	close(file.fd);
-	fd = reader_open_root(r, "1", &st, &mount);
+	fd = reader_open_root(r, "1", NULL, &st, &mount);
 	must(stat(fake_path(f, "1", path), &own) == 0);
 	ok(fd >= 0 && st.st_ino == own.st_ino && (fcntl(fd, F_GETFL) & O_PATH),
 	   "and a root itself");
@@ -206,7 +382,7 @@ static int open_copy(const struct fake *f, const char *path, struct reader_limit
 
 	limits.copies_all = true;
 	must(reader_new(f->procfs.fd, &limits, &r) == 0);
-	result = reader_open_beneath(r, &root, path, ret_file);
+	result = reader_open_beneath(r, &root, path, NULL, ret_file);
 	reader_free(r);
 	return result;
 }
@@ -254,11 +430,12 @@ static void test_readable(const struct fake *f, struct reader *r)
 		return;
 	}
 	root.owner = getuid();
-	ok(reader_open_beneath(r, &root, "/lib/a.so", &file) == 0,
+	ok(reader_open_beneath(r, &root, "/lib/a.so", NULL, &file) == 0,
 	   "what its owner names is opened");
 	close(file.fd);
 	root.owner++;
-	ok(reader_open_beneath(r, &root, "/lib/a.so", &file) == -EACCES, "and not for others");
+	ok(reader_open_beneath(r, &root, "/lib/a.so", NULL, &file) == -EACCES,
+	   "and not for others");
 }
 
 static void *use_reader(void *ctx)
@@ -310,31 +487,25 @@ static void test_process_is_asked_once(struct fake *f)
 	   "and known by name");
 }
 
-static void test_user_is_asked_thrice(void)
+static void test_places(void)
 {
 	struct unanswered u;
 
 	unanswered_init(&u);
-	for (pid_t pid = 1000001; pid <= 1000002; pid++)
-		unanswered_note_pid(&u, pid, 1000, "maps");
-	ok(!unanswered_has_pid(&u, 1000009, 1000),
-	   "two silent processes are not held against others");
-	unanswered_note_pid(&u, 1000003, 1000, "maps");
-	ok(unanswered_has_pid(&u, 1000009, 1000), "three are, of the same user");
-	ok(!unanswered_has_pid(&u, 1000009, 1001), "not of another");
-	for (pid_t pid = 1000001; pid <= 1000005; pid++)
-		unanswered_note_pid(&u, pid, 0, "maps");
-	ok(!unanswered_has_pid(&u, 1000009, 0), "and never of root");
 	unanswered_note_path(&u, 7, "/usr/lib/debug/a");
 	ok(unanswered_has_path(&u, 7, "/other/b") && !unanswered_has_path(&u, 8, "/other/b"),
 	   "a root is not searched again");
 	unanswered_note_path(&u, -1, "/mnt/a/b");
 	ok(unanswered_has_path(&u, -1, "/mnt/a/c") && !unanswered_has_path(&u, -1, "/mnt/b"),
 	   "our own is, but not that folder");
+	u.roots[0].until_ns = u.folders[0].until_ns = clock_mono_ns();
+	ok(!unanswered_has_path(&u, 7, "/other/b") && !unanswered_has_path(&u, -1, "/mnt/a/c"),
+	   "after a while both are tried again");
 	for (int i = 0; i < 300; i++)
-		unanswered_note_pid(&u, 1000010 + i, 1002,
-				    "a path that is longer than the room for it");
-	ok(u.nr == 8 + 2 + 300 && u.nr_items == UNANSWERED_MAX_ITEMS, "all are counted");
+		unanswered_note_pid(&u, 1000010 + i, "a path that is longer than the room for it");
+	ok(u.nr == 2 + 300 && u.nr_items == UNANSWERED_MAX_ITEMS, "all are counted");
+	unanswered_note_path(&u, 7, "/usr/lib/debug/a");
+	ok(u.nr == 2 + 300, "each once");
 	unanswered_done(&u);
 }
 
@@ -350,13 +521,16 @@ static void test_pid_is_reused(void)
 		_exit(0);
 	}
 	unanswered_init(&u);
-	unanswered_note_pid(&u, pid, 0, "maps");
-	ok(unanswered_has_pid(&u, pid, 0), "a process that did not answer");
+	unanswered_note_pid(&u, pid, "maps");
+	ok(unanswered_has_pid(&u, pid), "a process that did not answer");
+	u.pids[0].until_ns = clock_mono_ns();
+	ok(!unanswered_has_pid(&u, pid), "is asked again after a while");
+	u.pids[0].until_ns += 60 * NS_PER_S;
 	must(kill(pid, SIGKILL) == 0 && waitpid(pid, NULL, 0) == pid);
 	if (u.pids[0].pidfd < 0)
 		tap_skip("needs pidfd_open(), which valgrind 3.19 does not know");
 	else
-		ok(!unanswered_has_pid(&u, pid, 0), "is not the one that has its PID next");
+		ok(!unanswered_has_pid(&u, pid), "is not the one that has its PID next");
 	unanswered_done(&u);
 }
 
@@ -399,12 +573,20 @@ int main(void)
 	test_threads(r);
 	reader_free(r);
 	test_no_answer(&f);
-	test_budget(&f);
+	test_sleep_is_measured(&f);
+	test_hurry_shortens_a_wait(&f);
+	test_silent_reader_is_left(&f);
+	test_accounts();
+	test_accounts_are_not_flushed();
+	test_accounts_in_a_hurry();
 	test_signals(&f);
 	test_process_is_asked_once(&f);
-	test_user_is_asked_thrice();
+	test_places();
 	test_pid_is_reused();
 	test_mountinfo();
+	fake_done(&f);
+	fake_init(&f);
+	test_slow_user(&f);
 	fake_done(&f);
 	fake_init(&f);
 	fake_write(&f, "1/comm", "x\n");

@@ -2,7 +2,7 @@
 /*
  * silent_fuse FUSE-DEVICE MODE FILE [UID]: a hostile process. It serves a FUSE file system in a user and a
  * mount namespace of its own, whose only file, /f, has the bytes of FILE (a static "spin"), and which
- * stops answering when SIGUSR1 comes. MODE says what is done with it:
+ * stops answering when SIGUSR1 comes (in the last mode: is slow from then on). MODE says what is done with it:
  *
  * With UID, which root alone can give, the file system is mounted for that user as fusermount3 would, who
  * has no privileges: outside the user namespace, memory of its files can be read by others too.
@@ -13,6 +13,7 @@
  *   random   the page of AT_RANDOM is a mapping of /f, in the forked child of a process with JIT code
  *   tmp      /tmp of a process with JIT code is on such an overlayfs
  *   lock     a thread of the process waits for the server in mmap(), and holds the mmap_lock
+ *   slow     hundreds of files, /f0 and so on, are mapped through overlayfs; opening one fails late
  *
  * "ready" is said when the process under test runs; its PID comes before. All ends with SIGTERM or with
  * the parent; the connection is closed then, and whoever waits for the server goes on with an error.
@@ -39,8 +40,11 @@
 #define MAX_READ (128u << 10)
 #define REQUEST_BYTES (MAX_READ + 4096)
 #define ARENA_BYTES 65536u
+#define SLOW_FILES 400
+#define SLOW_MS 40
 
 static volatile sig_atomic_t is_silent, is_over;
+static bool is_slow_only;
 static int file_fd;
 static struct stat file_st;
 static pid_t server, target;
@@ -86,11 +90,11 @@ static void serve_lookup(int fuse_fd, const struct fuse_in_header *in, const cha
 {
 	struct fuse_entry_out out = { .attr_valid = 1 };
 
-	if (strcmp(name, "f") && strcmp(name, "SYSVevil")) {
+	if (name[0] != 'f' && strcmp(name, "SYSVevil")) {
 		reply(fuse_fd, in->unique, -ENOENT, NULL, 0);
 		return;
 	}
-	out.nodeid = 2;
+	out.nodeid = 2 + strtoul(name + 1, NULL, 10);
 	out.attr = attr_of(out.nodeid);
 	reply(fuse_fd, in->unique, 0, &out, sizeof(out));
 }
@@ -124,6 +128,13 @@ static void serve_one(int fuse_fd, const struct fuse_in_header *in)
 		reply(fuse_fd, in->unique, 0, &attr, sizeof(attr));
 		break;
 	case FUSE_OPEN:
+		if (is_silent) { /* slow only */
+			usleep(SLOW_MS * 1000);
+			reply(fuse_fd, in->unique, -EIO, NULL, 0);
+			break;
+		}
+		reply(fuse_fd, in->unique, 0, &opened, sizeof(opened));
+		break;
 	case FUSE_OPENDIR:
 		reply(fuse_fd, in->unique, 0, &opened, sizeof(opened));
 		break;
@@ -161,9 +172,10 @@ static _Noreturn void serve(int fuse_fd)
 	sigaction(SIGUSR1, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
 	while (!is_over) {
-		struct pollfd p = { .fd = is_silent ? -1 : fuse_fd, .events = POLLIN };
+		bool is_mute = is_silent && !is_slow_only;
+		struct pollfd p = { .fd = is_mute ? -1 : fuse_fd, .events = POLLIN };
 
-		if (poll(&p, 1, 100) <= 0 || is_silent)
+		if (poll(&p, 1, 100) <= 0 || (is_silent && !is_slow_only))
 			continue;
 		if (read(fuse_fd, request, sizeof(request)) > 0)
 			serve_one(fuse_fd, (const void *)request);
@@ -396,6 +408,25 @@ static void run_overlay(const char *at)
 	run_file("/mnt/merged");
 }
 
+static void run_slow(const char *at)
+{
+	char path[256];
+
+	mount_overlay(at);
+	for (int i = 0; i < SLOW_FILES; i++) {
+		int fd;
+
+		snprintf(path, sizeof(path), "/mnt/merged/f%d", i);
+		fd = open(path, O_RDONLY);
+		must_map(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0),
+			 "an executable mapping through overlayfs");
+		close(fd);
+	}
+	printf("%d\n", (int)getpid());
+	prog_say_ready();
+	spin_silent(1);
+}
+
 static void run(const char *mode, const char *at)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -409,6 +440,8 @@ static void run(const char *mode, const char *at)
 		run_lock(at);
 	else if (strcmp(mode, "overlay") == 0)
 		run_overlay(at);
+	else if (strcmp(mode, "slow") == 0)
+		run_slow(at);
 	else
 		run_file(at);
 	_exit(0);
@@ -454,6 +487,7 @@ int main(int argc, char **argv)
 	if (argc != 4 && argc != 5)
 		return 2;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	is_slow_only = strcmp(argv[2], "slow") == 0;
 	file_fd = open(argv[3], O_RDONLY | O_CLOEXEC);
 	if (file_fd < 0 || fstat(file_fd, &file_st) < 0 || !mkdtemp(at))
 		fail(argv[3]);

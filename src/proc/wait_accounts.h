@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How long the agent may wait for whom. Every request to the reader has a payer, the user whose process or
+ * root it is about, and the time that the reader slept in it is charged to him, whether it was answered
+ * or not: a file system that is slow on purpose costs as much as a silent one. Whoever has used up his
+ * share is not asked any more. All users but root have a limit together; when that is reached, who has
+ * kept the agent waiting is not asked, and everybody else has a short deadline. Accounts recover slowly,
+ * so that nobody is refused for the rest of a long capture.
+ *
+ * The table is never flushed: payers who find no place share the last account. Any thread.
+ */
+#ifndef PROC_WAIT_ACCOUNTS_H
+#define PROC_WAIT_ACCOUNTS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cancel.h"
+#include "proc/reader.h"
+
+#define WAIT_ACCOUNTS_MAX 64
+#define WAIT_ROOTS_MAX 256
+
+/* Payers: the number of a user, or one of these. */
+#define PAYER_ROOT 0ull             /* the superuser; never refused */
+#define PAYER_OWN_ROOT (1ull << 32) /* paths of our own root, of which nobody is to blame */
+#define PAYER_OTHERS (1ull << 33)   /* who found no place */
+
+/* 0: the usual one. */
+struct wait_limits {
+	uint64_t user_ns;           /* asleep, for one user */
+	uint64_t all_ns;            /* for all of them but root */
+	uint64_t root_ns;           /* for root: then its deadlines are short */
+	uint64_t hurry_ns;          /* for all, once the end is asked for */
+	uint64_t deadline_ns;       /* of one step of a request */
+	uint64_t short_deadline_ns; /* the same over a limit or in a hurry */
+};
+
+struct wait_account {
+	uint64_t payer;
+	uint64_t slept_ns; /* less what has been forgiven */
+	bool is_told;      /* that it was refused */
+};
+
+struct wait_accounts {
+	pthread_mutex_t lock; /* of all that follows but is_clean */
+	struct wait_limits limits;
+	struct wait_account items[WAIT_ACCOUNTS_MAX];
+	uint32_t nr;
+	uint64_t all_ns;   /* of all users but root */
+	uint64_t hurry_ns; /* since the end is asked for */
+	uint64_t last_ns;  /* when accounts were last forgiven something */
+	uint64_t total_ns; /* ever */
+	struct {
+		int fd;
+		uint64_t payer;
+	} roots[WAIT_ROOTS_MAX];
+	uint32_t nr_roots;
+	atomic_bool is_clean; /* nobody has been charged so far: payers need not be found out */
+	struct cancel hurry;  /* is_asked NULL: nobody can ask */
+};
+
+void wait_accounts_init(struct wait_accounts *a, const struct wait_limits *limits);
+void wait_accounts_done(struct wait_accounts *a);
+
+/* Before a request: what it may cost; -ETIMEDOUT: it is not to be made; -EDQUOT: nor is it, and that is to
+ * be told, since it is the payer's first one. */
+int wait_accounts_ask(struct wait_accounts *a, uint64_t payer, struct reader_wait *ret_wait);
+
+/* After it. */
+void wait_accounts_charge(struct wait_accounts *a, uint64_t payer, uint64_t slept_ns);
+
+/* Who pays for a root that is held open; PAYER_OWN_ROOT where nobody was named. */
+void wait_accounts_set_root(struct wait_accounts *a, int root_fd, uint64_t payer);
+uint64_t wait_accounts_root_payer(struct wait_accounts *a, int root_fd);
+
+/* All that was ever charged. */
+uint64_t wait_accounts_total_ns(struct wait_accounts *a);
+
+#endif
