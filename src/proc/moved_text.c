@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "proc/filestore.h"
 #include "proc/procfs.h"
 
@@ -16,6 +17,33 @@ enum probe {
 	PROBE_EQUAL,
 	PROBE_DIFFERENT,
 };
+
+void moved_text_budget_init(struct moved_text_budget *b)
+{
+	*b = (struct moved_text_budget){ .nr_left = MOVED_TEXT_LOOKS, .since_ns = clock_mono_ns() };
+}
+
+static void refill(struct moved_text_budget *b)
+{
+	uint64_t now_ns = clock_mono_ns();
+	uint64_t nr_new = (now_ns - b->since_ns) * MOVED_TEXT_LOOKS_PER_S / NS_PER_S;
+
+	if (!nr_new)
+		return;
+	b->since_ns = now_ns;
+	b->nr_left = nr_new + b->nr_left < MOVED_TEXT_LOOKS ? b->nr_left + (uint32_t)nr_new
+							    : MOVED_TEXT_LOOKS;
+}
+
+bool moved_text_may_look(struct moved_text_budget *b, uint32_t *nr_looks)
+{
+	refill(b);
+	if (*nr_looks >= MOVED_TEXT_PROCESS_LOOKS || !b->nr_left)
+		return false;
+	++*nr_looks;
+	b->nr_left--;
+	return true;
+}
 
 static bool is_filling(const char *bytes)
 {

@@ -13,6 +13,24 @@
 struct procfs;
 struct file;
 
+/*
+ * Looking is reading memory of the target, and how much of it there is to look at is the target's choice: a
+ * limit for each process, and one for all, which grows with time.
+ */
+#define MOVED_TEXT_PROCESS_LOOKS 64 /* programs that do this have a handful of such mappings */
+#define MOVED_TEXT_LOOKS 2048
+#define MOVED_TEXT_LOOKS_PER_S 64
+
+struct moved_text_budget {
+	uint32_t nr_left;
+	uint64_t since_ns; /* when it was last filled */
+};
+
+void moved_text_budget_init(struct moved_text_budget *b);
+
+/* Whether a process that was looked at nr_looks times may be once more. Counts it. */
+bool moved_text_may_look(struct moved_text_budget *b, uint32_t *nr_looks);
+
 /* Whether anonymous memory of a process has the bytes of the file from an offset on, by samples of them.
  * What cannot be read does not count; too little of it is false. */
 bool moved_text_is_of_file(const struct procfs *p, pid_t pid, uint64_t start, uint64_t end,

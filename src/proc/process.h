@@ -40,6 +40,7 @@ struct process {
 	uint64_t program_ns;      /* when its program was last heard of: exec, or /proc */
 	uint64_t start_ticks;     /* as /proc told; 0: not asked so far */
 	uint64_t origin_program;  /* of the parent when it was forked; 0: not known */
+	uint32_t nr_looks;        /* at memory that may be moved code */
 	uint32_t root;            /* of the filestore's; ROOT_UNKNOWN */
 	bool is_root_old;         /* an exec has come since: who enters a container does that */
 	struct version *versions; /* owned; at least one */

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "proc/maptree.h"
 #include "proc/memory_kind.h"
 #include "proc/moved_text.h"
@@ -22,6 +23,7 @@
 
 #define STARTED_SLACK_NS 20000000ull /* the kernel tells starts in hundredths of a second */
 #define EXEC_MAX_NS 1000000000ull    /* from the side-band's word of an exec to its end */
+#define SCAN_HURRY_NS 200000000ull   /* for a scan to end by itself, when the end is asked for */
 
 struct pid_page {
 	struct process *newest[PID_PAGE_SIZE]; /* owned */
@@ -31,6 +33,7 @@ struct tracker {
 	const struct procfs *procfs; /* borrowed until tracker_free() */
 	struct filestore *files;     /* borrowed until tracker_free() */
 	struct memory_devices memory;
+	struct moved_text_budget looks;
 	struct history history;
 	uint64_t last_id;
 	uint32_t nr_processes;
@@ -46,6 +49,7 @@ int tracker_new(const struct procfs *procfs, struct filestore *files, struct tra
 	t->procfs = procfs;
 	t->files = files;
 	memory_devices_init(&t->memory);
+	moved_text_budget_init(&t->looks);
 	t->history.nodes.files = files;
 	*ret_tracker = t;
 	return 0;
@@ -214,11 +218,11 @@ static void note_origin(struct mapping *m, const struct mapping *other)
 						     : other->origin_bias;
 }
 
-static void look_at_moved_text(const struct tracker *t, pid_t pid, struct mapping *m)
+static void look_at_moved_text(struct tracker *t, pid_t pid, uint32_t *nr_looks, struct mapping *m)
 {
 	const struct file *f = m->has_origin ? filestore_get(t->files, m->origin_file) : NULL;
 
-	if (!f ||
+	if (!f || !moved_text_may_look(&t->looks, nr_looks) ||
 	    !moved_text_is_of_file(t->procfs, pid, m->start, m->end, f, m->start + m->origin_bias))
 		return;
 	m->kind = MAPPING_FILE;
@@ -230,7 +234,8 @@ static void look_at_moved_text(const struct tracker *t, pid_t pid, struct mappin
 
 /* By what the process had there before. Bytes that are not copied yet are looked at again when the
  * process makes them read-only, which is another event. */
-static void find_moved_text(const struct tracker *t, const struct process *p, struct mapping *m)
+static void find_moved_text(struct tracker *t, const struct process *p, uint32_t *nr_looks,
+			    struct mapping *m)
 {
 	const struct mapping *before = p && m->kind == MAPPING_ANON
 					       ? maptree_at_or_after(process_current(p), m->start)
@@ -239,7 +244,7 @@ static void find_moved_text(const struct tracker *t, const struct process *p, st
 	if (!before || before->start > m->start || before->end < m->end)
 		return;
 	note_origin(m, before);
-	look_at_moved_text(t, p->pid, m);
+	look_at_moved_text(t, p->pid, nr_looks, m);
 }
 
 /* Opens the file, or finds it. An anonymous mapping has the offset that its address had in the
@@ -325,7 +330,9 @@ struct scan {
 	bool has_root;
 	struct mapping *found; /* owned; by address, without overlap */
 	uint32_t nr_found, cap_found;
-	int error; /* the first thing that was too much; the rest counts nevertheless */
+	uint32_t nr_looks; /* of the process, at memory that may be moved code */
+	uint64_t hurry_ns; /* when it was first seen that the end is asked for; 0: it is not */
+	int error;         /* the first thing that was too much; the rest counts nevertheless */
 };
 
 static void scan_done(struct scan *s)
@@ -341,6 +348,19 @@ static uint32_t scan_root(struct scan *s)
 				    s->known);
 	s->has_root = true;
 	return s->root;
+}
+
+/* Tens of thousands of mappings take seconds, which nobody waits for who asked for the end. */
+static bool is_too_late(struct scan *s)
+{
+	uint64_t now_ns;
+
+	if (!procfs_is_in_a_hurry(s->t->procfs))
+		return false;
+	now_ns = clock_mono_ns();
+	if (!s->hurry_ns)
+		s->hurry_ns = now_ns;
+	return now_ns - s->hurry_ns > SCAN_HURRY_NS;
 }
 
 static int scan_entry(void *ctx, const struct maps_entry *e)
@@ -363,6 +383,8 @@ static int scan_entry(void *ctx, const struct maps_entry *e)
 
 	if (!e->is_exec || e->end > UPPER_HALF)
 		return 0;
+	if (is_too_late(s))
+		return -ECANCELED;
 	if (s->nr_found && e->start < s->found[s->nr_found - 1].end)
 		return 0; /* the text of a process that changes while we read is not one moment's */
 	r = ARRAY_RESERVE(s->found, s->cap_found, s->nr_found + 1, TRACKER_MAX_MAPPINGS);
@@ -397,12 +419,14 @@ static void find_all_moved_text(struct scan *s)
 	for (uint32_t i = 0; i < s->nr_found; i++) {
 		struct mapping *m = &s->found[i];
 
-		find_moved_text(s->t, s->known, m);
-		if (i && m->start == m[-1].end && m->kind == MAPPING_ANON)
+		find_moved_text(s->t, s->known, &s->nr_looks, m);
+		if (m->kind != MAPPING_ANON || m->has_origin)
+			continue; /* found, or looked at */
+		if (i && m->start == m[-1].end)
 			note_origin(m, &m[-1]);
-		else if (i + 1 < s->nr_found && m->end == m[1].start && m->kind == MAPPING_ANON)
+		else if (i + 1 < s->nr_found && m->end == m[1].start)
 			note_origin(m, &m[1]);
-		look_at_moved_text(s->t, s->pid, m);
+		look_at_moved_text(s->t, s->pid, &s->nr_looks, m);
 	}
 }
 
@@ -455,6 +479,7 @@ int tracker_scan(struct tracker *t, uint64_t time_ns, pid_t pid)
 
 	(void)procfs_stat(t->procfs, pid, &s.stat); /* without it there is less to compare */
 	s.known = p && !is_another(p, &s.stat) ? p : NULL;
+	s.nr_looks = s.known ? s.known->nr_looks : 0;
 	r = read_maps(&s);
 	if (r < 0)
 		return r;
@@ -464,6 +489,7 @@ int tracker_scan(struct tracker *t, uint64_t time_ns, pid_t pid)
 		if (r < 0)
 			return r;
 	}
+	p->nr_looks = s.nr_looks;
 	if (s.stat.start_ticks)
 		p->start_ticks = s.stat.start_ticks;
 	if (s.has_root) {
@@ -594,7 +620,7 @@ int tracker_mmap(struct tracker *t, const struct mmap_event *e)
 		r = describe(t, e, p->ppid, root_of(t, p, e->time_ns), &m);
 	if (r < 0)
 		return r;
-	find_moved_text(t, p, &m);
+	find_moved_text(t, p, &p->nr_looks, &m);
 	m.since_ns = process_advance(p, e->time_ns);
 	return process_put(&t->history, p, &m, m.since_ns);
 }

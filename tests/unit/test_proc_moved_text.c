@@ -60,6 +60,25 @@ static void test_bytes(struct file *f)
 	ok(!is_same(f, SIZE, OFFSET), "memory that is gone");
 }
 
+static void test_budget(void)
+{
+	struct moved_text_budget b;
+	uint32_t nr = 0, nr_all = 0, nr_looks;
+
+	moved_text_budget_init(&b);
+	for (nr_looks = 0; nr < 10000 && moved_text_may_look(&b, &nr_looks);)
+		nr++;
+	ok(nr == MOVED_TEXT_PROCESS_LOOKS, "one process is looked at %u times", nr);
+	for (uint32_t i = 0; i < 1000; i++)
+		for (nr_looks = 0; moved_text_may_look(&b, &nr_looks);)
+			nr_all++;
+	ok(nr_all >= MOVED_TEXT_LOOKS - nr && nr_all < 2 * MOVED_TEXT_LOOKS,
+	   "a thousand not much more often than the limit of all: %u", nr_all);
+	b.since_ns -= 1000000000ull;
+	nr_looks = 0;
+	ok(moved_text_may_look(&b, &nr_looks), "which grows with time");
+}
+
 int main(void)
 {
 	struct file f;
@@ -70,6 +89,7 @@ int main(void)
 	fill(memory);
 	f = make_file();
 	test_bytes(&f);
+	test_budget();
 	close(f.fd);
 	procfs_close(&procfs);
 	return tap_done();
