@@ -113,7 +113,7 @@ static inline __u32 pa_walk_rule(struct pa_walk *w, __u64 pc, pa_rule *rule)
 	if (PA_RULE_CFA_KIND(code.word) == PA_CFA_NONE && pc == w->pc - !w->is_exact)
 		(void)finish_learn(w->env,
 				   &(struct finish_frame){ w->pc, w->sp, w->fp, w->has_fp,
-							   w->is_sp_low },
+							   w->is_sp_low, w->is_exact },
 				   rule);
 	return 0;
 }
@@ -167,6 +167,22 @@ bool finish_agrees(struct finish *f, const struct finish_frame *frame, pa_rule r
 	return pa_walk_agrees(&w, rule);
 }
 
+#if defined(__x86_64__)
+bool finish_call_before(struct finish *f, uint64_t pc, uint64_t *ret_target)
+{
+	struct pa_walk w = { .env = f };
+	uint64_t before;
+
+	if (!pa_is_user_addr(pc) || pa_walk_code_kind(&w, pc - 1) == PA_CODE_NONE)
+		return false;
+	before = pa_code_before(&w, pc);
+	*ret_target = (before >> 24 & 0xff) == PA_X86_CALL
+			      ? pc + (uint64_t)(int64_t)(int32_t)(before >> 32)
+			      : 0;
+	return pa_is_behind_call(before);
+}
+#endif
+
 static void begin(struct pa_walk *w, struct finish *f)
 {
 	const struct pa_stack_regs *r = &f->stack->regs;
@@ -184,13 +200,22 @@ static void begin(struct pa_walk *w, struct finish *f)
 	memcpy(w->regs, r->regs, sizeof(w->regs));
 }
 
+static bool next_frame(struct pa_walk *w, struct finish *f)
+{
+	f->is_sp_low = false;
+	if (!pa_walk_frame(w))
+		return false;
+	w->is_sp_low |= f->is_sp_low;
+	return true;
+}
+
 static void finish_light(struct finish *f, struct finished_walk *ret_walk)
 {
 	struct pa_walk w;
 
 	begin(&w, f);
 	ret_walk->pcs[0] = w.pc | PA_PC_EXACT;
-	while (pa_walk_frame(&w)) {
+	while (next_frame(&w, f)) {
 		ret_walk->pcs[w.nr - 1] = w.pc | (w.is_exact ? PA_PC_EXACT : 0);
 		if (w.is_interrupted)
 			ret_walk->pcs[w.nr - 2] |= PA_PC_EXACT;

@@ -59,13 +59,23 @@ static bool learn(void *ctx, const struct full_walk *w, pa_rule *ret_word)
 
 	return finish_learn(ctx,
 			    &(struct finish_frame){ w->pc, regs->v[arch->sp], regs->v[arch->fp],
-						    regs->known >> arch->fp & 1, w->is_sp_low },
+						    regs->known >> arch->fp & 1, w->is_sp_low,
+						    w->is_exact },
 			    ret_word);
 }
 
 static bool may_skip(void *ctx, uint64_t sp, uint64_t fp)
 {
 	return finish_may_skip(ctx, sp, fp);
+}
+
+static bool next_frame(struct full_walk *w, struct finish *f)
+{
+	f->is_sp_low = false;
+	if (!full_walk_frame(w))
+		return false;
+	w->is_sp_low |= f->is_sp_low;
+	return true;
 }
 
 void finish_full(struct finish *f, struct finished_walk *ret_walk)
@@ -81,7 +91,7 @@ void finish_full(struct finish *f, struct finished_walk *ret_walk)
 	w.source = &source;
 	w.ctx = f;
 	ret_walk->pcs[0] = w.pc | PA_PC_EXACT;
-	while (full_walk_frame(&w)) {
+	while (next_frame(&w, f)) {
 		ret_walk->pcs[w.nr - 1] = w.pc | (w.is_exact ? PA_PC_EXACT : 0);
 		if (w.is_interrupted)
 			ret_walk->pcs[w.nr - 2] |= PA_PC_EXACT;

@@ -13,7 +13,9 @@ struct finish {
 	bool waits; /* for the table of `missing` */
 	uint32_t missing;
 	uint32_t nr_looked; /* words, see struct pa_walk; of a walk with all registers */
+	uint32_t nr_calls;  /* that were followed to find a function's begin */
 	bool is_cut;        /* it asked for more of the stack than was copied */
+	bool is_sp_low;     /* as in struct pa_walk, after the frame that was left last */
 };
 
 /* From the copied pages, over whose end into the next one a read may reach; or from the file that is
@@ -29,13 +31,15 @@ long finish_read_file(const struct finish *f, const struct mapping *m, uint64_t 
 /* A frame in code that no table describes. */
 struct finish_frame {
 	uint64_t pc, sp, fp;
-	bool has_fp;
-	bool is_sp_low; /* as in struct pa_walk */
+	bool has_fp, is_sp_low, is_exact; /* as in struct pa_walk */
 };
 
 /* The rule by which its own instructions return from there, to a return address on this stack. */
 bool finish_learn(struct finish *f, const struct finish_frame *frame, pa_rule *ret_rule);
 bool finish_agrees(struct finish *f, const struct finish_frame *frame, pa_rule rule);
+
+/* Whether a call is before pc; of a direct one its target, else 0. */
+bool finish_call_before(struct finish *f, uint64_t pc, uint64_t *ret_target);
 
 /* Whether the code at pc, where a walk has found no caller, cannot return to one. */
 bool finish_is_end(struct unwinder *u, const struct process *p, uint64_t time_ns, uint64_t pc);

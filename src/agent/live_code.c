@@ -29,7 +29,7 @@ struct live_block {
 
 struct live_rule {
 	struct live_key key;
-	pa_rule rule;
+	struct x86_exit exit;
 };
 
 struct live_code {
@@ -117,18 +117,18 @@ long live_code_read(struct live_code *c, const struct live_query *q, uint64_t ad
 }
 
 bool live_code_find(const struct live_code *c, const struct live_query *q, uint64_t pc,
-		    pa_rule *ret_rule)
+		    struct x86_exit *ret_exit)
 {
 	const struct live_rule *r = &c->rules[home(q, pc) % NR_RULES];
 
 	if (!is_it(&r->key, q, pc))
 		return false;
-	*ret_rule = r->rule;
+	*ret_exit = r->exit;
 	return true;
 }
 
-void live_code_keep(struct live_code *c, const struct live_query *q, uint64_t pc, pa_rule rule)
+void live_code_keep(struct live_code *c, const struct live_query *q, uint64_t pc,
+		    const struct x86_exit *e)
 {
-	c->rules[home(q, pc) % NR_RULES] =
-		(struct live_rule){ { q->program, pc, q->time_ns }, rule };
+	c->rules[home(q, pc) % NR_RULES] = (struct live_rule){ { q->program, pc, q->time_ns }, *e };
 }

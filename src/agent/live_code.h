@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 #include "base/cleanup.h"
-#include "bpf/rows.h"
+#include "unwind/x86_exit.h"
 
 #define LIVE_CODE_NS 1000000000ull
 
@@ -36,7 +36,8 @@ long live_code_read(struct live_code *c, const struct live_query *q, uint64_t ad
 
 /* A rule for a pc; PA_RULE_WORD_NONE: none is to be had. False: nothing is known. */
 bool live_code_find(const struct live_code *c, const struct live_query *q, uint64_t pc,
-		    pa_rule *ret_rule);
-void live_code_keep(struct live_code *c, const struct live_query *q, uint64_t pc, pa_rule rule);
+		    struct x86_exit *ret_exit);
+void live_code_keep(struct live_code *c, const struct live_query *q, uint64_t pc,
+		    const struct x86_exit *e);
 
 #endif

@@ -26,9 +26,26 @@ struct x86_code {
 	void *ctx;
 };
 
-/* The rule that holds at pc. 0, or -ENOENT: no return was found, or its code does other things to the
- * stack. */
-int x86_exit_rule(const struct x86_code *code, uint64_t pc, pa_rule *ret_rule);
+/* What on its ways shows where the return address is. */
+enum x86_exit_by {
+	X86_BY_RETURN, /* one returns */
+	X86_BY_RECORD, /* one takes the frame record off, and maybe more than that */
+	X86_BY_FRAME,  /* one uses what lies below fp: it has a record, and nobody returns */
+	X86_BY_ENTRY,  /* one puts a frame record on the stack: it was just called */
+	X86_BY_MOVE,   /* the same, and moves the return address to do so */
+};
+
+struct x86_exit {
+	pa_rule rule;
+	enum x86_exit_by by; /* others than returns do not show what else is taken off the stack */
+};
+
+/* The rule that holds at pc. 0, or -ENOENT: no way shows it. */
+int x86_exit_find(const struct x86_code *code, uint64_t pc, struct x86_exit *ret_exit);
+
+/* The same of a function that was called at `start`, by what it does on a way from there to pc. 0, or
+ * -ENOENT: no way leads there, or nobody can say what is on the stack then. */
+int x86_exit_of_call(const struct x86_code *code, uint64_t start, uint64_t pc, pa_rule *ret_rule);
 
 /* Whether the code at pc runs into a hlt, which user mode may not execute, without a return or a jump
  * on the way: as do those who begin a thread, a fiber or a program, behind what ends it. */

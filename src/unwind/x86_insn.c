@@ -372,14 +372,21 @@ static bool writes_sp(const struct decoder *d)
 	       (which & WRITES_RM && d->mod == 3 && d->rm == X86_REG_SP);
 }
 
+static bool is_fp_to_stack(const struct decoder *d)
+{
+	return d->reg == X86_REG_FP && d->rex & 8 && d->has_base_only && d->base == X86_REG_SP;
+}
+
 static struct x86_insn of_map_1(const struct decoder *d)
 {
 	uint8_t op = d->opcode;
 
 	if ((op & 0xf0) == 0x50)
 		return of_stack(d);
+	if (op == 0x89 && d->mod == 3)
+		return of_move(d, d->rm, d->reg);
 	if (op == 0x89)
-		return d->mod == 3 ? of_move(d, d->rm, d->reg) : plain(X86_OTHER, 0);
+		return is_fp_to_stack(d) ? plain(X86_STORE_FP, d->disp) : plain(X86_OTHER, 0);
 	if ((op & 0xf0) == 0x70 || (op >= 0xe0 && op <= 0xe3))
 		return plain(X86_JMP_IF, d->imm);
 	switch (op) {
@@ -438,6 +445,69 @@ static struct x86_insn classify(const struct decoder *d)
 	return plain(d->opcode == 0x0b ? X86_TRAP : X86_OTHER, 0);
 }
 
+#define BIT(reg) ((uint16_t)(1u << (reg)))
+#define ALL 0xffffu
+
+/* Of those whose operands are not behind the opcode. */
+static uint16_t written_by_opcode(const struct decoder *d)
+{
+	static const struct range ranges[] = {
+		{ 0x50, 0x57, 0 }, { 0x68, 0x68, 0 }, { 0x6a, 0x6a, 0 },
+		{ 0x70, 0x7f, 0 }, { 0x9c, 0x9c, 0 }, { 0xa8, 0xa9, 0 },
+		{ 0xe0, 0xeb, 0 }, { 0xf5, 0xf5, 0 }, { 0xf8, 0xfd, 0 },
+	};
+	uint8_t op = d->opcode;
+
+	if (d->map != 1)
+		return d->map == 2 && (op & 0xf0) == 0x80 ? 0 : ALL;
+	if ((op & 0xf8) == 0x58 || (op & 0xf0) == 0xb0)
+		return BIT((op & 7) | (d->rex & 1) << 3);
+	if (op == 0x90 && !(d->rex & 1))
+		return 0;
+	return look_up(ranges, sizeof(ranges) / sizeof(ranges[0]), op, ALL);
+}
+
+/* The middle bits of the operand are a part of the opcode. */
+static bool is_group(const struct decoder *d)
+{
+	static const struct range ranges[] = {
+		{ 0x80, 0x83, true }, { 0x8f, 0x8f, true }, { 0xc0, 0xc1, true },
+		{ 0xc6, 0xc7, true }, { 0xd0, 0xd3, true }, { 0xf6, 0xf7, true },
+		{ 0xfe, 0xff, true },
+	};
+
+	return d->map == 1 && look_up(ranges, sizeof(ranges) / sizeof(ranges[0]), d->opcode, false);
+}
+
+/* Any register that is an operand, unless it is known to be stored. */
+static uint16_t may_write(const struct decoder *d)
+{
+	uint16_t rm = d->mod == 3 ? BIT(d->rm) : 0;
+
+	if (d->is_vector)
+		return ALL;
+	if (!d->has_modrm)
+		return written_by_opcode(d);
+	if (d->map == 2 && (d->opcode & 0xf8) == 0x18)
+		return 0; /* nop, endbr64, prefetch */
+	if (d->map == 1 && (d->opcode == 0x88 || d->opcode == 0x89))
+		return rm;
+	if (!is_group(d))
+		rm |= BIT(d->reg);
+	if ((d->map == 1 && (d->opcode & 0xfe) == 0xf6) || /* mul, div; cmpxchg: rax and rdx */
+	    (d->map == 2 && ((d->opcode & 0xfe) == 0xb0 || d->opcode == 0xc7)))
+		rm |= BIT(0) | BIT(2);
+	return rm;
+}
+
+/* lea reads nothing; pointers to data may be tagged and are then not aligned. */
+static bool is_below_fp(const struct decoder *d)
+{
+	return d->has_modrm && !d->is_vector && d->mod != 3 && d->has_base_only &&
+	       d->base == X86_REG_FP && d->disp < 0 && d->disp % 8 == 0 &&
+	       !(d->map == 1 && d->opcode == 0x8d);
+}
+
 int x86_insn_decode(const uint8_t *code, size_t n, struct x86_insn *ret_insn)
 {
 	size_t max = n < X86_INSN_MAX_BYTES ? n : X86_INSN_MAX_BYTES;
@@ -454,6 +524,8 @@ int x86_insn_decode(const uint8_t *code, size_t n, struct x86_insn *ret_insn)
 	if (d.c.bad)
 		return -EBADMSG;
 	*ret_insn = classify(&d);
+	ret_insn->written = may_write(&d);
+	ret_insn->is_below_fp = is_below_fp(&d);
 	ret_insn->size = (uint8_t)(max - cursor_left(&d.c));
 	return 0;
 }

@@ -6,6 +6,7 @@
 #ifndef UNWIND_X86_INSN_H
 #define UNWIND_X86_INSN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,7 @@ enum x86_op {
 	X86_FP_FROM_SP, /* fp = sp + value */
 	X86_FP_AT_SP,   /* fp = *(sp + value) */
 	X86_FP_AT_FP,   /* fp = *(fp + value) */
+	X86_STORE_FP,   /* *(sp + value) = fp */
 	X86_LEAVE,      /* sp = fp, pop fp */
 	X86_SP_LOST,    /* sp becomes something else */
 	X86_CALL,       /* value: how far from the next instruction */
@@ -37,8 +39,10 @@ enum x86_op {
 
 struct x86_insn {
 	enum x86_op op;
-	uint8_t size; /* bytes */
-	uint8_t reg;  /* X86_REG_NONE: of no register */
+	uint8_t size;     /* bytes */
+	uint8_t reg;      /* X86_REG_NONE: of no register */
+	bool is_below_fp; /* it reads or writes memory of a frame, *(fp - n * 8) */
+	uint16_t written; /* registers that it may write, by their numbers, and maybe more */
 	int64_t value;
 };
 

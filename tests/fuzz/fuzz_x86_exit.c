@@ -38,17 +38,24 @@ static void check_insns(const uint8_t *data, size_t size)
 			abort();
 }
 
+static bool is_rule(pa_rule rule)
+{
+	return PA_RULE_CFA_KIND(rule) == PA_CFA_REG &&
+	       (PA_RULE_CFA_REG(rule) != PA_REG_X86_SP || PA_RULE_CFA_OFF(rule) >= 8);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct bytes bytes = { data, size };
 	struct x86_code code = { read_code, &bytes };
+	struct x86_exit e;
 	pa_rule rule;
 
 	check_insns(data, size);
 	for (size_t at = 0; at < size && at < 64; at++) {
-		if (x86_exit_rule(&code, BASE + at, &rule) == 0 &&
-		    (PA_RULE_CFA_KIND(rule) != PA_CFA_REG ||
-		     (PA_RULE_CFA_REG(rule) == PA_REG_X86_SP && PA_RULE_CFA_OFF(rule) < 8)))
+		if (x86_exit_find(&code, BASE + at, &e) == 0 && !is_rule(e.rule))
+			abort();
+		if (x86_exit_of_call(&code, BASE, BASE + at, &rule) == 0 && !is_rule(rule))
 			abort();
 		(void)x86_exit_is_none(&code, BASE + at);
 	}

@@ -47,6 +47,7 @@ struct counts {
 struct source {
 	const struct elf_image *img;
 	int fd;
+	uint64_t start; /* of the function that is compared */
 };
 
 static long read_code(void *ctx, uint64_t addr, void *to, size_t n)
@@ -78,9 +79,14 @@ static bool is_same(pa_rule a, pa_rule b)
 static void compare(struct counts *c, struct source *s, uint64_t pc, pa_rule theirs)
 {
 	struct x86_code code = { read_code, s };
+	struct x86_exit e;
 	pa_rule ours;
 
-	if (x86_exit_rule(&code, pc, &ours) < 0) {
+	if (x86_exit_find(&code, pc, &e) == 0)
+		ours = e.rule;
+	else if (x86_exit_of_call(&code, s->start, pc, &ours) < 0)
+		ours = PA_RULE_WORD_NONE;
+	if (ours == PA_RULE_WORD_NONE) {
 		c->nr_silent++;
 	} else if (PA_RULE_CFA_KIND(theirs) != PA_CFA_REG ||
 		   PA_RULE_CFA_REG(ours) != PA_RULE_CFA_REG(theirs)) {
@@ -110,6 +116,7 @@ static void compare_function(struct counts *c, struct source *s, const struct un
 	enum x86_op before = X86_OTHER;
 	struct x86_insn i;
 
+	s->start = pc;
 	while (pc < end) {
 		long n = read_code(s, pc, bytes, sizeof(bytes));
 

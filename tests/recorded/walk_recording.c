@@ -219,12 +219,12 @@ static long read_code(void *ctx, uint64_t addr, void *to, size_t n)
 static bool learn(struct pa_walk *w, pa_rule *ret_rule)
 {
 	struct x86_code reader = { read_code, NULL };
-	pa_rule rule;
+	struct x86_exit e;
 
-	if (MACHINE != EM_X86_64 || x86_exit_rule(&reader, w->pc, &rule) < 0 ||
-	    !pa_walk_agrees(w, rule))
+	if (MACHINE != EM_X86_64 || x86_exit_find(&reader, w->pc, &e) < 0 || e.by > X86_BY_RECORD ||
+	    !pa_walk_agrees(w, e.rule))
 		return false;
-	*ret_rule = rule;
+	*ret_rule = e.rule;
 	return true;
 }
 

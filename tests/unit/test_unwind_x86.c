@@ -46,6 +46,8 @@ static void test_stack_insns(void)
 	   "what goes between sp and fp");
 	ok(IS("\x48\x8b\x6c\x24\x08", X86_FP_AT_SP, 8) && IS("\x48\x8b\x6d\x00", X86_FP_AT_FP, 0),
 	   "what loads fp");
+	ok(IS("\x48\x89\x6c\x24\x08", X86_STORE_FP, 8) && IS("\x48\x89\x6d\x08", X86_OTHER, 0),
+	   "what keeps it");
 	ok(IS("\x48\x83\xe4\xf0", X86_SP_LOST, 0) && IS("\x48\x29\xc4", X86_SP_LOST, 0) &&
 		   IS("\x48\x94", X86_SP_LOST, 0) && IS("\x5c", X86_SP_LOST, 0),
 	   "what nobody can follow");
@@ -75,14 +77,17 @@ static void test_other_insns(void)
 	   "no more than there is");
 }
 
+static struct x86_exit found;
+
 /* The rule at an offset of the code: the CFA by that register, and where fp is kept below it; 0: it is
  * unchanged. */
 static bool exits(uint64_t at, unsigned int reg, int64_t cfa, int64_t fp)
 {
 	pa_rule rule;
 
-	if (x86_exit_rule(&reader, BASE + at, &rule) < 0)
+	if (x86_exit_find(&reader, BASE + at, &found) < 0)
 		return false;
+	rule = found.rule;
 	return PA_RULE_CFA_KIND(rule) == PA_CFA_REG && PA_RULE_CFA_REG(rule) == reg &&
 	       PA_RULE_CFA_OFF(rule) == cfa && PA_RULE_RA_KIND(rule) == PA_RA_CFA_MINUS_8 &&
 	       PA_RULE_FP_KIND(rule) == (fp ? PA_FP_AT_CFA : PA_FP_SAME) &&
@@ -91,9 +96,7 @@ static bool exits(uint64_t at, unsigned int reg, int64_t cfa, int64_t fp)
 
 static bool is_silent(uint64_t at)
 {
-	pa_rule rule;
-
-	return x86_exit_rule(&reader, BASE + at, &rule) < 0;
+	return x86_exit_find(&reader, BASE + at, &found) < 0;
 }
 
 static void test_exits(void)
@@ -113,6 +116,9 @@ static void test_exits(void)
 	/* lea -0x10(%rbp),%rsp; pop %rbx; pop %r12; pop %rbp; ret */
 	USE("\x48\x8d\x65\xf0\x5b\x41\x5c\x5d\xc3");
 	ok(exits(0, PA_REG_X86_FP, 16, -16), "one of a realigned stack");
+	/* cmovb %rbx,%rsp; push %rax; pop %rax; mov %rbp,%rsp; clc; pop %rbp; ret */
+	USE("\x48\x0f\x42\xe3\x50\x58\x48\x8b\xe5\xf8\x5d\xc3");
+	ok(exits(0, PA_REG_X86_FP, 16, -16), "one of a stack that holds any number of values");
 	/* pop %rbp; jmp +5; int3; (other): push %rbp; pop %rbp; ret */
 	USE("\x5d\xeb\x01\xcc\x55\x5d\xc3");
 	ok(exits(0, PA_REG_X86_SP, 16, -16), "a call in its place: fp is kept twice");
@@ -140,6 +146,8 @@ static void test_ways(void)
 	ok(is_silent(0), "nor does a jump to what is not known");
 	USE("\x48\x83\xe4\xf0\xc3");
 	ok(is_silent(0), "nor code that aligns sp");
+	USE("\x48\x89\xc4\x55\x5d\xc3");
+	ok(is_silent(0), "nor a return from another stack");
 	USE("\x53\xc3");
 	ok(is_silent(0), "nor a return to what was just pushed");
 	USE("\x48\x83\xc4\x04\xc3");
@@ -150,18 +158,93 @@ static void test_ways(void)
 	ok(is_silent(0) && is_silent(7), "nor what is no code");
 }
 
+static bool exits_by(uint64_t at, enum x86_exit_by by, unsigned int reg, int64_t cfa, int64_t fp)
+{
+	return exits(at, reg, cfa, fp) && found.by == by;
+}
+
+static void test_entries(void)
+{
+	/* test %eax,%eax; je +2; jmp *%rcx; push %rbp; mov %rsp,%rbp; call; int3 */
+	USE("\x85\xc0\x74\x02\xff\xe1\x55\x48\x89\xe5\xe8\0\0\0\0\xcc");
+	ok(exits_by(0, X86_BY_ENTRY, PA_REG_X86_SP, 8, 0) &&
+		   exits_by(6, X86_BY_ENTRY, PA_REG_X86_SP, 8, 0) && is_silent(4) && is_silent(7),
+	   "who puts a record on the stack was just called");
+	/* sub $8,%rsp; mov %rbp,(%rsp); mov %rsp,%rbp; int3 */
+	USE("\x48\x83\xec\x08\x48\x89\x2c\x24\x48\x89\xe5\xcc");
+	ok(exits_by(0, X86_BY_ENTRY, PA_REG_X86_SP, 8, 0), "in other words");
+	/* pop %rax; lea -8(%rsp,%rcx,8),%r14; push $0; push %rax; push %rbp; mov %rsp,%rbp; int3 */
+	USE("\x58\x4c\x8d\x74\xcc\xf8\x6a\0\x50\x55\x48\x89\xe5\xcc");
+	ok(exits_by(0, X86_BY_MOVE, PA_REG_X86_SP, 8, 0), "and has made room below it");
+	/* pop %rax; mov %rcx,%rax; push $0; push %rax; push %rbp; mov %rsp,%rbp; int3 */
+	USE("\x58\x48\x89\xc8\x6a\0\x50\x55\x48\x89\xe5\xcc");
+	ok(is_silent(0), "with another one nobody knows");
+	/* call; push %rbp; mov %rsp,%rbp; int3 */
+	USE("\xe8\0\0\0\0\x55\x48\x89\xe5\xcc");
+	ok(is_silent(0), "behind a call may be another function");
+	/* push $1; push %rbp; mov %rsp,%rbp; int3 */
+	USE("\x6a\x01\x55\x48\x89\xe5\xcc");
+	ok(is_silent(0), "and a record of something else says nothing");
+}
+
+static void test_frames(void)
+{
+	/* sub $16,%r15; mov -0xc0(%rbp),%rsp; jmp -2 */
+	USE("\x49\x83\xef\x10\x48\x8b\xa5\x40\xff\xff\xff\xeb\xfe");
+	ok(exits_by(0, X86_BY_FRAME, PA_REG_X86_FP, 16, -16), "who uses its frame has one");
+	/* mov %rdi,%rbp; mov -8(%rbp),%rax; jmp -2 */
+	USE("\x48\x89\xfd\x48\x8b\x45\xf8\xeb\xfe");
+	ok(is_silent(0), "not who has set the register to something else");
+	USE("\x48\x8b\x45\xff\xeb\xfe");
+	ok(is_silent(0), "nor who has a tagged pointer there");
+	USE("\x48\x8b\x45\x08\xeb\xfe");
+	ok(is_silent(0), "nor who looks above");
+	USE("\x48\x8b\x45\xf8\xc3");
+	ok(exits_by(0, X86_BY_RETURN, PA_REG_X86_SP, 8, 0), "a return shows more");
+}
+
+/* Where the return address is at an offset of a function that begins at 0. */
+static bool leads(uint64_t at, int64_t cfa, int64_t fp)
+{
+	pa_rule rule;
+
+	return x86_exit_of_call(&reader, BASE, BASE + at, &rule) == 0 &&
+	       PA_RULE_CFA_REG(rule) == PA_REG_X86_SP && PA_RULE_CFA_OFF(rule) == cfa &&
+	       PA_RULE_SLOT(rule) == fp;
+}
+
+static void test_calls(void)
+{
+	/* push %rbx; sub $16,%rsp; mov %rbp,8(%rsp); jne +2; jmp *%rax; jmp -2 */
+	USE("\x53\x48\x83\xec\x10\x48\x89\x6c\x24\x08\x75\x02\xff\xe0\xeb\xfe");
+	ok(leads(0, 8, 0) && leads(1, 16, 0) && leads(5, 32, 0) && leads(10, 32, -24) &&
+		   leads(12, 32, -24) && leads(14, 32, -24),
+	   "what a function has on the stack, from its begin on");
+	ok(!leads(11, 0, 0), "not inside of an instruction");
+	/* mov %rdi,%rbp; jmp -2 */
+	USE("\x48\x89\xfd\xeb\xfe");
+	ok(leads(0, 8, 0) && !leads(3, 8, 0), "a frame pointer that is lost is not found");
+	/* ret; nop */
+	USE("\xc3\x90");
+	ok(!leads(1, 8, 0), "nor what no way leads to");
+	/* and $-16,%rsp; nop */
+	USE("\x48\x83\xe4\xf0\x90");
+	ok(!leads(4, 8, 0), "nor how much was aligned");
+}
+
 static void test_arguments(void)
 {
 	pa_rule rule;
 
 	USE("\x5d\xc2\x18\x00");
-	ok(x86_exit_rule(&reader, BASE, &rule) == 0 && PA_RULE_CFA_OFF(rule) == 16 + 24 &&
-		   PA_RULE_RA_KIND(rule) == PA_RA_BOTH && PA_RULE_BOTH_RA(rule) == -32 &&
-		   PA_RULE_BOTH_FP(rule) == -40,
+	ok(x86_exit_find(&reader, BASE, &found) == 0 && (rule = found.rule, true) &&
+		   PA_RULE_CFA_OFF(rule) == 16 + 24 && PA_RULE_RA_KIND(rule) == PA_RA_BOTH &&
+		   PA_RULE_BOTH_RA(rule) == -32 && PA_RULE_BOTH_FP(rule) == -40,
 	   "a return that takes arguments off");
 	USE("\xc2\x18\x00");
-	ok(x86_exit_rule(&reader, BASE, &rule) == 0 && PA_RULE_CFA_OFF(rule) == 8 + 24 &&
-		   PA_RULE_RA_KIND(rule) == PA_RA_AT_CFA && PA_RULE_SLOT(rule) == -32,
+	ok(x86_exit_find(&reader, BASE, &found) == 0 && (rule = found.rule, true) &&
+		   PA_RULE_CFA_OFF(rule) == 8 + 24 && PA_RULE_RA_KIND(rule) == PA_RA_AT_CFA &&
+		   PA_RULE_SLOT(rule) == -32,
 	   "and leaves the frame pointer alone");
 }
 
@@ -189,6 +272,9 @@ int main(void)
 	test_exits();
 	test_record_of_v8();
 	test_ways();
+	test_entries();
+	test_frames();
+	test_calls();
 	test_arguments();
 	test_ends();
 	return tap_done();
