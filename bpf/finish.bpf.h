@@ -228,6 +228,40 @@ static __always_inline void find_end(struct pa_page_scratch *p, struct task_stru
 	}
 }
 
+#define LEFT_MAX_RECORDS 64
+#define LEFT_REST_BYTES 256 /* above the last record: what its function keeps for another one */
+
+/* Runtimes of other languages than C run on stacks of their own, and their frame records lead back to
+ * the one that was left: what is in use of both comes along. Elsewhere fp may be anything. */
+__attribute__((noinline)) int pa_find_left_stack(u32 unused)
+{
+	u32 zero = 0;
+	struct pa_page_scratch *p = bpf_map_lookup_elem(&page_scratch, &zero);
+	struct pa_scratch *s = bpf_map_lookup_elem(&scratch, &zero);
+	u64 fp, left, record[2] = {};
+
+	if (!p || !s || !s->walk.is_bare)
+		return 0;
+	fp = s->walk.fp;
+	for (u32 i = 0; i < LEFT_MAX_RECORDS; i++) {
+		if (fp - p->at >= PA_STACK_MAX_BYTES || (fp & 7) ||
+		    bpf_probe_read_user(&record, sizeof(record), (const void *)fp))
+			return 0;
+		if (record[0] - p->at >= PA_STACK_MAX_BYTES)
+			break;
+		fp = record[0];
+	}
+	left = record[0];
+	if (left - p->at < PA_STACK_MAX_BYTES || (left & 7) ||
+	    bpf_probe_read_user(&record, sizeof(record), (const void *)left) ||
+	    pa_walk_code_kind(&s->walk, record[1] - 1) == PA_CODE_NONE)
+		return 0;
+	p->other = left;
+	p->end = fp + LEFT_REST_BYTES;
+	p->stop_at_end = PA_STOP_BIG_STACK;
+	return 0;
+}
+
 /* Where to begin, and what is known of the stack there. */
 static __always_inline void begin_stack(struct pa_page_scratch *p, struct task_struct *task, u64 sp)
 {
@@ -244,6 +278,8 @@ static __always_inline void begin_stack(struct pa_page_scratch *p, struct task_s
 	}
 	p->alt_bytes = 0;
 	pa_find_go_stack(0);
+	if (!p->end && !p->other)
+		pa_find_left_stack(0);
 	if (!p->end)
 		find_end(p, task, p->other != 0);
 }

@@ -188,6 +188,9 @@ PA_INLINE int pa_can_return_to(struct pa_walk *w, __u64 pc)
 	return pa_is_sigreturn(code) || pa_is_goexit(before, code);
 }
 
+/* A stack may be executable, and holds addresses of itself: they are code only if a call is before. */
+#define PA_STACK_NEAR_BYTES (1u << 20)
+
 /* Whether a function that keeps no record may return to there. Interpreters let the code that they
  * have made return to where nobody called from, and leave that address where they had it before
  * they put it where a call does: of a frame that repeats itself another one shows its caller. */
@@ -199,7 +202,9 @@ PA_INLINE int pa_is_return_address(struct pa_walk *w, __u64 word, __u64 addr)
 	if (!pa_is_user_addr(word) || word == w->pc)
 		return 0;
 	kind = pa_walk_code_kind(w, word - 1);
-	return kind != PA_CODE_NONE && pa_may_skip_to(w, word, addr, kind == PA_CODE_BARE);
+	return kind != PA_CODE_NONE &&
+	       pa_may_skip_to(w, word, addr,
+			      kind == PA_CODE_BARE && word - w->sp >= PA_STACK_NEAR_BYTES);
 }
 
 /* A frame of so many words is not looked through, and nothing is claimed of it; nor of one where a walk
