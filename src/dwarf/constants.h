@@ -39,6 +39,7 @@ enum dw_at { /* 7.5.4 */
 	     DW_AT_stmt_list = 0x10,
 	     DW_AT_low_pc = 0x11,
 	     DW_AT_high_pc = 0x12,
+	     DW_AT_language = 0x13,
 	     DW_AT_comp_dir = 0x1b,
 	     DW_AT_abstract_origin = 0x31,
 	     DW_AT_decl_line = 0x3b,
@@ -107,6 +108,16 @@ enum dw_form { /* 7.5.6 */
 	       DW_FORM_GNU_str_index = 0x1f02,
 	       DW_FORM_GNU_ref_alt = 0x1f20,
 	       DW_FORM_GNU_strp_alt = 0x1f21,
+};
+
+enum dw_lang { /* 7.12: those of C++ */
+	       DW_LANG_C_plus_plus = 0x04,
+	       DW_LANG_ObjC_plus_plus = 0x11,
+	       DW_LANG_C_plus_plus_03 = 0x19,
+	       DW_LANG_C_plus_plus_11 = 0x1a,
+	       DW_LANG_C_plus_plus_14 = 0x21,
+	       DW_LANG_C_plus_plus_17 = 0x2b,
+	       DW_LANG_C_plus_plus_20 = 0x2c,
 };
 
 enum dw_lns { /* 7.22 */

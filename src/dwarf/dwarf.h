@@ -42,6 +42,11 @@ struct dwarf_frame {
 	uint32_t line;    /* 0: not known */
 	uint32_t start_line;
 	bool is_linkage_name; /* the name is the symbol's, mangled where the language mangles */
+	/* The namespaces, types and functions around a C++ function that has only a short name, such
+	 * as "shop::till", or "_Z4worki::{lambda:17}": the first scope_mangled_bytes are the linkage
+	 * name of a function. NULL: none, or not known. */
+	const char *scope;
+	uint32_t scope_mangled_bytes;
 };
 
 /* What could not be read, for a report. */

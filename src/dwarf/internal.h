@@ -154,13 +154,14 @@ struct dw_root {
 	uint16_t tag;
 	struct dw_value low_pc, high_pc, ranges;
 	struct dw_value comp_dir, name, dwo_name;
-	struct dw_value stmt_list, dwo_id;
+	struct dw_value stmt_list, dwo_id, language;
 	struct dw_value str_offsets_base, addr_base, rnglists_base, ranges_base;
 	bool has_children;
 };
 
 struct dw_lines;
 struct dw_scopes;
+struct dw_places;
 
 struct dw_unit {
 	struct dw_file *file; /* borrowed */
@@ -187,6 +188,8 @@ struct dw_unit {
 	bool has_tried_lines;
 	struct dw_scopes *scopes; /* owned; likewise */
 	bool has_tried_scopes;
+	struct dw_places *places; /* owned; likewise */
+	bool has_tried_places;
 
 	struct dw_unit *newer, *older; /* the cache's list */
 	uint64_t held_bytes;
@@ -213,6 +216,8 @@ struct dw_name {
 	uint64_t die; /* offset in .debug_info */
 	uint32_t file;
 	uint32_t name; /* in the strings; 0: none */
+	uint32_t scope;
+	uint32_t scope_mangled_bytes;
 	uint32_t start_line;
 	bool is_linkage_name;
 };
@@ -248,6 +253,7 @@ struct dwarf {
 	struct dw_name *names; /* owned */
 	uint32_t nr_names, cap_names;
 	struct idtable name_index;
+	uint32_t naming_depth; /* functions within functions whose names are being put together */
 	struct dwarf_losses losses;
 };
 
@@ -365,7 +371,27 @@ const struct dw_scope *dw_scopes_get(const struct dw_scopes *s, uint32_t scope);
 /* Adds the ranges of all functions, for units that do not say what they cover. */
 int dw_scopes_ranges(const struct dw_scopes *s, struct dw_ranges *to);
 
+/* places.c */
+int dw_places_new(const struct dw_unit *u, struct dw_places **ret_places);
+struct dw_places *dw_places_free(struct dw_places *p);
+DEFINE_CLEANUP(struct dw_places *, dw_places_free)
+uint64_t dw_places_bytes(const struct dw_places *p);
+/* The namespace, type or function in which a function, type or namespace stands. False: none. */
+bool dw_places_around(const struct dw_places *p, uint32_t die, uint32_t *ret_die);
+
+/* enclosing.c. The scope of a function, as in struct dwarf_frame, by the entry that has its name; NULL
+ * where it has none. The unit must not be dropped meanwhile. */
+int dw_enclosing(struct dw_unit *u, uint32_t die, const char *name, const char **ret_scope,
+		 uint32_t *ret_mangled_bytes);
+
 /* name.c */
+/* What one entry says of a name, and the entry to ask next. */
+struct dw_step {
+	uint16_t tag;
+	struct dw_value linkage_name, name, decl_line, origin, specification;
+};
+
+int dw_step_read(const struct dw_unit *u, uint64_t die, struct dw_step *ret_step);
 int dw_name_of(struct dw_unit *u, uint32_t die, struct dwarf_frame *to);
 /* A string that lives as long as the reader. NULL: no room for more. */
 int dw_keep_string(struct dwarf *d, const char *s, const char **ret_kept);

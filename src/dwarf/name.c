@@ -6,14 +6,13 @@
 
 #define NAMES_MAX (4u << 20)
 
-/* What one entry says, and the entry to ask next. */
-struct step {
-	struct dw_value linkage_name, name, decl_line, origin, specification;
-};
-
 struct finding {
 	const char *linkage_name; /* kept */
 	const char *name;         /* kept */
+	struct dw_file *file;     /* of the entry that has the name */
+	uint64_t offset;          /* likewise, in .debug_info */
+	const char *scope;        /* kept */
+	uint32_t scope_mangled_bytes;
 	uint32_t start_line;
 };
 
@@ -33,7 +32,7 @@ int dw_keep_string(struct dwarf *d, const char *s, const char **ret_kept)
 	return r == -ENOMEM ? r : 0;
 }
 
-static struct dw_value *step_value(struct step *s, uint16_t name)
+static struct dw_value *step_value(struct dw_step *s, uint16_t name)
 {
 	switch (name) {
 	case DW_AT_linkage_name:
@@ -52,7 +51,7 @@ static struct dw_value *step_value(struct step *s, uint16_t name)
 	}
 }
 
-static int read_step(const struct dw_unit *u, uint64_t die, struct step *ret_step)
+int dw_step_read(const struct dw_unit *u, uint64_t die, struct dw_step *ret_step)
 {
 	const struct dw_abbrev *a;
 	struct cursor c;
@@ -63,7 +62,7 @@ static int read_step(const struct dw_unit *u, uint64_t die, struct step *ret_ste
 	a = dw_abbrevs_find(u->abbrevs, cursor_uleb128(&c));
 	if (!a)
 		return -EBADMSG;
-	*ret_step = (struct step){ 0 };
+	*ret_step = (struct dw_step){ .tag = a->tag };
 	for (uint32_t i = 0; i < a->nr_attrs; i++) {
 		const struct dw_attr *attr = &u->abbrevs->attrs[a->first_attr + i];
 		struct dw_value *to = step_value(ret_step, attr->name);
@@ -83,13 +82,19 @@ static int keep_value(const struct dw_unit *u, const struct dw_value *v, const c
 	return s && *s ? dw_keep_string(u->file->d, s, kept) : 0;
 }
 
-static int take_step(const struct dw_unit *u, const struct step *s, struct finding *to)
+static int take_step(const struct dw_unit *u, uint64_t offset, const struct dw_step *s,
+		     struct finding *to)
 {
+	bool had_name = to->name;
 	uint64_t line;
 	int r = keep_value(u, &s->linkage_name, &to->linkage_name);
 
 	if (r == 0 && !to->linkage_name)
 		r = keep_value(u, &s->name, &to->name);
+	if (to->name && !had_name) {
+		to->file = u->file;
+		to->offset = offset;
+	}
 	if (!to->start_line && dw_value_number(&s->decl_line, &line) && line <= UINT32_MAX)
 		to->start_line = (uint32_t)line;
 	return r;
@@ -104,7 +109,7 @@ static int find_name(struct dw_unit *own, uint64_t offset, struct finding *to)
 
 	for (int i = 0; i < DWARF_MAX_REFERENCES; i++) {
 		const struct dw_value *next;
-		struct step s;
+		struct dw_step s;
 		int r = 0;
 
 		if (file != own->file || offset < own->offset || offset >= own->end)
@@ -112,9 +117,9 @@ static int find_name(struct dw_unit *own, uint64_t offset, struct finding *to)
 		else
 			u = own;
 		if (r == 0)
-			r = read_step(u, offset - u->offset, &s);
+			r = dw_step_read(u, offset - u->offset, &s);
 		if (r == 0)
-			r = take_step(u, &s, to);
+			r = take_step(u, offset, &s, to);
 		if (r < 0)
 			return r == -ENOMEM ? r : 0;
 		next = s.origin.form ? &s.origin : &s.specification;
@@ -123,6 +128,25 @@ static int find_name(struct dw_unit *own, uint64_t offset, struct finding *to)
 			return 0;
 	}
 	return 0;
+}
+
+/* Units other than `own` are held while their entries are asked about. */
+static int find_scope(struct dw_unit *own, struct finding *f)
+{
+	struct dw_unit *u = own;
+	int r = 0;
+
+	if (!f->name || f->linkage_name)
+		return 0;
+	if (f->file != own->file || f->offset < own->offset || f->offset >= own->end)
+		r = dw_unit_at(f->file, f->offset, &u);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	u->nr_pins++;
+	r = dw_enclosing(u, (uint32_t)(f->offset - u->offset), f->name, &f->scope,
+			 &f->scope_mangled_bytes);
+	u->nr_pins--;
+	return r;
 }
 
 struct key {
@@ -146,9 +170,12 @@ static int remember(struct dwarf *d, uint64_t hash, const struct key *k, const s
 		.file = k->file,
 		.start_line = f->start_line,
 		.is_linkage_name = f->linkage_name != NULL,
+		.scope_mangled_bytes = f->scope_mangled_bytes,
 	};
 	int r = name ? strtab_intern(&d->strings, name, &entry.name) : 0;
 
+	if (r == 0 && f->scope)
+		r = strtab_intern(&d->strings, f->scope, &entry.scope);
 	if (r == 0)
 		r = ARRAY_RESERVE(d->names, d->cap_names, d->nr_names + 1, NAMES_MAX);
 	if (r == 0)
@@ -175,13 +202,19 @@ int dw_name_of(struct dw_unit *u, uint32_t die, struct dwarf_frame *to)
 		to->name = n->name ? strtab_get(&d->strings, n->name) : NULL;
 		to->start_line = n->start_line;
 		to->is_linkage_name = n->is_linkage_name;
+		to->scope = n->scope ? strtab_get(&d->strings, n->scope) : NULL;
+		to->scope_mangled_bytes = n->scope_mangled_bytes;
 		return 0;
 	}
 	r = find_name(u, k.die, &f);
+	if (r == 0)
+		r = find_scope(u, &f);
 	if (r < 0)
 		return r;
 	to->name = f.linkage_name ? f.linkage_name : f.name;
 	to->start_line = f.start_line;
 	to->is_linkage_name = f.linkage_name != NULL;
+	to->scope = f.scope;
+	to->scope_mangled_bytes = f.scope_mangled_bytes;
 	return remember(d, hash, &k, &f);
 }

@@ -113,6 +113,8 @@ static struct dw_value *root_value(struct dw_root *root, uint16_t name)
 		return &root->name;
 	case DW_AT_stmt_list:
 		return &root->stmt_list;
+	case DW_AT_language:
+		return &root->language;
 	case DW_AT_dwo_name:
 	case DW_AT_GNU_dwo_name:
 		return &root->dwo_name;
@@ -226,6 +228,7 @@ void dw_unit_done(struct dw_unit *u)
 	u->split_file = dw_file_unref(u->split_file);
 	u->lines = dw_lines_free(u->lines);
 	u->scopes = dw_scopes_free(u->scopes);
+	u->places = dw_places_free(u->places);
 	u->abbrevs = dw_abbrevs_unref(u->abbrevs);
 	dw_view_done(&u->view);
 }

@@ -123,6 +123,26 @@ int answer_readable(struct answer *a, const char *symbol, const char **ret_name)
 	return remember(a, hash, symbol, *ret_name);
 }
 
+int answer_scoped(struct answer *a, const char *scope, size_t mangled_bytes, const char *name,
+		  const char **ret_name)
+{
+	char text[DEMANGLE_MAX_OUT];
+	size_t len;
+	uint32_t id;
+	int r;
+
+	*ret_name = name;
+	if (!mangled_bytes || !make_readable(scope, mangled_bytes, text))
+		(void)snprintf(text, sizeof(text), "%s", scope);
+	len = strlen(text);
+	if ((size_t)snprintf(text + len, sizeof(text) - len, "::%s", name) >= sizeof(text) - len)
+		return 0; /* longer than names are shown: its own will do */
+	r = strtab_intern(&a->strings, text, &id);
+	if (r == 0)
+		*ret_name = strtab_get(&a->strings, id);
+	return r == -ENOMEM ? r : 0;
+}
+
 int answer_raw(struct answer *a, const char *label, uint64_t offset,
 	       struct symbol_result *ret_result)
 {

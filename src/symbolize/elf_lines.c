@@ -92,6 +92,9 @@ static int fill(struct elf_lines *l, const struct dwarf_frame *from, struct symb
 		.line = from->line,
 		.start_line = from->start_line,
 	};
+	if (from->name && from->scope)
+		return answer_scoped(l->names, from->scope, from->scope_mangled_bytes, from->name,
+				     &to->name);
 	return from->name ? answer_readable(l->names, from->name, &to->name) : 0;
 }
 

@@ -34,6 +34,11 @@ size_t answer_symbol_bytes(const char *symbol);
  * answer, and not change: it is known by where it stands. */
 int answer_readable(struct answer *a, const char *symbol, const char **ret_name);
 
+/* "<scope>::<name>", the first mangled_bytes of the scope demangled. `name` must live as long as the
+ * answer: it is given alone where both are too long. */
+int answer_scoped(struct answer *a, const char *scope, size_t mangled_bytes, const char *name,
+		  const char **ret_name);
+
 /* "<label>+0x<offset>", or "0x<offset>" when label is NULL; not named. */
 int answer_raw(struct answer *a, const char *label, uint64_t offset,
 	       struct symbol_result *ret_result);

@@ -5,12 +5,13 @@ llvm-symbolizer give them, for a C++ program built in many ways, a Rust one, and
 Without --all some of the ways and 300 addresses each; with it all of them and 2,000."""
 import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 
-from dwarf_common import REASONS, Comparison, ask_eu, ask_llvm, ask_us, random_addresses
+from dwarf_common import REASONS, Comparison, ask_eu, ask_llvm, ask_us, random_addresses, run
 import tap
 
 HELPER, CORRUPT, PROG_DIR = sys.argv[1:4]
@@ -186,6 +187,32 @@ def check_dwz(root):
         check(f"dwz with a common file, DWARF {version}", pair[0], options=["-a", alt], of=source)
 
 
+def enclosing(names):
+    """The functions in which lambdas stand; "" for none, where GCC has the variable that holds it. Not
+    templates of which a lambda is an argument."""
+    found = (re.match(r"(?:auto )?(?:([^<]*?)::)?(?:\{lambda|\$_\d)", name) for name in names)
+    return {(m[1] or "").replace("global_lambda", "") for m in found if m}
+
+
+def check_lambdas(root):
+    """Where every lambda has a symbol, it says where it stands; inlined ones must say the same."""
+    for compiler in ("g++", "clang++"):
+        if not shutil.which(compiler):
+            tap.skip(f"lambdas: needs {compiler}")
+            continue
+        for options in (["-O0"], ["-O2", "-g"]):
+            subprocess.run([compiler, *options, "-std=c++17", f"{PROG_DIR}/lambdas.cc", "-o", f"{root}/lambdas{options[0]}"],
+                           check=True)
+        symbols = run(["nm", "-C", f"{root}/lambdas-O0"]).splitlines()
+        expected = enclosing(line.split(" ", 2)[2] for line in symbols if "::operator()" in line)
+        prog = f"{root}/lambdas-O2"
+        names = {frame[0] for frames in ask_us(HELPER, prog, random_addresses(prog, 4000), ["-r"]) for frame in frames}
+        found = enclosing(name for name in names if "::operator()" in name)
+        tap.ok(found == expected and len(expected) >= 4, f"{compiler}: lambdas stand in {found}, and should in {expected}")
+        bare = [name for name in names if re.match(r"operator\(\)|_FUN|~?<lambda", name)]
+        tap.ok(not bare, f"{compiler}: none is just {bare[:3] or 'operator()'}")
+
+
 def check_damaged(root):
     files = [f"{root}/{name}/prog" for name in ("g++_DWARF_5", "g++_DWARF_4", "clang++_DWARF_4")]
     files = [f for f in files if os.path.exists(f)]
@@ -230,6 +257,7 @@ def main():
         check_rust(root)
         check_other_dwo(root)
         check_dwp(root)
+        check_lambdas(root)
         check_damaged(root)
     check_python()
     tap.done()

@@ -4,7 +4,7 @@
  * line, answers one line: the frames, innermost first, separated by tabs, each "function file:line
  * start" with "?" for what is not known. Where DWARF has no function the symbol table's name is
  * given, as all others do. -s: what
- * the symbolizer makes of it, symbols as they stand. -t: only the time and memory that it took, for benchmarks.
+ * the symbolizer makes of it, symbols as they stand; -r: as people read them. -t: only the time and memory that it took, for benchmarks.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -76,8 +76,8 @@ static int answer(struct dwarf *d, const struct symtab_index *symbols, bool is_q
 	return 0;
 }
 
-/* As the agent shows them, but not demangled. */
-static int answer_by_symbolizer(const struct dwarf_files *files)
+/* As the agent shows them, or not demangled. */
+static int answer_by_symbolizer(const struct dwarf_files *files, bool is_readable)
 {
 	struct elf_sources src = { .image = files->image,
 				   .debug = files->debug,
@@ -96,8 +96,10 @@ static int answer_by_symbolizer(const struct dwarf_files *files)
 		for (uint32_t i = 0; i < res.nr_frames; i++) {
 			const struct symbol_frame *f = &res.frames[i];
 
-			print_frame(&(struct dwarf_frame){ res.is_named ? f->system_name : NULL,
-							   f->filename, f->line, f->start_line },
+			const char *name = is_readable ? f->name : f->system_name;
+
+			print_frame(&(struct dwarf_frame){ res.is_named ? name : NULL, f->filename,
+							   f->line, f->start_line },
 				    i == 0);
 		}
 		printf("\n");
@@ -114,18 +116,18 @@ int main(int argc, char **argv)
 	uint64_t began = clock_ns(CLOCK_MONOTONIC), opened;
 	struct symtab_index symbols = { 0 };
 	enum symtab_state state;
-	bool is_quiet = false, is_symbolizer = false;
+	bool is_quiet = false, is_symbolizer = false, is_readable = false;
 	struct dwarf *d;
 	struct rusage used;
 	int r;
 
-	for (int c; (c = getopt(argc, argv, "a:d:st")) != -1;) {
+	for (int c; (c = getopt(argc, argv, "a:d:rst")) != -1;) {
 		if (c == 'a')
 			alt = optarg;
 		else if (c == 'd')
 			debug = optarg;
-		else if (c == 's')
-			is_symbolizer = true;
+		else if (c == 's' || c == 'r')
+			is_symbolizer = true, is_readable = c == 'r';
 		else if (c == 't')
 			is_quiet = true;
 		else
@@ -139,7 +141,7 @@ int main(int argc, char **argv)
 	files.alt = open_image(alt);
 	files.opener = &opener;
 	if (is_symbolizer)
-		return answer_by_symbolizer(&files);
+		return answer_by_symbolizer(&files, is_readable);
 	r = dwarf_open(&files, &d);
 	if (r < 0) {
 		fprintf(stderr, "dwarf_helper: %s: %s\n", argv[optind], strerror(-r));

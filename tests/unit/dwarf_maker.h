@@ -45,6 +45,13 @@ enum {
 	STRUCT,      /* sibling; children */
 	POINTER,     /* origin alone: an entry that only refers */
 	SILENT_UNIT, /* name, stmt_list: no addresses */
+	CPP_UNIT,    /* as UNIT, and language */
+	NAMED_SPACE, /* namespace: name; children */
+	NAMED_TYPE,  /* name; children */
+	CLOSURE,     /* a type without a name: line; children */
+	METHOD,      /* name alone */
+	MANGLED,     /* a function: linkage name; children */
+	SPECIFIED,   /* a function: specification; children */
 	NR_ABBREVS,
 };
 
@@ -83,6 +90,15 @@ __attribute__((unused)) static void make_abbrevs(struct bytes *b)
 	make_abbrev(b, STRUCT, 0x13, true, (uint16_t[]){ 0x01, 0x13, 0 });
 	make_abbrev(b, POINTER, 0x2e, false, (uint16_t[]){ 0x31, 0x13, 0 });
 	make_abbrev(b, SILENT_UNIT, 0x11, true, (uint16_t[]){ 0x03, 0x08, 0x10, 0x17, 0 });
+	make_abbrev(b, CPP_UNIT, 0x11, true,
+		    (uint16_t[]){ 0x03, 0x08, 0x1b, 0x08, 0x11, 0x01, 0x12, 0x07, 0x10, 0x17, 0x13,
+				  0x0b, 0 });
+	make_abbrev(b, NAMED_SPACE, 0x39, true, (uint16_t[]){ 0x03, 0x08, 0 });
+	make_abbrev(b, NAMED_TYPE, 0x02, true, (uint16_t[]){ 0x03, 0x08, 0 });
+	make_abbrev(b, CLOSURE, 0x13, true, (uint16_t[]){ 0x3b, 0x0f, 0 });
+	make_abbrev(b, METHOD, 0x2e, false, (uint16_t[]){ 0x03, 0x08, 0 });
+	make_abbrev(b, MANGLED, 0x2e, true, (uint16_t[]){ 0x6e, 0x08, 0 });
+	make_abbrev(b, SPECIFIED, 0x2e, true, (uint16_t[]){ 0x47, 0x13, 0 });
 	put(b, 0, 1);
 }
 
@@ -101,6 +117,31 @@ __attribute__((unused)) static void unit_begin(struct dwarf_maker *d, uint64_t l
 		put(&d->info, size, 8);
 	}
 	put(&d->info, 0, 4);
+}
+
+/* The same, in C++. */
+__attribute__((unused)) static void cpp_unit_begin(struct dwarf_maker *d, uint64_t low,
+						   uint64_t size, uint8_t language)
+{
+	size_t at;
+
+	unit_begin(d, low, size);
+	at = d->unit + 11; /* behind the header */
+	must(d->info.at[at] == UNIT);
+	d->info.at[at] = CPP_UNIT;
+	put(&d->info, language, 1);
+}
+
+/* An entry of a kind that has one string or nothing. */
+__attribute__((unused)) static uint32_t add_text(struct dwarf_maker *d, uint8_t kind,
+						 const char *text)
+{
+	uint32_t at = (uint32_t)(d->info.len - d->unit);
+
+	put_uleb(&d->info, kind);
+	if (text)
+		put_string(&d->info, text);
+	return at;
 }
 
 __attribute__((unused)) static void unit_end(struct dwarf_maker *d)

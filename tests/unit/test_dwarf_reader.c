@@ -395,8 +395,128 @@ static void test_cancelled(void)
 	close_maker(&o);
 }
 
+static bool has_scope(const struct dwarf_frame *f, const char *name, const char *scope,
+		      uint32_t mangled)
+{
+	bool is_same = f->scope ? scope && strcmp(f->scope, scope) == 0 : !scope;
+
+	if (!is_same)
+		printf("# %s is in \"%s\"\n", f->name, f->scope ? f->scope : "nothing");
+	return is_same && f->name && strcmp(f->name, name) == 0 &&
+	       f->scope_mangled_bytes == mangled;
+}
+
+/* Returns where the methods are: in a namespace and a class; in a function; in a function in that;
+ * right in the unit; in a namespace and a type without names. */
+static void make_places(uint8_t language, uint32_t methods[5])
+{
+	make_plain_dwarf(&maker);
+	maker.info.len = 0;
+	cpp_unit_begin(&maker, MAKER_CODE, 0x200, language);
+	add_text(&maker, NAMED_SPACE, "shop");
+	add_text(&maker, NAMED_TYPE, "till");
+	methods[0] = add_text(&maker, METHOD, "ring");
+	end_children(&maker);
+	end_children(&maker);
+	add_text(&maker, MANGLED, "_Z4worki");
+	put_uleb(&maker.info, CLOSURE);
+	put_uleb(&maker.info, 17);
+	methods[1] = add_text(&maker, METHOD, "operator()");
+	end_children(&maker);
+	put_uleb(&maker.info, SPECIFIED);
+	put(&maker.info, methods[1], 4);
+	put_uleb(&maker.info, CLOSURE);
+	put_uleb(&maker.info, 18);
+	methods[2] = add_text(&maker, METHOD, "operator()<int>");
+	end_children(&maker);
+	end_children(&maker);
+	end_children(&maker);
+	methods[3] = add_text(&maker, METHOD, "plain");
+	put_uleb(&maker.info, NAMESPACE);
+	put_uleb(&maker.info, CLOSURE);
+	put_uleb(&maker.info, 19);
+	methods[4] = add_text(&maker, METHOD, "run");
+	end_children(&maker);
+	end_children(&maker);
+	add_function(&maker, "main", MAKER_CODE, 0x100, 1);
+	for (uint32_t i = 0; i < 5; i++) {
+		add_inlined(&maker, methods[i], MAKER_CODE + 0x10 * i, 0x10, 2);
+		end_children(&maker);
+	}
+	end_children(&maker);
+	unit_end(&maker);
+}
+
+static void test_scopes_of_names(void)
+{
+	uint32_t methods[5];
+	struct opened o;
+
+	make_places(0x21, methods);
+	open_maker(&o);
+	(void)text_at(&o, 0x1000);
+	ok(has_scope(&frames[0], "ring", "shop::till", 0), "a method is named with its class");
+	ok(has_scope(&frames[1], "main", NULL, 0), "a function of the unit has nothing around it");
+	(void)text_at(&o, 0x1010);
+	ok(has_scope(&frames[0], "operator()", "_Z4worki::{lambda:17}", 8),
+	   "a lambda with its line and the linkage name of the function around it");
+	(void)text_at(&o, 0x1020);
+	ok(has_scope(&frames[0], "operator()<int>",
+		     "_Z4worki::{lambda:17}::operator()::{lambda:18}", 8),
+	   "a lambda in a lambda");
+	(void)text_at(&o, 0x1020);
+	ok(has_scope(&frames[0], "operator()<int>",
+		     "_Z4worki::{lambda:17}::operator()::{lambda:18}", 8),
+	   "... the same when asked again");
+	(void)text_at(&o, 0x1030);
+	ok(has_scope(&frames[0], "plain", NULL, 0), "a function of its own keeps its name");
+	(void)text_at(&o, 0x1040);
+	ok(has_scope(&frames[0], "run", "(anonymous namespace)::{unnamed type:19}", 0),
+	   "what has no name is shown as such, and is no lambda");
+	close_maker(&o);
+	make_places(0x0c, methods);
+	open_maker(&o);
+	(void)text_at(&o, 0x1000);
+	ok(has_scope(&frames[0], "ring", NULL, 0), "languages other than C++ have no scopes");
+	close_maker(&o);
+}
+
+/* Each of two functions is declared in a type that stands in the other one. */
+static void test_scopes_in_a_circle(void)
+{
+	uint32_t at[2], methods[2];
+	struct opened o;
+
+	make_plain_dwarf(&maker);
+	maker.info.len = 0;
+	cpp_unit_begin(&maker, MAKER_CODE, 0x200, 4);
+	for (int i = 0; i < 2; i++) {
+		at[i] = (uint32_t)(maker.info.len + 1);
+		put_uleb(&maker.info, SPECIFIED);
+		put(&maker.info, 0, 4);
+		add_text(&maker, NAMED_TYPE, "t");
+		methods[i] = add_text(&maker, METHOD, "f");
+		end_children(&maker);
+		end_children(&maker);
+	}
+	for (int i = 0; i < 2; i++)
+		memcpy(maker.info.at + at[i], &methods[1 - i], 4);
+	add_function(&maker, "main", MAKER_CODE, 0x100, 1);
+	add_inlined(&maker, methods[0], MAKER_CODE, 0x10, 2);
+	end_children(&maker);
+	end_children(&maker);
+	unit_end(&maker);
+	open_maker(&o);
+	ok(is_at(&o, 0x1000, "f /src/main.c:10 < main /src/main.c:2"),
+	   "functions that stand in each other keep their names");
+	close_maker(&o);
+}
+
 int main(void)
 {
+	test_scopes_of_names();
+	test_scopes_in_a_circle();
+
 	test_cancelled();
 	test_chain();
 	test_rows_going_back();
