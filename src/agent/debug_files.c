@@ -296,14 +296,14 @@ static int open_set(struct debug_files *d, const struct debug_query *q,
 }
 
 int debug_files_open(struct debug_files *d, const struct file *f, const struct elf_image *img,
-		     const struct cancel *cancel, struct debug_set *ret_set)
+		     const struct work_limits *limits, struct debug_set *ret_set)
 {
 	struct debug_query q = debug_files_query(d, f, img);
 	struct debug_search_stats st = { 0 };
 	struct debug_set s = DEBUG_SET_NONE;
 	int r;
 
-	q.cancel = cancel;
+	q.limits = *limits;
 	r = open_set(d, &q, &st, &s);
 	if (r < 0) {
 		debug_set_done(&s);
@@ -359,7 +359,7 @@ static int wish_for_file(struct debug_files *d, struct wish_list *w, const struc
 		return r == -ENOMEM ? r : 0;
 	elf_image_limit(img, cancel, 0);
 	q = debug_files_query(d, f, img);
-	q.cancel = cancel;
+	q.limits.cancel = cancel;
 	r = open_set(d, &q, &st, &s);
 	if (r < 0)
 		return r;

@@ -68,7 +68,7 @@ void debug_set_done(struct debug_set *s);
 
 /* f's fd is open and img is read from it. -ENOMEM is the only failure. */
 int debug_files_open(struct debug_files *d, const struct file *f, const struct elf_image *img,
-		     const struct cancel *cancel, struct debug_set *ret_set);
+		     const struct work_limits *limits, struct debug_set *ret_set);
 
 /* Where f's debug file is looked for; borrowed from the store. */
 struct debug_query debug_files_query(const struct debug_files *d, const struct file *f,

@@ -168,7 +168,7 @@ static int try_opened(struct search *s, int fd, const char *path)
 		return 0;
 	r = elf_image_open_fd(f.fd, &f.image);
 	if (r == 0)
-		elf_image_limit(f.image, s->q->cancel, 0);
+		elf_image_limit(f.image, s->q->limits.cancel, s->q->limits.max_cpu_ns);
 	if (r == 0)
 		r = believe(s, f.image, f.fd);
 	if (r < 0)

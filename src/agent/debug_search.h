@@ -18,11 +18,11 @@
 #include <sys/types.h>
 
 #include "base/build_id.h"
+#include "base/work.h"
 #include "elf/elf_debuglink.h"
 
 #define DEBUG_PATH_SIZE 4096
 
-struct cancel;
 struct crc_cache;
 struct elf_image;
 struct file;
@@ -44,14 +44,14 @@ void debug_file_done(struct debug_file *f);
 struct debug_query {
 	const struct elf_image *image;
 	const struct procfs *procfs;
-	int fd;           /* of the binary, so that it is not found itself; -1: not open */
-	const char *path; /* of the binary, in its process's root */
-	int root;         /* that root; -1: not known */
-	uid_t root_user;  /* who owns that root */
-	int own_root;     /* ours; -1: not to be searched */
-	bool is_own;      /* both are the same */
-	const struct cancel *cancel; /* of reading what is found; NULL: nobody cancels */
-	struct crc_cache *crcs;      /* NULL: files are not read for their checksums */
+	int fd;                    /* of the binary, so that it is not found itself; -1: not open */
+	const char *path;          /* of the binary, in its process's root */
+	int root;                  /* that root; -1: not known */
+	uid_t root_user;           /* who owns that root */
+	int own_root;              /* ours; -1: not to be searched */
+	bool is_own;               /* both are the same */
+	struct work_limits limits; /* of reading each file that is found */
+	struct crc_cache *crcs;    /* NULL: files are not read for their checksums */
 };
 
 #define DEBUG_QUERY_NONE ((struct debug_query){ .fd = -1, .root = -1, .own_root = -1 })

@@ -151,7 +151,9 @@ int capture_name(struct capture *c, const atomic_bool *cancel)
 		return r;
 	(void)naming_told_new(&env, &told); /* no memory: the files' own names must do */
 	naming_budget_init(&env.budget);
+	naming_owners_init(&env.owners);
 	r = run_batches(&env, &plan);
+	naming_owners_done(&env.owners);
 	naming_budget_done(&env.budget);
 	capture_log_unanswered(c);
 	return r < 0 ? r : naming_told_ask(told);

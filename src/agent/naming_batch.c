@@ -8,13 +8,11 @@
 #include "agent/source.h"
 #include "base/array.h"
 #include "base/clock.h"
-#include "dwarf/dwarf.h"
 #include "elf/elf_image.h"
 
 /* When somebody wants to see the end, all sources together may take so long, and then each this. */
 #define HURRY_NS (NS_PER_S / 2)
 #define HURRY_EACH_NS (5 * NS_PER_MS)
-#define FOREIGN_MAX_CPU_NS (20 * NS_PER_S)
 
 void naming_batch_clear(struct naming_batch *b)
 {
@@ -218,15 +216,6 @@ bool naming_is_wished(const void *wish)
 	return now - began > HURRY_NS && now - w->began_ns > HURRY_EACH_NS;
 }
 
-/* What is left of the CPU time that files of other users have; never 0, which is no limit. */
-static uint64_t foreign_left_ns(struct naming_env *env)
-{
-	uint64_t used = atomic_load(&env->foreign_cpu_ns);
-	uint64_t left = used < FOREIGN_MAX_CPU_NS ? FOREIGN_MAX_CPU_NS - used : 1;
-
-	return left < DWARF_MAX_CPU_NS ? left : DWARF_MAX_CPU_NS;
-}
-
 static int open_and_ask(struct naming_env *env, struct naming_batch *b)
 {
 	const struct profile_mapping *m = mapping_of(&b->parts[0]);
@@ -238,7 +227,7 @@ static int open_and_ask(struct naming_env *env, struct naming_batch *b)
 
 	s.budget = &env->budget;
 	s.cancel = &cancel;
-	s.max_cpu_ns = foreign_left_ns(env);
+	s.owners = &env->owners;
 	r = source_open(env->c, m, &s);
 	if (r == -ECANCELED && !naming_is_over(env))
 		r = source_open_raw(&s, "reading what tells its names was interrupted", NULL);
@@ -248,8 +237,8 @@ static int open_and_ask(struct naming_env *env, struct naming_batch *b)
 	b->lines_why = s.symbolizer ? s.symbolizer->lines_why : NULL;
 	b->limit_why = s.symbolizer ? s.symbolizer->limit_why : NULL;
 	if (s.is_foreign)
-		atomic_fetch_add(&env->foreign_cpu_ns,
-				 clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_cpu_ns);
+		naming_owners_charge(&env->owners, s.root, s.user,
+				     clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_cpu_ns);
 	b->jit_counts = s.jit_counts;
 	b->waited_ns = s.waited_ns;
 	source_done(&s);

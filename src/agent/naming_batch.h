@@ -9,6 +9,7 @@
 
 #include "agent/capture.h"
 #include "agent/naming_budget.h"
+#include "agent/naming_owners.h"
 #include "base/strtab.h"
 
 /* What is known of a location that was named, or not. */
@@ -24,9 +25,7 @@ struct naming_env {
 	atomic_bool is_over;             /* one has failed: the others are of no use */
 	struct naming_outcome *outcomes; /* by location; of naming_told; NULL: nobody asks */
 	struct naming_budget budget;     /* has a lock of its own */
-	/* CPU time that files of other users have taken: each has its limit, and so have all together,
-	 * so that they cannot keep a capture from ending. */
-	atomic_ullong foreign_cpu_ns;
+	struct naming_owners owners;     /* likewise */
 	atomic_ullong hurried_ns; /* when it was first seen that somebody waits; 0: nobody does */
 };
 

@@ -6,6 +6,7 @@
 #include "agent/capture.h"
 #include "agent/debug_files.h"
 #include "agent/naming_budget.h"
+#include "agent/naming_owners.h"
 #include "elf/elf_opener.h"
 #include "symbolize/symbolizer.h"
 
@@ -21,14 +22,17 @@ struct source {
 	struct debug_query query;      /* where else it is looked for; borrowed from the store */
 	struct elf_opener opener;      /* of .dwo files; its context is query */
 	const struct cancel *cancel;   /* borrowed; NULL: nobody cancels */
-	uint64_t max_cpu_ns;           /* for lines of another user's file; 0: as any file */
-	bool is_foreign;               /* the file belongs to another user, not to root either */
-	struct naming_budget *budget;  /* borrowed; NULL: memory is not shared */
-	uint64_t held_bytes;           /* of the budget */
-	uint64_t waited_ns;            /* for the budget */
-	struct jit_counts jit_counts;  /* of its opening; counts also when that failed */
-	bool is_fallback;              /* a better source could not be used */
-	bool is_replaced;              /* by raw names, for want of room */
+	struct naming_owners *owners;  /* borrowed; NULL: CPU time is not shared */
+	uint64_t cpu_end_ns; /* on the clock of the thread; 0: no limit but each file's own */
+	bool is_foreign;     /* the file is neither root's nor ours, or in another root: */
+	uint32_t root;       /* in this one, */
+	uid_t user;          /* of this owner */
+	struct naming_budget *budget; /* borrowed; NULL: memory is not shared */
+	uint64_t held_bytes;          /* of the budget */
+	uint64_t waited_ns;           /* for the budget */
+	struct jit_counts jit_counts; /* of its opening; counts also when that failed */
+	bool is_fallback;             /* a better source could not be used */
+	bool is_replaced;             /* by raw names, for want of room */
 };
 
 #define SOURCE_NONE ((struct source){ .debug.debug.fd = -1, .debug.alt.fd = -1 })

@@ -5,7 +5,9 @@
 
 #include "agent/source.h"
 #include "agent/vdso.h"
+#include "base/clock.h"
 #include "base/path.h"
+#include "dwarf/dwarf.h"
 #include "elf/elf_image.h"
 #include "proc/roots.h"
 
@@ -18,6 +20,17 @@ static const char *label_of(const char *path)
 	return name[0] && name[0] != '[' ? name : path;
 }
 
+/* For what is still to be read of a file; 0: no limit but its own. */
+static uint64_t cpu_left_ns(const struct source *s)
+{
+	uint64_t now_ns = s->cpu_end_ns ? clock_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
+	uint64_t left_ns = s->cpu_end_ns > now_ns ? s->cpu_end_ns - now_ns : 1;
+
+	if (!s->cpu_end_ns)
+		return 0;
+	return left_ns < DWARF_MAX_CPU_NS ? left_ns : DWARF_MAX_CPU_NS;
+}
+
 static int open_elf(struct source *s, const char *label)
 {
 	struct elf_sources src = { .image = s->image,
@@ -25,7 +38,7 @@ static int open_elf(struct source *s, const char *label)
 				   .alt = s->debug.alt.image,
 				   .opener = s->opener.open ? &s->opener : NULL,
 				   .cancel = s->cancel,
-				   .max_cpu_ns = s->is_foreign ? s->max_cpu_ns : 0,
+				   .max_cpu_ns = cpu_left_ns(s),
 				   .label = label };
 
 	source_hold(s, &src);
@@ -50,18 +63,30 @@ static int open_split(void *query, const char *path)
 	return debug_search_split(query, path);
 }
 
+/* Also of what was fetched, and anew of what was found: looking for it has taken some of the time. */
+static void limit_all(struct source *s)
+{
+	struct elf_image *const images[] = { s->image, s->debug.debug.image, s->debug.alt.image };
+
+	for (size_t i = 0; i < sizeof(images) / sizeof(images[0]); i++)
+		if (images[i])
+			elf_image_limit(images[i], s->cancel, cpu_left_ns(s));
+}
+
 /* The file and what tells of it elsewhere; what was to be fetched and was not may leave it raw. */
 static int open_with_debug(struct capture *c, const struct file *f, struct source *s)
 {
 	struct debug_set set = DEBUG_SET_NONE;
-	int r = c->debug ? debug_files_open(c->debug, f, s->image, s->cancel, &set) : 0;
+	struct work_limits limits = { s->cancel, cpu_left_ns(s) };
+	int r = c->debug ? debug_files_open(c->debug, f, s->image, &limits, &set) : 0;
 
 	if (r < 0)
 		return r;
 	s->debug = set;
+	limit_all(s);
 	if (c->debug) {
 		s->query = debug_files_query(c->debug, f, s->image);
-		s->query.cancel = s->cancel;
+		s->query.limits = limits;
 		s->opener = (struct elf_opener){ .open = open_split, .ctx = &s->query };
 	}
 	if (set.is_refused)
@@ -110,13 +135,18 @@ static const char *why_unreadable(int r)
 	}
 }
 
-/* Whose owner is neither root nor who runs this, or whose root may have anybody's debug files. */
-static bool is_foreign(const struct file *f)
+/* Whether its owner is neither root nor who runs this, or its root may have anybody's debug files: what
+ * names it may cost is limited then. */
+static void find_owner(struct source *s, const struct file *f)
 {
 	struct stat st;
 
-	return f->root != ROOT_OWN || fstat(f->fd, &st) < 0 ||
-	       (st.st_uid != 0 && st.st_uid != geteuid());
+	s->root = f->root;
+	s->user = fstat(f->fd, &st) < 0 ? (uid_t)-1 : st.st_uid;
+	s->is_foreign = s->root != ROOT_OWN || (s->user != 0 && s->user != geteuid());
+	if (s->is_foreign && s->owners)
+		s->cpu_end_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) +
+				naming_owners_left_ns(s->owners, s->root, s->user);
 }
 
 int source_open_file(struct capture *c, const struct profile_mapping *m, struct source *s)
@@ -127,10 +157,10 @@ int source_open_file(struct capture *c, const struct profile_mapping *m, struct 
 
 	if (f->fd < 0)
 		return open_closed(f, s);
-	s->is_foreign = is_foreign(f);
+	find_owner(s, f);
 	r = elf_image_open_fd(f->fd, &s->image);
 	if (r == 0)
-		elf_image_limit(s->image, s->cancel, 0);
+		elf_image_limit(s->image, s->cancel, cpu_left_ns(s));
 	if (r == 0)
 		r = open_with_debug(c, f, s);
 	if (r == -ECANCELED) {

@@ -18,6 +18,12 @@ enum work_end {
 	WORK_CANCELLED,
 };
 
+/* What somebody sets who lets files be read. */
+struct work_limits {
+	const struct cancel *cancel; /* borrowed; NULL: nobody cancels */
+	uint64_t max_cpu_ns;         /* 0: no limit */
+};
+
 /* Of one thread at a time. All zero: nothing may be done. */
 struct work {
 	uint64_t left_bytes;

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """ELF files for x86-64 that take little room on disk and are made to cost whoever reads them a lot. Each
 has a function at the start of its code that spins for a moment and returns (run_files.py calls it)."""
+import base64
+import lzma
 import os
 import struct
 import zlib
@@ -154,6 +156,12 @@ def linked(path, name):
     section = name.encode() + b"\0"
     section += bytes(-len(section) % 4) + struct.pack("<I", 0x12345678)
     write_elf(path, [(".gnu_debuglink", SHT_PROGBITS, 0, section)])
+
+
+def slow_symbols(path, size):
+    """Symbols that a stripped file has kept, packed: six bits of chance in each byte are slow to unpack."""
+    packed_bytes = lzma.compress(base64.b64encode(os.urandom(size * 3 // 4)), preset=0)
+    write_elf(path, [(".gnu_debugdata", SHT_PROGBITS, 0, packed_bytes)])
 
 
 def sparse_symbols(path, nr):

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/naming_owners.h"
+
+void naming_owners_init(struct naming_owners *o)
+{
+	pthread_mutex_init(&o->lock, NULL);
+	o->nr = 0;
+	o->used_ns = 0;
+}
+
+void naming_owners_done(struct naming_owners *o)
+{
+	pthread_mutex_destroy(&o->lock);
+}
+
+static struct naming_owner *find(struct naming_owners *o, uint32_t root, uid_t user)
+{
+	for (uint32_t i = 0; i < o->nr; i++)
+		if (o->items[i].root == root && o->items[i].user == user)
+			return &o->items[i];
+	if (o->nr == NAMING_MAX_OWNERS)
+		return &o->items[o->nr - 1];
+	o->items[o->nr] = (struct naming_owner){ .root = root, .user = user };
+	return &o->items[o->nr++];
+}
+
+static uint64_t left(uint64_t max, uint64_t used)
+{
+	return used < max ? max - used : 0;
+}
+
+uint64_t naming_owners_left_ns(struct naming_owners *o, uint32_t root, uid_t user)
+{
+	uint64_t used, of_owner, of_all, least;
+
+	pthread_mutex_lock(&o->lock);
+	used = find(o, root, user)->used_ns;
+	of_owner = left(NAMING_OWNER_MAX_NS, used);
+	of_all = left(NAMING_OWNERS_MAX_NS, o->used_ns);
+	least = left(NAMING_OWNER_MIN_NS, used);
+	pthread_mutex_unlock(&o->lock);
+	if (of_all < of_owner)
+		of_owner = of_all > least ? of_all : least;
+	return of_owner ? of_owner : 1;
+}
+
+void naming_owners_charge(struct naming_owners *o, uint32_t root, uid_t user, uint64_t cpu_ns)
+{
+	pthread_mutex_lock(&o->lock);
+	find(o, root, user)->used_ns += cpu_ns;
+	o->used_ns += cpu_ns;
+	pthread_mutex_unlock(&o->lock);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * CPU time for names out of files that somebody else has put there, by whom: a user's files in one root.
+ * One owner cannot take all of it, all together cannot keep a capture from ending, and whoever comes last
+ * has a little at least.
+ */
+#ifndef AGENT_NAMING_OWNERS_H
+#define AGENT_NAMING_OWNERS_H
+
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/clock.h"
+
+#define NAMING_OWNER_MAX_NS (8 * NS_PER_S)
+#define NAMING_OWNER_MIN_NS (250 * NS_PER_MS)
+#define NAMING_OWNERS_MAX_NS (20 * NS_PER_S)
+#define NAMING_MAX_OWNERS 512 /* the rest are one */
+
+struct naming_owner {
+	uint32_t root;
+	uid_t user;
+	uint64_t used_ns;
+};
+
+struct naming_owners {
+	pthread_mutex_t lock; /* of all below */
+	struct naming_owner items[NAMING_MAX_OWNERS];
+	uint32_t nr;
+	uint64_t used_ns;
+};
+
+void naming_owners_init(struct naming_owners *o);
+void naming_owners_done(struct naming_owners *o);
+
+/* Any thread. What is left is never 0, which is no limit elsewhere. */
+uint64_t naming_owners_left_ns(struct naming_owners *o, uint32_t root, uid_t user);
+void naming_owners_charge(struct naming_owners *o, uint32_t root, uid_t user, uint64_t cpu_ns);
+
+#endif
