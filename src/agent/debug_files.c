@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "agent/crc_cache.h"
+#include "agent/foreign.h"
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/capabilities.h"
@@ -63,6 +64,9 @@ static const struct {
 				  "check --debuginfod-url and the network" },
 	[FETCH_SKIPPED] = { "it is stripped, and the debuginfod servers did not answer before",
 			    "try again, or with a longer --symbol-fetch-timeout" },
+	[FETCH_GIVEN_UP] = { "it is stripped, and the debuginfod servers had taken too long over "
+			     "other files",
+			     "try again, or with a longer --symbol-fetch-timeout" },
 	[FETCH_UNAVAILABLE] = { "it is stripped, and its debug information could not be asked for",
 				"see the line about debuginfod" },
 	[FETCH_INTERRUPTED] = { "it is stripped, and its debug information was not waited for",
@@ -329,7 +333,7 @@ static void wish_list_done(struct wish_list *w)
 }
 
 static int wish(struct debug_files *d, struct wish_list *w, const struct build_id *id,
-		const char *label)
+		const char *label, bool is_foreign)
 {
 	int r;
 
@@ -339,7 +343,9 @@ static int wish(struct debug_files *d, struct wish_list *w, const struct build_i
 	if (r < 0)
 		return r == -E2BIG ? 0
 				   : r; /* the rest stays without; it is told as not asked for */
-	w->items[w->nr++] = (struct fetch_request){ .id = *id, .label = label, .fd = -1 };
+	w->items[w->nr++] = (struct fetch_request){
+		.id = *id, .label = label, .is_foreign = is_foreign, .fd = -1
+	};
 	return 0;
 }
 
@@ -353,10 +359,13 @@ static int wish_for_file(struct debug_files *d, struct wish_list *w, const struc
 	const struct elf_image *from;
 	struct elf_altlink link;
 	struct debug_query q;
+	bool is_foreign;
+	uid_t owner;
 	int r = f->fd < 0 ? -ENOENT : elf_image_open_fd(f->fd, &img);
 
 	if (r < 0)
 		return r == -ENOMEM ? r : 0;
+	is_foreign = file_is_foreign(f, &owner);
 	elf_image_limit(img, cancel, 0);
 	q = debug_files_query(d, f, img);
 	q.limits.cancel = cancel;
@@ -364,17 +373,29 @@ static int wish_for_file(struct debug_files *d, struct wish_list *w, const struc
 	if (r < 0)
 		return r;
 	if (!s.has_lines)
-		return wish(d, w, elf_image_build_id(img), path_name(f->path));
+		return wish(d, w, elf_image_build_id(img), path_name(f->path), is_foreign);
 	from = s.debug.image ? s.debug.image : img;
 	if (s.alt.image || elf_altlink_read(from, &link) < 0)
 		return 0;
-	return wish(d, w, &link.build_id, path_name(f->path));
+	return wish(d, w, &link.build_id, path_name(f->path), is_foreign);
 }
 
 static int by_request_id(const void *a, const void *b)
 {
-	return compare_ids(&((const struct fetch_request *)a)->id,
-			   &((const struct fetch_request *)b)->id);
+	const struct fetch_request *x = a, *y = b;
+	int order = compare_ids(&x->id, &y->id);
+
+	return order ? order : x->is_foreign - y->is_foreign;
+}
+
+/* What anybody may have brought comes last: it may be anything, and as much as servers have time for. */
+static int by_trust(const void *a, const void *b)
+{
+	const struct fetch_request *x = a, *y = b;
+
+	if (x->is_foreign != y->is_foreign)
+		return x->is_foreign - y->is_foreign;
+	return by_request_id(a, b);
 }
 
 static void remove_doubles(struct wish_list *w)
@@ -386,6 +407,7 @@ static void remove_doubles(struct wish_list *w)
 		if (nr == 0 || compare_ids(&w->items[nr - 1].id, &w->items[i].id) != 0)
 			w->items[nr++] = w->items[i];
 	w->nr = nr;
+	qsort(w->items, w->nr, sizeof(*w->items), by_trust);
 }
 
 static void keep_fetched(struct debug_files *d, const struct wish_list *w)
@@ -411,7 +433,7 @@ static int fetch_round(struct debug_files *d, const uint32_t *files, uint32_t nr
 {
 	_cleanup_(wish_list_done) struct wish_list w = { 0 };
 	struct cancel wish_cancel = { is_set, cancel };
-	int r = kernel ? wish(d, &w, kernel, "vmlinux") : 0;
+	int r = kernel ? wish(d, &w, kernel, "vmlinux", false) : 0;
 
 	for (uint32_t i = 0; i < nr && r == 0; i++)
 		r = is_set(cancel)

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of code that lies in a file: the file itself, kept open, and the kernel's vDSO. */
 #include <errno.h>
-#include <sys/stat.h>
 
+#include "agent/foreign.h"
 #include "agent/source.h"
 #include "agent/vdso.h"
 #include "base/clock.h"
 #include "base/path.h"
 #include "dwarf/dwarf.h"
 #include "elf/elf_image.h"
-#include "proc/roots.h"
 
 /* What addresses without a symbol are named by. Brackets are for code without a file, "[vdso]": a file
  * that is called so has its whole path. */
@@ -135,15 +134,10 @@ static const char *why_unreadable(int r)
 	}
 }
 
-/* Whether its owner is neither root nor who runs this, or its root may have anybody's debug files: what
- * names it may cost is limited then. */
 static void find_owner(struct source *s, const struct file *f)
 {
-	struct stat st;
-
 	s->root = f->root;
-	s->user = fstat(f->fd, &st) < 0 ? (uid_t)-1 : st.st_uid;
-	s->is_foreign = s->root != ROOT_OWN || (s->user != 0 && s->user != geteuid());
+	s->is_foreign = file_is_foreign(f, &s->user);
 	if (s->is_foreign && s->owners)
 		s->cpu_end_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) +
 				naming_owners_left_ns(s->owners, s->root, s->user);

@@ -25,6 +25,7 @@ struct fetcher {
 	struct failures failures;
 	unsigned int nr_held;
 	unsigned int nr_timeouts; /* without an answer in between */
+	uint64_t vain_ns;         /* that requests took which gave no file */
 	enum fetch_result client; /* of probe_client() */
 	bool as_nobody;           /* its processes run so */
 };
@@ -295,9 +296,19 @@ static void blame(struct fetcher *f, const struct job *j, enum fetch_result resu
 	}
 }
 
-static void count_timeouts(struct fetcher *f, enum fetch_result result)
+/* Targets choose what is asked for, and a server how long it takes to say no. */
+static void count_time(struct fetcher *f, const struct job *j, enum fetch_result result)
 {
+	uint64_t took_ns = clock_mono_ns() - (j->deadline_ns - f->cfg.timeout_ns);
+
 	f->nr_timeouts = result == FETCH_TIMEOUT ? f->nr_timeouts + 1 : 0;
+	if (!fetch_is_success(result)) /* a busy machine is no server's fault */
+		f->vain_ns += took_ns < f->cfg.timeout_ns ? took_ns : f->cfg.timeout_ns;
+}
+
+static bool is_given_up(const struct fetcher *f)
+{
+	return f->vain_ns / FETCH_MAX_VAIN_TIMES >= f->cfg.timeout_ns;
 }
 
 /* The process has ended; what it says of servers counts unless we ended it for no fault of theirs. */
@@ -312,7 +323,7 @@ static void settle_job(struct round *r, struct job *j, enum fetch_result result)
 	is_again = result == FETCH_TOO_LARGE && j->max_bytes < r->f->cfg.cache_max_bytes;
 	if (result != FETCH_INTERRUPTED && !is_again) {
 		blame(r->f, j, result);
-		count_timeouts(r->f, result);
+		count_time(r->f, j, result);
 		remember(r->f, &j->rq->id, result);
 	}
 	close(j->tmp_fd);
@@ -420,6 +431,8 @@ static void start_jobs(struct round *r)
 			continue;
 		if (r->f->nr_timeouts >= FETCH_MAX_TIMEOUTS)
 			end_job(r, j, FETCH_SKIPPED);
+		else if (is_given_up(r->f))
+			end_job(r, j, FETCH_GIVEN_UP);
 		else if (j->state == JOB_WAITING && clock_mono_ns() >= j->deadline_ns)
 			end_job(r, j, FETCH_TIMEOUT);
 		else

@@ -44,6 +44,8 @@ enum fetch_reason {
 #define FETCH_MAX_HELD 256   /* files held open for the caller; those past it are opened again */
 #define FETCH_MAX_TIMEOUTS 8 /* in a row: then the servers are not asked any more */
 #define FETCH_MAX_REQUESTS 65536 /* of one run */
+/* Of the time limit of one file: what requests that gave no file may take together, when it is added up. */
+#define FETCH_MAX_VAIN_TIMES 16
 
 /* What build-id the file behind fd has; len 0: none. Negative: it is no ELF file. */
 typedef int (*fetch_build_id_fn)(void *ctx, int fd, struct build_id *ret_id);
@@ -80,11 +82,12 @@ enum fetch_result fetcher_client(const struct fetcher *f);
 struct fetch_request {
 	struct build_id id;
 	const char *label; /* what it is for, in messages; borrowed during the call */
+	bool is_foreign;   /* of a file that anybody may have brought; for the caller's own use */
 	enum fetch_result result;
 	int fd; /* the caller's; -1: none, or FETCH_MAX_HELD are out: fetcher_open() */
 };
 
-/* Answers all requests; each id should be there once. -ECANCELED when *cancel (may be NULL) turns
+/* Answers all requests, asked for in this order; each id should be there once. -ECANCELED when *cancel (may be NULL) turns
  * true: the rest is then FETCH_INTERRUPTED, and descriptors handed out stay the caller's. Another error:
  * the processes could not be waited for, and the rest is FETCH_UNAVAILABLE. */
 int fetcher_get(struct fetcher *f, struct fetch_request *requests, size_t nr,
