@@ -41,6 +41,7 @@ struct capture *capture_free(struct capture *c)
 	free(c->notes);
 	kernel_ranges_done(&c->kernel_ranges);
 	vmlinux_done(&c->vmlinux);
+	jit_budget_done(&c->jit_budget);
 	free(c->kernel_cache_path);
 	free(c);
 	return NULL;
@@ -121,6 +122,7 @@ int capture_new(const struct capture_config *cfg, const struct log *log,
 	capture_begin_turn(c);
 	c->queue = BUF_INIT(QUEUE_MAX_BYTES);
 	parking_init(&c->parking);
+	jit_budget_init(&c->jit_budget);
 	c->procfs.fd = -1;
 	kernel_ranges_init(&c->kernel_ranges);
 	vmlinux_init(&c->vmlinux);

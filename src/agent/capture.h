@@ -23,6 +23,7 @@
 #include "proc/procfs.h"
 #include "proc/tracker.h"
 #include "profile/profile.h"
+#include "symbolize/jit_budget.h"
 #include "symbolize/kernel_ranges.h"
 #include "symbolize/symbolizer.h"
 
@@ -119,6 +120,7 @@ struct capture {
 	struct debug_files *debug; /* owned; NULL: none are looked for */
 	struct naming_note *notes; /* owned; after capture_name(): by mapping number */
 	struct jit_counts jit_counts;
+	struct jit_budget jit_budget; /* has a lock of its own */
 	struct naming_stats naming;
 	struct kernel_ranges kernel_ranges; /* code that the kernel made meanwhile */
 	/* While naming runs, of the thread that names the kernel's code. */

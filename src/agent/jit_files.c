@@ -18,6 +18,7 @@
 #define MAX_PROCESSES (1u << 20)
 #define MAX_ADDRESSES (1u << 24) /* of one process */
 #define MAX_RANGES 4096u         /* likewise; a browser has 300 */
+#define MAX_INDEXED (1u << 22)   /* ranges of all processes */
 #define NO_FILE UINT32_MAX
 #define NO_PROCESS UINT32_MAX
 #define NO_USER UINT32_MAX
@@ -63,6 +64,14 @@ struct jit_process {
 	uint32_t nr_moments, cap_moments;
 };
 
+/* One of those stretches, of a process that tells names of it. */
+struct indexed_range {
+	uint32_t content, root; /* see struct file */
+	uint64_t offset, bytes;
+	uint64_t start;
+	uint32_t process;
+};
+
 struct jit_files {
 	const struct procfs *procfs;   /* borrowed */
 	struct filestore *files;       /* borrowed */
@@ -71,6 +80,8 @@ struct jit_files {
 	struct jit_process *processes; /* owned */
 	uint32_t nr_processes, cap_processes;
 	struct idtable by_id;
+	struct indexed_range *index; /* owned; jit_files_index_places() */
+	uint32_t nr_index, cap_index;
 	bool has_counted_users;
 	uint64_t counts[NR_JIT_MAPS];
 	uint32_t nr_moments; /* of all processes */
@@ -106,6 +117,7 @@ struct jit_files *jit_files_free(struct jit_files *j)
 		free(j->processes[i].moments);
 	}
 	free(j->processes);
+	free(j->index);
 	idtable_done(&j->by_id);
 	pthread_mutex_destroy(&j->lock);
 	free(j);
@@ -204,27 +216,8 @@ static void note_ranges(struct jit_files *j, struct jit_process *jp, const struc
 			return;
 		jp->ranges[jp->nr_ranges++] =
 			(struct jit_range){ m->start, m->end, m->offset, m->file };
-		filestore_keep(j->files, m->file); /* find_range() compares it in the end */
+		filestore_keep(j->files, m->file); /* key_of() looks at it in the end */
 	}
-}
-
-/* The same bytes, in a root that is known to be the same. */
-static bool is_same_place(const struct file *a, const struct file *b)
-{
-	return a->content == b->content && a->root == b->root && a->root != ROOT_UNKNOWN;
-}
-
-static const struct jit_range *find_range(const struct jit_files *j, const struct jit_process *p,
-					  uint32_t file, uint64_t offset, uint64_t bytes)
-{
-	for (uint32_t i = 0; i < p->nr_ranges; i++) {
-		const struct jit_range *r = &p->ranges[i];
-
-		if (r->offset == offset && r->end - r->start == bytes &&
-		    is_same_place(filestore_get(j->files, r->file), filestore_get(j->files, file)))
-			return r;
-	}
-	return NULL;
 }
 
 /* A process that has been of several users may have what one of them wrote. */
@@ -235,31 +228,140 @@ static bool is_of_user(int fd, uint32_t user)
 	return fd >= 0 && user != NO_USER && fstat(fd, &st) == 0 && st.st_uid == user;
 }
 
+struct jit_told jit_files_told_by(const struct jit_files *j, uint32_t process)
+{
+	const struct jit_process *p = &j->processes[process];
+	struct jit_told told = JIT_TOLD(-1, -1);
+	int dump_fd = -1;
+
+	if (p->dump_file != NO_FILE)
+		dump_fd = filestore_get(j->files, p->dump_file)->fd;
+	if (is_of_user(dump_fd, p->user))
+		told.dump_fd = dump_fd;
+	if (is_of_user(p->map_fd, p->user))
+		told.map_fd = fcntl(p->map_fd, F_DUPFD_CLOEXEC, 0);
+	return told;
+}
+
+static bool tells(const struct jit_files *j, uint32_t process)
+{
+	struct jit_told told = jit_files_told_by(j, process);
+	bool has_any = told.map_fd >= 0 || told.dump_fd >= 0;
+
+	closep(&told.map_fd);
+	return has_any;
+}
+
+/* By the bytes of a file as they are seen in one root, then by process. */
+static int by_bytes(const void *pa, const void *pb)
+{
+	const struct indexed_range *a = pa, *b = pb;
+
+	if (a->content != b->content)
+		return a->content < b->content ? -1 : 1;
+	if (a->root != b->root)
+		return a->root < b->root ? -1 : 1;
+	if (a->offset != b->offset)
+		return a->offset < b->offset ? -1 : 1;
+	return a->bytes < b->bytes ? -1 : a->bytes > b->bytes;
+}
+
+static int by_bytes_and_process(const void *pa, const void *pb)
+{
+	const struct indexed_range *a = pa, *b = pb;
+	int order = by_bytes(a, b);
+
+	if (order || a->process != b->process)
+		return order ? order : (a->process < b->process ? -1 : 1);
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+/* In a root that is not known, nobody tells anything. */
+static bool key_of(const struct jit_files *j, uint32_t file, uint64_t offset, uint64_t bytes,
+		   struct indexed_range *ret_key)
+{
+	const struct file *f = filestore_get(j->files, file);
+
+	*ret_key = (struct indexed_range){
+		.content = f->content, .root = f->root, .offset = offset, .bytes = bytes
+	};
+	return f->root != ROOT_UNKNOWN;
+}
+
+/* What finds no room costs names. */
+static int index_process(struct jit_files *j, uint32_t process)
+{
+	const struct jit_process *p = &j->processes[process];
+	int r;
+
+	for (uint32_t i = 0; i < p->nr_ranges; i++) {
+		const struct jit_range *range = &p->ranges[i];
+		struct indexed_range one;
+
+		if (!key_of(j, range->file, range->offset, range->end - range->start, &one))
+			continue;
+		one.start = range->start;
+		one.process = process;
+		r = ARRAY_RESERVE(j->index, j->cap_index, j->nr_index + 1, MAX_INDEXED);
+		if (r < 0)
+			return r;
+		j->index[j->nr_index++] = one;
+	}
+	return 0;
+}
+
+int jit_files_index_places(struct jit_files *j, const struct cancel *cancel)
+{
+	int r = 0;
+
+	j->nr_index = 0;
+	for (uint32_t i = 0; i < j->nr_processes && r == 0; i++) {
+		if (cancel_is_asked(cancel))
+			return -ECANCELED;
+		if (j->processes[i].nr_ranges && tells(j, i))
+			r = index_process(j, i);
+	}
+	if (j->nr_index)
+		qsort(j->index, j->nr_index, sizeof(*j->index), by_bytes_and_process);
+	return r == -E2BIG ? 0 : r;
+}
+
+/* The first that is not before the key. */
+static uint32_t lower_bound(const struct jit_files *j, const struct indexed_range *key)
+{
+	uint32_t low = 0, high = j->nr_index;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (by_bytes(&j->index[mid], key) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* *at: 1 + the place in the index. */
 bool jit_files_next_place(const struct jit_files *j, uint32_t *at, uint32_t file, uint64_t offset,
 			  uint64_t bytes, struct jit_place *ret_place)
 {
-	while (*at < j->nr_processes) {
-		const struct jit_process *p = &j->processes[(*at)++];
-		const struct jit_range *range = find_range(j, p, file, offset, bytes);
-		struct jit_place place = JIT_PLACE_NONE;
-		int dump_fd = -1;
+	struct indexed_range key;
+	uint32_t i;
 
-		if (!range)
-			continue;
-		place.start = range->start;
-		place.user = p->user;
-		if (p->dump_file != NO_FILE)
-			dump_fd = filestore_get(j->files, p->dump_file)->fd;
-		if (is_of_user(dump_fd, p->user))
-			place.dump_fd = dump_fd;
-		if (is_of_user(p->map_fd, p->user))
-			place.map_fd = fcntl(p->map_fd, F_DUPFD_CLOEXEC, 0);
-		if (place.map_fd < 0 && place.dump_fd < 0)
-			continue;
-		*ret_place = place;
-		return true;
-	}
-	return false;
+	if (!j->nr_index || !key_of(j, file, offset, bytes, &key))
+		return false;
+	i = *at ? *at : lower_bound(j, &key);
+	while (i > 0 && *at && i < j->nr_index && j->index[i].process == j->index[i - 1].process &&
+	       by_bytes(&j->index[i], &j->index[i - 1]) == 0)
+		i++; /* has it mapped twice */
+	if (i >= j->nr_index || by_bytes(&j->index[i], &key) != 0)
+		return false;
+	*at = i + 1;
+	*ret_place = (struct jit_place){ .start = j->index[i].start,
+					 .user = j->processes[j->index[i].process].user,
+					 .process = j->index[i].process };
+	return true;
 }
 
 /* ---- processes ---- */

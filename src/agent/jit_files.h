@@ -65,14 +65,17 @@ void jit_files_drop_kept(struct jit_files *j, uint32_t process);
 struct jit_place {
 	uint64_t start;
 	uint32_t user;
-	int map_fd;  /* owned; -1: none */
-	int dump_fd; /* borrowed until jit_files_free(); -1: none */
+	uint32_t process;
 };
 
-#define JIT_PLACE_NONE ((struct jit_place){ .map_fd = -1, .dump_fd = -1 })
+/* Finds all of them, for the questions below. Before any jit_files_get(). -ENOMEM, -ECANCELED. */
+int jit_files_index_places(struct jit_files *j, const struct cancel *cancel);
+
+/* What that process tells, if it is its own user's: the map is the caller's. */
+struct jit_told jit_files_told_by(const struct jit_files *j, uint32_t process);
 
 /* The next process with a map or a dump of its own user's that has these bytes of a file (by number)
- * mapped, in that file's root; *at is 0 first. False: there are no more. Before any jit_files_get(). */
+ * mapped, in that file's root; *at is 0 first. False: there are no more. */
 bool jit_files_next_place(const struct jit_files *j, uint32_t *at, uint32_t file, uint64_t offset,
 			  uint64_t bytes, struct jit_place *ret_place);
 

@@ -16,17 +16,27 @@
 
 #define MAX_CLAIMS PROFILE_MAX_THINGS
 #define MAX_PLACES (1u << 20)
+#define MAX_TELLERS 1024 /* each holds a descriptor */
+#define NO_PLACE UINT32_MAX
+
+/* A process whose list is asked, once, for all that it is about. */
+struct teller {
+	uint32_t process;
+	struct jit_told told; /* its map is owned */
+};
 
 /* A user's list about the file behind a mapping. */
 struct place {
 	uint32_t mapping;
-	struct jit_place told; /* its map is owned */
+	uint32_t teller;
+	struct jit_place at;
 };
 
 /* A location without a name as one user's stacks show it. */
 struct claim {
 	uint32_t location;
 	uint32_t user;
+	uint32_t place; /* who tells his name for it */
 	struct naming_answer answer;
 	uint32_t to; /* the location in his stacks from now on */
 };
@@ -36,6 +46,8 @@ struct naming_told {
 	struct profile *p;
 	struct place *places; /* owned; by mapping */
 	uint32_t nr_places, cap_places;
+	struct teller *tellers; /* owned */
+	uint32_t nr_tellers, cap_tellers;
 	struct claim *claims; /* owned; by location, then by user */
 	uint32_t nr_claims, cap_claims;
 	struct naming_batch found;       /* names of the answers */
@@ -46,8 +58,9 @@ struct naming_told *naming_told_free(struct naming_told *t)
 {
 	if (!t)
 		return NULL;
-	for (uint32_t i = 0; i < t->nr_places; i++)
-		closep(&t->places[i].told.map_fd);
+	for (uint32_t i = 0; i < t->nr_tellers; i++)
+		closep(&t->tellers[i].told.map_fd);
+	free(t->tellers);
 	free(t->places);
 	free(t->claims);
 	free(t->outcomes);
@@ -62,39 +75,72 @@ struct naming_told *naming_told_free(struct naming_told *t)
 static bool has_place(const struct naming_told *t, uint32_t mapping, uint32_t user)
 {
 	for (uint32_t i = t->nr_places; i > 0 && t->places[i - 1].mapping == mapping; i--)
-		if (t->places[i - 1].told.user == user)
+		if (t->places[i - 1].at.user == user)
 			return true;
 	return false;
+}
+
+/* -E2BIG: there are too many. */
+static int find_teller(struct naming_told *t, uint32_t process, uint32_t *ret_teller)
+{
+	int r;
+
+	for (uint32_t i = 0; i < t->nr_tellers; i++)
+		if (t->tellers[i].process == process) {
+			*ret_teller = i;
+			return 0;
+		}
+	r = ARRAY_RESERVE(t->tellers, t->cap_tellers, t->nr_tellers + 1, MAX_TELLERS);
+	if (r < 0)
+		return r;
+	*ret_teller = t->nr_tellers;
+	t->tellers[t->nr_tellers++] =
+		(struct teller){ .process = process,
+				 .told = jit_files_told_by(t->env->c->jit, process) };
+	return 0;
+}
+
+static int add_place(struct naming_told *t, uint32_t mapping, const struct jit_place *at)
+{
+	struct place place = { .mapping = mapping, .at = *at };
+	int r = ARRAY_RESERVE(t->places, t->cap_places, t->nr_places + 1, MAX_PLACES);
+
+	if (r == 0)
+		r = find_teller(t, at->process, &place.teller);
+	if (r == 0)
+		t->places[t->nr_places++] = place;
+	return r == -E2BIG ? 0 : r; /* costs names */
 }
 
 static int find_places(struct naming_told *t, uint32_t mapping)
 {
 	const struct profile_mapping *m = &t->p->mappings[mapping];
-	struct place place = { .mapping = mapping };
+	struct jit_place place;
 	uint32_t at = 0;
 	int r = 0;
 
 	while (r == 0 && jit_files_next_place(t->env->c->jit, &at, (uint32_t)m->owner,
-					      m->file_offset, m->limit - m->start, &place.told)) {
-		bool is_new = !has_place(t, mapping, place.told.user);
-
-		if (is_new)
-			r = ARRAY_RESERVE(t->places, t->cap_places, t->nr_places + 1, MAX_PLACES);
-		if (is_new && r == 0)
-			t->places[t->nr_places++] = place;
-		else
-			closep(&place.told.map_fd);
+					      m->file_offset, m->limit - m->start, &place)) {
+		if (naming_is_over(t->env))
+			return -ECANCELED;
+		if (!has_place(t, mapping, place.user))
+			r = add_place(t, mapping, &place);
 	}
 	return r;
 }
 
 static int find_all_places(struct naming_told *t)
 {
-	int r = 0;
+	struct naming_wish wish = { t->env, clock_mono_ns() };
+	struct cancel cancel = { naming_is_wished, &wish };
+	int r = jit_files_index_places(t->env->c->jit, &cancel);
 
-	for (uint32_t i = 0; i < t->p->nr_mappings && r == 0; i++)
+	for (uint32_t i = 0; i < t->p->nr_mappings && r == 0; i++) {
+		if (cancel_is_asked(&cancel))
+			return -ECANCELED;
 		if (t->p->mappings[i].kind == PROFILE_MAPPING_FILE)
 			r = find_places(t, i);
+	}
 	return r;
 }
 
@@ -105,11 +151,21 @@ static int by_mapping(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static bool is_told_of(const struct naming_told *t, uint32_t mapping)
+/* A user's place in a mapping; NO_PLACE. */
+static uint32_t find_place(const struct naming_told *t, uint32_t mapping, uint32_t user)
 {
 	struct place key = { .mapping = mapping };
+	const struct place *found = bsearch(&key, t->places, t->nr_places, sizeof(key), by_mapping);
+	uint32_t i = found ? (uint32_t)(found - t->places) : 0;
 
-	return bsearch(&key, t->places, t->nr_places, sizeof(key), by_mapping);
+	if (!found)
+		return NO_PLACE;
+	while (i > 0 && t->places[i - 1].mapping == mapping)
+		i--;
+	for (; i < t->nr_places && t->places[i].mapping == mapping; i++)
+		if (t->places[i].at.user == user)
+			return i;
+	return NO_PLACE;
 }
 
 /* ---- what is asked for ---- */
@@ -126,9 +182,10 @@ static int by_location_and_user(const void *a, const void *b)
 static bool is_wanted(const struct naming_told *t, uint32_t location)
 {
 	const struct profile_location *l = &t->p->locations[location];
+	struct place key = { .mapping = l->mapping };
 
 	return !t->env->outcomes[location].is_named && l->mapping != PROFILE_NONE &&
-	       is_told_of(t, l->mapping);
+	       bsearch(&key, t->places, t->nr_places, sizeof(key), by_mapping);
 }
 
 static int add_claim(struct naming_told *t, uint32_t location, uint32_t user)
@@ -136,8 +193,12 @@ static int add_claim(struct naming_told *t, uint32_t location, uint32_t user)
 	int r = ARRAY_RESERVE(t->claims, t->cap_claims, t->nr_claims + 1, MAX_CLAIMS);
 
 	if (r == 0)
-		t->claims[t->nr_claims++] =
-			(struct claim){ .location = location, .user = user, .to = location };
+		t->claims[t->nr_claims++] = (struct claim){
+			.location = location,
+			.user = user,
+			.place = find_place(t, t->p->locations[location].mapping, user),
+			.to = location
+		};
 	return r;
 }
 
@@ -171,71 +232,94 @@ static int gather_claims(struct naming_told *t)
 
 /* ---- asking ---- */
 
-static bool is_about(const struct naming_told *t, const struct place *place, const struct claim *c)
+static uint32_t teller_of(const struct naming_told *t, uint32_t claim)
 {
-	return c->user == place->told.user &&
-	       t->p->locations[c->location].mapping == place->mapping;
+	uint32_t place = t->claims[claim].place;
+
+	return place == NO_PLACE ? MAX_TELLERS : t->places[place].teller;
+}
+
+static int by_teller(const void *pa, const void *pb, void *ctx)
+{
+	uint32_t a = teller_of(ctx, *(const uint32_t *)pa),
+		 b = teller_of(ctx, *(const uint32_t *)pb);
+
+	return a < b ? -1 : a > b;
 }
 
 /* As the process that tells sees it. */
-static uint64_t told_address(const struct naming_told *t, const struct place *place,
-			     const struct claim *c)
+static uint64_t told_address(const struct naming_told *t, const struct claim *c)
 {
+	const struct place *place = &t->places[c->place];
+
 	return t->p->locations[c->location].address - t->p->mappings[place->mapping].start +
-	       place->told.start;
+	       place->at.start;
 }
 
-/* Names of files hold all the time, so of what was there in turn the last counts. */
-static uint32_t list_addresses(const struct naming_told *t, const struct place *place,
-			       struct jit_address *to)
-{
-	uint32_t nr = 0;
-
-	for (uint32_t i = 0; i < t->nr_claims; i++)
-		if (is_about(t, place, &t->claims[i]))
-			to[nr++] =
-				(struct jit_address){ .addr = told_address(t, place, &t->claims[i]),
-						      .time_ns = UINT64_MAX };
-	return nr;
-}
-
-static int take_answers(struct naming_told *t, const struct place *place, struct symbolizer *s)
+static int take_answers(struct naming_told *t, const uint32_t *claims, uint32_t nr,
+			struct symbolizer *s)
 {
 	int r = 0;
 
-	for (uint32_t i = 0; i < t->nr_claims && r == 0; i++) {
-		struct claim *c = &t->claims[i];
+	for (uint32_t i = 0; i < nr && r == 0; i++) {
+		struct claim *c = &t->claims[claims[i]];
 		struct symbol_result res;
 
-		if (!is_about(t, place, c))
-			continue;
-		r = s->ops->resolve(s, told_address(t, place, c), &res);
+		r = s->ops->resolve(s, told_address(t, c), &res);
 		if (r == 0 && res.is_named)
 			r = naming_batch_keep(&t->found, &res, &c->answer);
 	}
 	return r;
 }
 
-static int ask_place(struct naming_told *t, const struct place *place)
+/* The list is read once for all claims that it is about. Names of files hold all the time, so of what was
+ * there in turn the last counts. */
+static int ask_teller(struct naming_told *t, const struct teller *teller, const uint32_t *claims,
+		      uint32_t nr)
 {
-	_cleanup_(freep) struct jit_address *addresses = calloc(t->nr_claims, sizeof(*addresses));
+	_cleanup_(freep) struct jit_address *addresses = calloc(nr, sizeof(*addresses));
 	_cleanup_(symbolizer_freep) struct symbolizer *s = NULL;
 	struct naming_wish wish = { t->env, clock_mono_ns() };
 	struct cancel cancel = { naming_is_wished, &wish };
 	struct jit_counts counts = { 0 }; /* its own batch counts what it has */
-	struct jit_sources src = { .told = { JIT_TOLD(place->told.map_fd, place->told.dump_fd) },
+	struct jit_sources src = { .told = { teller->told },
 				   .nr_told = 1,
 				   .addresses = addresses,
-				   .cancel = &cancel };
+				   .nr_addresses = nr,
+				   .cancel = &cancel,
+				   .budget = &t->env->c->jit_budget };
 	int r;
 
 	if (!addresses)
 		return -ENOMEM;
-	src.nr_addresses = list_addresses(t, place, addresses);
-	if (!src.nr_addresses)
-		return 0;
+	for (uint32_t i = 0; i < nr; i++)
+		addresses[i] = (struct jit_address){ .addr = told_address(t, &t->claims[claims[i]]),
+						     .time_ns = UINT64_MAX };
 	r = symbolizer_new_jit(&src, &counts, &s);
-	return r < 0 ? r : take_answers(t, place, s);
+	return r < 0 ? r : take_answers(t, claims, nr, s);
+}
+
+static int ask_all(struct naming_told *t)
+{
+	_cleanup_(freep) uint32_t *order = calloc(t->nr_claims, sizeof(*order));
+	uint32_t first = 0, end;
+
+	if (!order)
+		return 0;
+	for (uint32_t i = 0; i < t->nr_claims; i++)
+		order[i] = i;
+	qsort_r(order, t->nr_claims, sizeof(*order), by_teller, t);
+	for (; first < t->nr_claims && teller_of(t, order[first]) < MAX_TELLERS; first = end) {
+		uint32_t teller = teller_of(t, order[first]);
+
+		if (naming_is_over(t->env))
+			return -ECANCELED;
+		for (end = first; end < t->nr_claims && teller_of(t, order[end]) == teller;)
+			end++;
+		/* Too large, or it takes too long: no names. */
+		(void)ask_teller(t, &t->tellers[teller], order + first, end - first);
+	}
+	return 0;
 }
 
 /* ---- into the model ---- */
@@ -335,15 +419,14 @@ int naming_told_new(struct naming_env *env, struct naming_told **ret_told)
 
 int naming_told_ask(struct naming_told *t)
 {
+	int r;
+
 	if (!t || !t->nr_places || gather_claims(t) < 0 || !t->nr_claims ||
 	    strtab_init(&t->found.strings) < 0)
 		return 0;
 	atomic_store(&t->env->is_over, false); /* of the crew, which has ended */
-	for (uint32_t i = 0; i < t->nr_places; i++) {
-		if (naming_is_over(t->env))
-			return -ECANCELED;
-		(void)ask_place(t, &t->places[i]); /* too large, or it takes too long: no names */
-	}
-	apply_claims(t);
-	return 0;
+	r = ask_all(t);
+	if (r == 0)
+		apply_claims(t);
+	return r;
 }

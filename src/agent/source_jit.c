@@ -20,6 +20,13 @@ static const struct naming_note map_notes[NR_JIT_MAPS] = {
 			       "raise the limit of open files (ulimit -n)" },
 };
 
+#define OVER_LIMITS "the perf maps and jitdumps of its user are larger than the limits allow"
+
+static bool is_over_limits(const struct jit_counts *counts)
+{
+	return counts->nr_maps_cut || counts->nr_dumps_cut;
+}
+
 static bool has_map(const struct jit_sources *src)
 {
 	for (uint32_t i = 0; i < src->nr_told; i++)
@@ -49,10 +56,12 @@ int source_open_jit(struct capture *c, const struct profile_mapping *m, struct s
 	if (!has_map(&src) && !has_dump(&src))
 		return source_open_raw(s, note.why, note.cure);
 	src.cancel = s->cancel;
+	src.budget = &c->jit_budget;
 	r = symbolizer_new_jit(&src, &s->jit_counts, &s->symbolizer);
 	if (r < 0)
 		return r;
-	s->symbolizer->missing_why = has_map(&src) ? map_notes[JIT_MAP_OPEN].why
-						   : "its jitdump does not list this code";
+	s->symbolizer->missing_why = is_over_limits(&s->jit_counts) ? OVER_LIMITS
+				     : has_map(&src)                ? map_notes[JIT_MAP_OPEN].why
+						     : "its jitdump does not list this code";
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "symbolize/jit_budget.h"
 #include "symbolize/jit_internal.h"
 #include "symbolize/symbolize_internal.h"
 
@@ -20,6 +21,7 @@ int jit_reader_init(struct jit_reader *r, int fd, const struct cancel *cancel)
 	*r = (struct jit_reader){ .fd = fd,
 				  .cancel = cancel,
 				  .bytes = malloc(JIT_READ_BYTES),
+				  .max_bytes = UINT64_MAX,
 				  .read_bytes = JIT_READ_BYTES };
 	return r->bytes ? 0 : -ENOMEM;
 }
@@ -33,6 +35,10 @@ static void fill(struct jit_reader *r, uint64_t offset, size_t size)
 {
 	r->start = offset;
 	r->len = 0;
+	if (offset >= r->max_bytes)
+		return;
+	if (size > r->max_bytes - offset)
+		size = (size_t)(r->max_bytes - offset);
 	while (r->len < size && !cancel_is_asked(r->cancel)) {
 		ssize_t n =
 			pread(r->fd, r->bytes + r->len, size - r->len, (off_t)(offset + r->len));
@@ -194,17 +200,27 @@ static int make_room(struct jit_symbolizer *j)
 	return j->found ? 0 : -ENOMEM;
 }
 
+/* Whether a list (-1: none) may be read. */
+static bool may_read(struct jit_budget *budget, int fd, struct jit_task *t, uint64_t *nr_over)
+{
+	if (fd < 0)
+		return false;
+	t->max_bytes = jit_budget_take(budget, fd);
+	*nr_over += t->max_bytes == 0;
+	return t->max_bytes;
+}
+
 /* The jitdump first: it tells when, and on which line. */
-static int read_told(const struct jit_told *told, struct jit_task *t)
+static int read_told(const struct jit_told *told, struct jit_budget *budget, struct jit_task *t)
 {
 	int r = 0;
 
 	t->until_ns = told->until_ns;
-	if (told->dump_fd >= 0)
+	if (may_read(budget, told->dump_fd, t, &t->counts->nr_dumps_cut))
 		r = jitdump_read(told->dump_fd, t);
 	if (r == -EBADMSG)
 		r = 0; /* counted; there may be a map */
-	if (r == 0 && told->map_fd >= 0)
+	if (r == 0 && may_read(budget, told->map_fd, t, &t->counts->nr_maps_cut))
 		r = perf_map_read(told->map_fd, t);
 	return r;
 }
@@ -221,7 +237,7 @@ static int read_all(struct jit_symbolizer *j, const struct jit_sources *src,
 
 	for (uint32_t i = 0; i < src->nr_told && r == 0; i++) {
 		t.has_versions = i == 0;
-		r = read_told(&src->told[i], &t);
+		r = read_told(&src->told[i], src->budget, &t);
 	}
 	return r == 0 && cancel_is_asked(src->cancel) ? -ECANCELED : r;
 }

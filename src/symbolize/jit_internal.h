@@ -18,7 +18,8 @@ struct jit_reader {
 	uint64_t start; /* where in the file the window is */
 	size_t len;
 	const struct cancel
-		*cancel; /* borrowed; asked before each read: the file then ends there */
+		*cancel;    /* borrowed; asked before each read: the file then ends there */
+	uint64_t max_bytes; /* of the file; what comes behind is not there */
 	size_t read_bytes; /* that are read ahead: many for one after the other, few for here and there */
 };
 
@@ -60,6 +61,7 @@ struct jit_task {
 	struct jit_found *found;
 	struct strtab *strings;
 	struct jit_counts *counts;
+	uint64_t max_bytes;          /* of the list that is read */
 	const struct cancel *cancel; /* NULL: nobody cancels */
 };
 

@@ -273,6 +273,7 @@ int jitdump_read(int fd, const struct jit_task *t)
 	if (r == -ENOMEM)
 		return r;
 	d.file.until_ns = t->until_ns;
+	d.file.reader.max_bytes = t->max_bytes;
 	t->counts->nr_dumps++;
 	t->counts->nr_dumps_bad += r < 0;
 	if (r == 0)

@@ -7,10 +7,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "symbolize/jit_budget.h"
 #include "symbolize/jit_cover.h"
 #include "symbolize/jit_internal.h"
-
-#define PERF_MAP_MAX_BYTES (1ull << 30) /* 20 million lines; the rest is left out, and counted */
 
 struct perf_map_line {
 	uint64_t start, end;
@@ -99,7 +98,7 @@ static void note_file(struct jit_cover *cover, struct jit_counts *counts, struct
 		if (used == 0)
 			return;
 		at += used;
-		if (at >= PERF_MAP_MAX_BYTES) {
+		if (at >= JIT_BUDGET_LIST_BYTES) { /* 20 million lines; the rest is counted */
 			counts->nr_maps_cut++;
 			return;
 		}
@@ -146,6 +145,7 @@ int perf_map_read(int fd, const struct jit_task *t)
 
 	if (r < 0)
 		return r;
+	reader.max_bytes = t->max_bytes;
 	r = jit_cover_init(&cover, t->list->addrs, t->list->nr);
 	if (r == 0)
 		r = read_map(&cover, &reader, t);

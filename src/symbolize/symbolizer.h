@@ -139,6 +139,8 @@ void kernel_outcome_add(struct kernel_outcome *o, const char *fmt, ...)
 int symbolizer_new_kernel(const struct kernel_sources *src, struct symbolizer **ret_symbolizer,
 			  struct kernel_outcome *ret_outcome);
 
+struct jit_budget; /* jit_budget.h */
+
 /* A sampled address of code made at run time. */
 struct jit_address {
 	uint64_t addr;
@@ -165,6 +167,7 @@ struct jit_sources {
 	struct jit_address *addresses; /* all that will be asked for; sorted by the call */
 	uint32_t nr_addresses;
 	const struct cancel *cancel; /* borrowed during the call; NULL: nobody cancels */
+	struct jit_budget *budget;   /* likewise; NULL: without limits */
 };
 
 struct jit_counts {

@@ -65,12 +65,14 @@ static void add_process(struct world *w, int pid, uint32_t user, const char *roo
 			const char *claim)
 {
 	struct file_key k = fake_key(&w->f, "libcode.so");
-	char text[2 * PATH_MAX], path[PATH_MAX], map[64];
+	char text[3 * PATH_MAX], path[PATH_MAX], map[64];
 
 	snprintf(text, sizeof(text),
 		 "5000-6000 r-xp 00000000 %02x:%02x %lu %s\n"
+		 "8000-a000 r-xp 00000000 %02x:%02x %lu %s\n"
 		 "7f0000001000-7f0000003000 r-xp 00000000 00:00 0 \n",
-		 k.major, k.minor, (unsigned long)k.inode, w->library);
+		 k.major, k.minor, (unsigned long)k.inode, w->library, k.major, k.minor,
+		 (unsigned long)k.inode, w->library);
 	fake_write(&w->f, name_in(pid, "maps"), text);
 	fake_write(&w->f, name_in(pid, "stat"), "1 (x) R 1 1 1");
 	fake_write(&w->f, name_in(pid, "comm"), "x\n");
@@ -81,6 +83,7 @@ static void add_process(struct world *w, int pid, uint32_t user, const char *roo
 	fake_write(&w->f, text, "");
 	fake_link(&w->f, name_in(pid, "root"), fake_path(&w->f, root, path));
 	fake_link(&w->f, name_in(pid, "map_files/5000-6000"), w->library);
+	fake_link(&w->f, name_in(pid, "map_files/8000-a000"), w->library);
 	if (claim) {
 		snprintf(map, sizeof(map), "%s/tmp/perf-%d.map", root, pid);
 		fake_write(&w->f, map, claim);
@@ -156,6 +159,26 @@ static void test_alone(void)
 	end(&w);
 }
 
+/* The list of a process is read for its own code, and once for all files that it is about. */
+static void test_one_reading(void)
+{
+	static const char claims[] = "5040 10 first\n8040 10 second\n";
+	uint64_t second = 0x8040 | PA_PC_EXACT, bytes = sizeof(claims) - 1 + 4096;
+	struct world w;
+
+	begin(&w);
+	add_process(&w, ROOTS_TELLER, 0, "box", claims);
+	sample(&w, ROOTS_TELLER, true);
+	sample(&w, ROOTS_TELLER, false);
+	must(replay_sample(w.c, 1001, ROOTS_TELLER, &second, 0, &second, 1, 0, PA_STOP_FP_END) ==
+	     0);
+	name_all(&w);
+	ok(is_called(&w, ROOTS_TELLER, "first") && is_called(&w, ROOTS_TELLER, "second"),
+	   "two stretches of a file have their names");
+	ok(JIT_BUDGET_BYTES - w.c->jit_budget.left_bytes == 2 * bytes, "the list was read twice");
+	end(&w);
+}
+
 static void test_split(void)
 {
 	struct world w;
@@ -221,6 +244,7 @@ int main(void)
 		return tap_done();
 	}
 	test_alone();
+	test_one_reading();
 	test_split();
 	test_two_claims();
 	test_other_root();

@@ -4,6 +4,7 @@
 
 #include "jit_maker.h"
 #include "patience.h"
+#include "symbolize/jit_budget.h"
 #include "symbolize/jit_cover.h"
 #include "symbolize/jit_name.h"
 
@@ -603,6 +604,56 @@ static void test_cancelled_map(void)
 	close(fd);
 }
 
+static int sized_list(off_t bytes, uid_t owner)
+{
+	int fd = memfd_create("map", MFD_CLOEXEC);
+
+	must(fd >= 0 && ftruncate(fd, bytes) == 0);
+	if (geteuid() == 0)
+		must(fchown(fd, owner, owner) == 0);
+	return fd;
+}
+
+/* Lists that many processes have in common, each larger than it looks. */
+static void test_budget(void)
+{
+	struct jit_address a = { .addr = 0x1000 };
+	struct jit_sources src = { .nr_told = 1, .addresses = &a, .nr_addresses = 1 };
+	struct symbolizer *s = NULL;
+	struct jit_budget b;
+	uint64_t nr = 0;
+	int fd = sized_list(100 << 20, 1000), small = jit_file("1000 10 f\n", 10);
+
+	jit_budget_init(&b);
+	while (jit_budget_take(&b, fd))
+		nr++;
+	ok(nr == 10, "a user's lists of 100 MiB are read %" PRIu64 " times", nr);
+	src.budget = &b;
+	src.told[0] = JIT_TOLD(fd, -1);
+	counts = (struct jit_counts){ 0 };
+	must(symbolizer_new_jit(&src, &counts, &s) == 0);
+	ok(counts.nr_maps_cut == 1 && counts.nr_maps == 0, "then they are counted");
+	symbolizer_free(s);
+	if (geteuid() == 0) {
+		src.told[0] = JIT_TOLD(small, -1);
+		must(symbolizer_new_jit(&src, &counts, &s) == 0);
+		ok(is(s, 0x1000, "f||0"), "and others are read");
+		symbolizer_free(s);
+		for (uid_t uid = 2000; uid < 2100; uid++) {
+			close(fd);
+			fd = sized_list(100 << 20, uid);
+			while (jit_budget_take(&b, fd))
+				nr++;
+		}
+		ok(nr < 41, "a hundred users have a limit together: %" PRIu64, nr);
+	} else {
+		tap_skip("needs root, to have files of other users");
+	}
+	jit_budget_done(&b);
+	close(fd);
+	close(small);
+}
+
 static void test_cancelled_dump(struct dump_maker *d)
 {
 	struct jit_address a = { 0x1000, 50 };
@@ -641,6 +692,7 @@ int main(void)
 	test_bad_versions(d);
 	test_many_versions(d);
 	test_cancelled_map();
+	test_budget();
 	test_cancelled_dump(d);
 	free(d);
 	return tap_done();
