@@ -15,6 +15,7 @@
 #include "base/cursor.h"
 #include "proc/payer.h"
 #include "proc/procfs_internal.h"
+#include "proc/text_accounts.h"
 
 #define SMALL_FILE_SIZE 4096 /* comm and stat: the kernel writes some hundred bytes at most */
 #define STATUS_MAX_BYTES (2u << 20) /* 65,536 groups may stand in it */
@@ -29,20 +30,24 @@ int procfs_open(const char *root, struct procfs *ret_procfs)
 {
 	_cleanup_(closep) int fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_(freep) struct wait_accounts *waits = malloc(sizeof(*waits));
+	_cleanup_(freep) struct text_accounts *texts = malloc(sizeof(*texts));
 	_cleanup_(freep) struct unanswered *u = malloc(sizeof(*u));
 	struct reader *reader;
 	int r;
 
 	if (fd < 0)
 		return -errno;
-	r = u && waits ? reader_new(fd, NULL, &reader) : -ENOMEM;
+	r = u && waits && texts ? reader_new(fd, NULL, &reader) : -ENOMEM;
 	if (r < 0)
 		return r;
 	unanswered_init(u);
 	wait_accounts_init(waits, NULL);
-	*ret_procfs = (struct procfs){
-		.fd = TAKE_FD(fd), .reader = reader, .unanswered = TAKE(u), .waits = TAKE(waits)
-	};
+	text_accounts_init(texts);
+	*ret_procfs = (struct procfs){ .fd = TAKE_FD(fd),
+				       .reader = reader,
+				       .unanswered = TAKE(u),
+				       .waits = TAKE(waits),
+				       .texts = TAKE(texts) };
 	return 0;
 }
 
@@ -60,6 +65,10 @@ void procfs_close(struct procfs *p)
 		wait_accounts_done(p->waits);
 	free(p->waits);
 	p->waits = NULL;
+	if (p->texts)
+		text_accounts_done(p->texts);
+	free(p->texts);
+	p->texts = NULL;
 }
 
 void procfs_set_hurry(struct procfs *p, const struct cancel *hurry)
@@ -187,14 +196,49 @@ int procfs_read(const struct procfs *p, pid_t pid, const char *name, size_t max_
 	return read_at(p, pid, name, 0, max_bytes, to);
 }
 
+/* Who pays for the text about a process. */
+static uint64_t text_payer(const struct procfs *p, pid_t pid)
+{
+	return payer_of(p, pid, owner_of(p, pid));
+}
+
+static uint64_t max_maps_bytes(const struct procfs *p, pid_t pid)
+{
+	bool is_root = owner_of(p, pid) == 0;
+
+	if (is_root)
+		return PROC_MAX_MAPS_BYTES + 1ull;
+	if (text_accounts_are_clean(p->texts))
+		return TEXT_FREE_BYTES + TEXT_USER_BYTES;
+	return text_accounts_max_bytes(p->texts, text_payer(p, pid));
+}
+
+/* A list that is not whole ends with its last whole line. */
+static void charge_maps(const struct procfs *p, pid_t pid, uint64_t max_bytes, struct buf *text)
+{
+	bool is_cut = text->len >= max_bytes;
+	const char *end;
+
+	if (max_bytes > PROC_MAX_MAPS_BYTES || (text->len <= TEXT_FREE_BYTES && !is_cut))
+		return;
+	if (text_accounts_charge(p->texts, text_payer(p, pid), text->len, is_cut))
+		unanswered_tell(p->unanswered, pid,
+				"the rest of its mappings, which are too many for one user,");
+	if (!is_cut)
+		return;
+	end = memrchr(text->data, '\n', text->len);
+	text->len = end ? (size_t)(end - text->data) + 1 : 0;
+}
+
 int procfs_maps(const struct procfs *p, pid_t pid, maps_entry_fn fn, void *ctx)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT(PROC_MAX_MAPS_BYTES);
-	uint64_t nr_bad;
-	int r = read_at(p, pid, "maps", 0, PROC_MAX_MAPS_BYTES + 1ull, &text);
+	uint64_t nr_bad, max_bytes = max_maps_bytes(p, pid);
+	int r = read_at(p, pid, "maps", 0, max_bytes, &text);
 
 	if (r < 0)
 		return r;
+	charge_maps(p, pid, max_bytes, &text);
 	return text.len ? maps_parse(text.data, text.len, fn, ctx, &nr_bad) : 0;
 }
 

@@ -31,6 +31,7 @@ struct procfs {
 	struct reader *reader;         /* owned */
 	struct unanswered *unanswered; /* owned */
 	struct wait_accounts *waits;   /* owned */
+	struct text_accounts *texts;   /* owned */
 };
 
 int procfs_open(const char *root, struct procfs *ret_procfs); /* "/proc" */
@@ -57,7 +58,8 @@ typedef int (*maps_entry_fn)(void *ctx, const struct maps_entry *e);
  * unless that is negative. */
 int maps_parse(char *text, size_t len, maps_entry_fn fn, void *ctx, uint64_t *ret_nr_bad);
 
-/* -ESRCH: no such process; -EACCES / -EPERM. An empty file (a kernel thread) is no entry. */
+/* -ESRCH: no such process; -EACCES / -EPERM. An empty file (a kernel thread) is no entry. What is beyond
+ * the limit of a user (text_accounts.h) is left out. */
 int procfs_maps(const struct procfs *p, pid_t pid, maps_entry_fn fn, void *ctx);
 
 /* A thread that has the memory which the process's first thread, having exited, has not any more; as

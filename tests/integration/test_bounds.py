@@ -21,10 +21,10 @@ MAX_END_S = 8  # after an interrupt, on a busy machine
 MAX_RSS_MIB = 768  # 512 for lines of hostile files; the symbols of whatever else runs on the machine
 
 
-def started(files):
-    """A process of the unprivileged user that runs the code of these files."""
+def started(files, script="run_files.py"):
+    """A process of the unprivileged user that runs the code of these files, or does as the script says."""
     p = subprocess.Popen(["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups",
-                          sys.executable, os.path.join(tmp, "run_files.py"), *files], stdout=subprocess.PIPE, text=True)
+                          sys.executable, os.path.join(tmp, script), *files], stdout=subprocess.PIPE, text=True)
     if p.stdout.readline() != "ready\n":
         note("the hostile process did not start")
     return p
@@ -35,9 +35,9 @@ def usage():
     return u.ru_utime + u.ru_stime
 
 
-def capture(what, files, *args, max_cpu_s=MAX_CPU_S):
+def capture(what, files, *args, max_cpu_s=MAX_CPU_S, script="run_files.py"):
     """Profiles the machine while these files run."""
-    p = started(files)
+    p = started(files, script)
     before = usage()
     agent = start_agent(tmp, "-a", "-d", "1s", *args)
     try:
@@ -161,6 +161,17 @@ def test_packed_symbols():
     ok(limited(run, "names"), "42 files with symbols that are slow to unpack: the report names some")
 
 
+def test_mappings():
+    """70 MB of text each. Before, each process was read to the end."""
+    what = "6 processes with 20,000 mappings each"
+    folder = os.path.join(tmp, "deep")
+    os.mkdir(folder)
+    os.chown(folder, user.pw_uid, user.pw_gid)
+    run, _ = capture(what, [folder, "20000", "6"], script="run_mapped.py")
+    told = [x["what"] for x in run.summary["unanswered"]] if run.summary else []
+    ok(any("too many for one user" in x for x in told), f"{what}: it is said that not all are read")
+
+
 need_root()
 if platform.machine() != "x86_64":
     skip("makes code for x86-64")
@@ -171,7 +182,7 @@ if not shutil.which("setpriv"):
 user = pwd.getpwnam("nobody")
 tmp = workdir()
 os.chmod(tmp, 0o755)
-for script in ("run_files.py", "hostile_elf.py"):
+for script in ("run_files.py", "run_mapped.py", "hostile_elf.py"):
     shutil.copy(os.path.join(HERE, script), tmp)
 neighbour = prog("spin", 600)
 test_sparse_code()
@@ -179,5 +190,6 @@ test_debug_information()
 test_checksums()
 test_symbols()
 test_packed_symbols()
+test_mappings()
 test_signals()
 done()
