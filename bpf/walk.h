@@ -188,6 +188,17 @@ PA_INLINE int pa_can_return_to(struct pa_walk *w, __u64 pc)
 	return pa_is_sigreturn(code) || pa_is_goexit(before, code);
 }
 
+/* Where compilers and assemblers let functions begin. */
+#define PA_FUNCTION_ALIGN 16u
+
+/* Whether the frame was put on the stack by hand, to begin it: the function at pc is what a fiber returns
+ * to when it is over, and nobody has called from the code before. What is said of that code does not
+ * hold for the fiber. Asked of few: it reads the code. */
+PA_INLINE int pa_is_begun(struct pa_walk *w)
+{
+	return !w->is_exact && !(w->pc & (PA_FUNCTION_ALIGN - 1)) && !pa_can_return_to(w, w->pc);
+}
+
 /* A stack may be executable, and holds addresses of itself: they are code only if a call is before. */
 #define PA_STACK_NEAR_BYTES (1u << 20)
 
@@ -362,6 +373,8 @@ PA_INLINE int pa_walk_frame(struct pa_walk *w)
 		w->is_interrupted = 1;
 		return 1;
 	}
+	if (pa_is_begun(w))
+		return pa_walk_end(w, PA_STOP_FP_END);
 	return pa_walk_by_rule(w, rule);
 }
 

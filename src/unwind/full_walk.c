@@ -10,6 +10,7 @@
 /* A user address that can be code: as in bpf/walk.h. */
 #define USER_MIN 4096ull
 #define USER_MAX (1ull << 56)
+#define FUNCTION_ALIGN 16u
 
 static bool is_user_addr(uint64_t addr)
 {
@@ -336,6 +337,13 @@ static bool by_word(struct full_walk *w, pa_rule word)
 	return by_row(w, &row);
 }
 
+/* As pa_is_begun(). */
+static bool is_begun(const struct full_walk *w)
+{
+	return !w->is_exact && w->pc % FUNCTION_ALIGN == 0 &&
+	       !w->source->can_return_to(w->ctx, w->pc);
+}
+
 bool full_walk_frame(struct full_walk *w)
 {
 	struct cfi_full_row row = { .nr_regs = 0 };
@@ -359,6 +367,8 @@ bool full_walk_frame(struct full_walk *w)
 	case PA_CFA_SIGNAL:
 		return by_signal(w);
 	default:
+		if (is_begun(w))
+			return end(w, PA_STOP_FP_END);
 		return row.nr_regs ? by_row(w, &row) : by_word(w, word);
 	}
 }

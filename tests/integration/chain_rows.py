@@ -242,7 +242,7 @@ ROWS = [
         Chain(GLIBC_MAIN + "main;", ["MAIN__", *[f"__levels_MOD_{n}" for n in ("alpha", "beta", "work", "spin")]]),
         by_nm=True),
     Row("ucontext fibers", c_program("fibers_c", ["fibers.c"], "-O2"),
-        Chain(r"libc:[^;]*;", ["begin", *C_LEVELS[1:]]), by_nm=True, quick=True),
+        Chain(r"libc:[^;]*;", ["begin", *C_LEVELS[1:]]), by_nm=True, quick=True, share=0.9),
     Row("boost.context fibers", c_program("fibers_cc", ["fibers.cc"], "-O2", compiler="g++",
                                           libs=["-lboost_context"]),
         Chain(r"libboost_context:(?:make_fcontext|trampoline|finish)[^;]*;(?:fibers_cc:[^;]*boost::context::[^;]*;)+",
