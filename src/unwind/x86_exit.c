@@ -8,23 +8,26 @@
 
 #define BUFFER_BYTES 256u
 #define NONE_MAX_INSNS 24u /* glibc's __start_context has 13 where shadow stacks are */
-#define NR_SEEN (2 * X86_EXIT_MAX_INSNS) /* slots: half of them stay free */
+#define NR_SEEN (2 * X86_CALL_MAX_INSNS) /* slots: half of them stay free */
 
 struct follower {
 	const struct x86_code *code;
 	uint8_t buffer[BUFFER_BYTES];
 	uint64_t at; /* of the buffer */
 	size_t n;
-	unsigned int nr_insns;
+	unsigned int nr_insns, max_insns;
 	struct x86_way ways[X86_EXIT_MAX_WAYS];
 	unsigned int nr_ways;
-	uint64_t to;     /* where a way ends that comes by; 0: nowhere */
-	bool has_record; /* some way takes it off, however it goes on */
+	uint64_t from, to; /* a function, and where a way ends that comes by; 0: nowhere */
+	bool is_astray;    /* `to` is not in it */
+	bool has_switch;
+	struct x86_way at_switch; /* as it came to the first one */
+	bool has_record;          /* some way takes it off, however it goes on */
 	pa_rule record;
 	bool has_entry; /* some way puts a record on the stack, before anything else */
 	struct x86_exit entry;
 	bool uses_frame;        /* some way does, as fp has it */
-	uint64_t seen[NR_SEEN]; /* pcs that a way has come by; 0: free */
+	uint32_t seen[NR_SEEN]; /* pcs that a way has come by, their low half; 0: free */
 };
 
 /* The bytes from pc on: as many as an instruction may have, fewer where code ends. */
@@ -53,16 +56,16 @@ static int next_insn(struct follower *f, uint64_t pc, struct x86_insn *ret_insn)
 /* Ways meet: what the first of them came to is all there is. */
 static bool was_here(struct follower *f, uint64_t pc)
 {
-	uint64_t at = pc * 0x9e3779b97f4a7c15ull >> 53;
+	uint64_t at = pc * 0x9e3779b97f4a7c15ull >> 48;
 
 	for (;; at++) {
-		uint64_t *slot = &f->seen[at % NR_SEEN];
+		uint32_t *slot = &f->seen[at % NR_SEEN];
 
-		if (*slot == pc)
+		if (*slot == (uint32_t)pc)
 			return true;
 		if (*slot)
 			continue;
-		*slot = pc;
+		*slot = (uint32_t)pc;
 		return false;
 	}
 }
@@ -115,17 +118,50 @@ static void note(struct follower *f, const struct x86_way *w, const struct x86_i
 		f->uses_frame = true;
 }
 
+/* A jump to who knows where: to the cases of a switch, which follow. With nothing on the stack it may be
+ * a call at the end of a function as well. */
+static bool is_switch(const struct x86_way *w, const struct x86_insn *i)
+{
+	return i->op == X86_JMP_INDIRECT && (w->sp.base != X86_OF_SP || w->sp.off != 0);
+}
+
+/* What is behind the end of a case is the next one. It may be another function too: of its pcs nobody
+ * believes what is found, since no return address lies there. */
+static void note_case(struct follower *f, const struct x86_way *w, const struct x86_insn *i)
+{
+	if (!f->has_switch && is_switch(w, i)) {
+		f->has_switch = true;
+		f->at_switch = *w;
+	}
+	if (f->has_switch && (i->op == X86_JMP || i->op == X86_JMP_INDIRECT || i->op == X86_RET ||
+			      i->op == X86_TRAP))
+		put_aside(f, &f->at_switch, w->pc);
+}
+
+/* On the way from the begin of a function, behind an instruction. A function that it calls and that begins
+ * between there and where it should lead is the one that runs there. */
+static void note_on_call(struct follower *f, const struct x86_way *w, const struct x86_insn *i)
+{
+	uint64_t target = w->pc + (uint64_t)i->value;
+
+	note_case(f, w, i);
+	if (i->op == X86_CALL && target > f->from && target <= f->to)
+		f->is_astray = true;
+}
+
 /* One way to its end. 0: to a return, whose rule it is, or to where it should lead. -ENOENT. */
 static int follow(struct follower *f, struct x86_way *w, pa_rule *ret_rule)
 {
 	struct x86_insn i;
 
-	while (f->nr_insns < X86_EXIT_MAX_INSNS) {
+	while (f->nr_insns < f->max_insns && !f->is_astray) {
 		if (f->to && w->pc == f->to)
 			return 0;
 		if (was_here(f, w->pc) || next_insn(f, w->pc, &i) < 0)
 			return -ENOENT;
 		w->pc += i.size;
+		if (f->to)
+			note_on_call(f, w, &i);
 		if (i.op == X86_RET)
 			return f->to ? -ENOENT : x86_way_rule(w, i.value, ret_rule);
 		if (i.op == X86_JMP) {
@@ -146,7 +182,7 @@ static int follow(struct follower *f, struct x86_way *w, pa_rule *ret_rule)
 /* The first way that leads there. */
 static int follow_all(struct follower *f, struct x86_way *ret_way, pa_rule *ret_rule)
 {
-	while (f->nr_ways && f->nr_insns < X86_EXIT_MAX_INSNS) {
+	while (f->nr_ways && f->nr_insns < f->max_insns && !f->is_astray) {
 		*ret_way = f->ways[--f->nr_ways];
 		if (follow(f, ret_way, ret_rule) == 0)
 			return 0;
@@ -171,7 +207,7 @@ static int find_other(const struct follower *f, struct x86_exit *ret_exit)
 
 int x86_exit_find(const struct x86_code *code, uint64_t pc, struct x86_exit *ret_exit)
 {
-	struct follower f = { .code = code, .nr_ways = 1 };
+	struct follower f = { .code = code, .max_insns = X86_EXIT_MAX_INSNS, .nr_ways = 1 };
 	struct x86_way w;
 
 	f.ways[0] = (struct x86_way){ .pc = pc };
@@ -179,24 +215,65 @@ int x86_exit_find(const struct x86_code *code, uint64_t pc, struct x86_exit *ret
 	return follow_all(&f, &w, &ret_exit->rule) == 0 ? 0 : find_other(&f, ret_exit);
 }
 
+/* fp is set to the record of the way's begin, so that it does not matter where sp is. */
+static bool has_record(const struct x86_way *w)
+{
+	return w->has_saved && w->saved.state == X86_FP_OWN && w->fp.state == X86_FP_PLACE &&
+	       x86_place_is_same(w->fp.at, w->saved_at);
+}
+
+/* The caller's fp at the end of a way from the begin of a function: 0, unchanged. */
+static int find_fp(const struct x86_way *w, int64_t *ret_fp)
+{
+	*ret_fp = 0;
+	if (w->has_saved && (w->saved_at.base != X86_OF_SP || w->saved_at.off % X86_WORD ||
+			     w->saved.state != X86_FP_OWN))
+		return -ENOENT;
+	if (w->has_saved && (w->sp.base == X86_LOST || w->saved_at.off >= w->sp.off))
+		*ret_fp = w->saved_at.off / X86_WORD - 1;
+	else if (w->fp.state != X86_FP_OWN || w->written >> X86_REG_FP & 1)
+		return -ENOENT;
+	return 0;
+}
+
 int x86_exit_of_call(const struct x86_code *code, uint64_t start, uint64_t pc, pa_rule *ret_rule)
 {
-	struct follower f = { .code = code, .nr_ways = 1, .to = pc };
+	struct follower f = {
+		.code = code, .max_insns = X86_CALL_MAX_INSNS, .nr_ways = 1, .from = start, .to = pc
+	};
+	unsigned int reg = PA_REG_X86_SP;
+	struct x86_place at;
 	struct x86_way w;
-	int64_t fp = 0;
+	int64_t fp;
 
 	f.ways[0] = (struct x86_way){ .pc = start };
-	if (follow_all(&f, &w, ret_rule) < 0 || w.sp.base != X86_OF_SP || w.sp.off > 0 ||
-	    w.sp.off % X86_WORD)
+	if (follow_all(&f, &w, ret_rule) < 0 || find_fp(&w, &fp) < 0)
 		return -ENOENT;
-	if (w.has_saved && (w.saved_at.base != X86_OF_SP || w.saved_at.off % X86_WORD ||
-			    w.saved.state != X86_FP_OWN))
+	at = w.sp;
+	if (w.sp.base == X86_LOST && has_record(&w)) {
+		at = w.fp.at;
+		reg = PA_REG_X86_FP;
+	}
+	if (at.base != X86_OF_SP || at.off > 0 || at.off % X86_WORD)
 		return -ENOENT;
-	if (w.has_saved && w.saved_at.off >= w.sp.off)
-		fp = w.saved_at.off / X86_WORD - 1;
-	else if (w.fp.state != X86_FP_OWN || w.written >> X86_REG_FP & 1)
-		return -ENOENT;
-	return x86_make_rule(PA_REG_X86_SP, X86_WORD - w.sp.off, fp, -1, ret_rule);
+	return x86_make_rule(reg, X86_WORD - at.off, fp, -1, ret_rule);
+}
+
+uint64_t x86_first_end(const struct x86_code *code, uint64_t start, uint64_t max)
+{
+	struct follower f = { .code = code };
+	uint64_t pc = start, end = start + max;
+	struct x86_insn i;
+
+	while (pc < end && next_insn(&f, pc, &i) == 0) {
+		pc += i.size;
+		if (i.op == X86_RET || i.op == X86_JMP || i.op == X86_JMP_INDIRECT ||
+		    i.op == X86_HALT || i.op == X86_TRAP)
+			break;
+		if (i.op == X86_CALL && (uint64_t)i.value < end - pc)
+			end = pc + (uint64_t)i.value;
+	}
+	return pc < end ? pc : end;
 }
 
 bool x86_exit_is_none(const struct x86_code *code, uint64_t pc)

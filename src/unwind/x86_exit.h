@@ -18,7 +18,9 @@
 #include "bpf/rows.h"
 
 #define X86_EXIT_MAX_INSNS 1024u /* on all ways together */
-#define X86_EXIT_MAX_WAYS 32u    /* branches that are put aside */
+#define X86_CALL_MAX_INSNS                                                                         \
+	8192u                  /* the same from the begin of a function on: interpreters are long */
+#define X86_EXIT_MAX_WAYS 256u /* branches that are put aside */
 
 struct x86_code {
 	/* Reads up to n bytes of code: how many, or negative. Fewer than n: there are no more. */
@@ -44,8 +46,13 @@ struct x86_exit {
 int x86_exit_find(const struct x86_code *code, uint64_t pc, struct x86_exit *ret_exit);
 
 /* The same of a function that was called at `start`, by what it does on a way from there to pc. 0, or
- * -ENOENT: no way leads there, or nobody can say what is on the stack then. */
+ * -ENOENT: no way leads there, or past the begin of another function, or nobody can say what is on the
+ * stack then. */
 int x86_exit_of_call(const struct x86_code *code, uint64_t start, uint64_t pc, pa_rule *ret_rule);
+
+/* Where the code that a program begins with ends, at most max bytes behind its start: with a jump or a
+ * halt, or where another function begins that it calls. */
+uint64_t x86_first_end(const struct x86_code *code, uint64_t start, uint64_t max);
 
 /* Whether the code at pc runs into a hlt, which user mode may not execute, without a return or a jump
  * on the way: as do those who begin a thread, a fiber or a program, behind what ends it. */

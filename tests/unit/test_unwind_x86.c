@@ -232,6 +232,45 @@ static void test_calls(void)
 	ok(!leads(4, 8, 0), "nor how much was aligned");
 }
 
+/* The same by its record. */
+static bool leads_by_record(uint64_t at)
+{
+	pa_rule rule;
+
+	return x86_exit_of_call(&reader, BASE, BASE + at, &rule) == 0 &&
+	       PA_RULE_CFA_REG(rule) == PA_REG_X86_FP && PA_RULE_CFA_OFF(rule) == 16 &&
+	       PA_RULE_SLOT(rule) == -16;
+}
+
+static void test_long_calls(void)
+{
+	/* push %rbp; mov %rsp,%rbp; push %rbx; and $-32,%rsp; sub %rax,%rsp; call *%rbx */
+	USE("\x55\x48\x89\xe5\x53\x48\x83\xe4\xe0\x48\x29\xc4\xff\xd3");
+	ok(leads_by_record(14), "by its record where sp is lost");
+	/* push %rbp; call next; next: push %rbp; call *%rbx */
+	USE("\x55\xe8\0\0\0\0\x55\xff\xd3");
+	ok(!leads(9, 24, -16), "not into a function that it calls");
+	/* sub $8,%rsp; jmp *%rax; call *%rbx; jmp -4; call *%rbx */
+	USE("\x48\x83\xec\x08\xff\xe0\xff\xd3\xeb\xfc\xff\xd3");
+	ok(leads(8, 16, 0) && leads(12, 16, 0), "the cases of a switch follow it");
+	/* jmp *%rax; call *%rbx */
+	USE("\xff\xe0\xff\xd3");
+	ok(!leads(4, 8, 0), "what follows a jump without a frame is another function");
+}
+
+static void test_first_function(void)
+{
+	/* musl's: xor %rbp,%rbp; mov %rsp,%rdi; call over; nopl; over: ret */
+	USE("\x48\x31\xed\x48\x89\xe7\xe8\x03\0\0\0\x0f\x1f\0\xc3");
+	ok(x86_first_end(&reader, BASE, 256) == BASE + 14,
+	   "a program's first function ends where the one that it calls begins");
+	/* call *%rax; hlt; nop */
+	USE("\xff\xd0\xf4\x90");
+	ok(x86_first_end(&reader, BASE, 256) == BASE + 3 &&
+		   x86_first_end(&reader, BASE, 2) == BASE + 2,
+	   "or with a halt, or where nobody looks any more");
+}
+
 static void test_arguments(void)
 {
 	pa_rule rule;
@@ -275,6 +314,8 @@ int main(void)
 	test_entries();
 	test_frames();
 	test_calls();
+	test_long_calls();
+	test_first_function();
 	test_arguments();
 	test_ends();
 	return tap_done();
