@@ -13,6 +13,7 @@
 #include "elf/go_search.h"
 #include "unwind/eh_frame.h"
 #include "unwind/known_code.h"
+#include "unwind/x86_exit.h"
 
 #define GHC_SECTION ".debug-ghc-link-info" /* that GHC puts into the programs it links */
 
@@ -45,18 +46,44 @@ static void add_root(struct compiled_file *f, uint64_t start, uint64_t end)
 		f->roots[f->nr_roots++] = (struct code_range){ start, end };
 }
 
-/* What the kernel jumps to has no caller. Where it has a row, that says so; the loader's has none,
- * and reaches to the next function that has one. */
+static long read_code(void *ctx, uint64_t addr, void *to, size_t n)
+{
+	const struct elf_image *img = ctx;
+	uint64_t offset;
+
+	if (elf_image_offset_of(img, addr, &offset) < 0 || offset >= elf_image_size(img))
+		return -EFAULT;
+	if (n > elf_image_size(img) - offset)
+		n = (size_t)(elf_image_size(img) - offset);
+	return elf_image_read(img, offset, to, n) < 0 ? -EIO : (long)n;
+}
+
+/* As far as the code shows; elsewhere the functions that are known limit it. */
+static uint64_t entry_end(const struct elf_image *img, uint64_t entry, const struct elf_fdes *fdes)
+{
+	struct x86_code code = { read_code, (void *)(uintptr_t)img };
+
+	if (elf_image_machine(img) == EM_X86_64)
+		return x86_first_end(&code, entry, ENTRY_MAX_BYTES);
+	return fdes ? entry + ENTRY_MAX_BYTES : entry;
+}
+
+/* What the kernel jumps to has no caller. Where it has a row, that says so; the loader's and musl's have
+ * none. */
 static void find_entry(struct compiled_file *f, const struct elf_image *img)
 {
 	_cleanup_(elf_fdes_freep) struct elf_fdes *fdes = NULL;
-	uint64_t entry = elf_image_entry(img), end = entry + 1, from, to;
+	uint64_t entry = elf_image_entry(img), end = entry, max, from, to;
 
-	if (!entry || elf_fdes_open(img, &fdes) < 0 || elf_fdes_find(fdes, entry, &from, &to) == 0)
+	if (!entry)
 		return;
-	while (end < entry + ENTRY_MAX_BYTES && elf_fdes_find(fdes, end, &from, &to) < 0)
+	if (elf_fdes_open(img, &fdes) < 0)
+		(void)elf_fdes_scan(img, &fdes);
+	max = entry_end(img, entry, fdes);
+	while (end < max && (!fdes || elf_fdes_find(fdes, end, &from, &to) < 0))
 		end++;
-	add_root(f, entry, end);
+	if (end > entry)
+		add_root(f, entry, end);
 }
 
 /* A goroutine returns to goexit; a thread of the runtime begins in mstart or rt0_go. */
