@@ -183,6 +183,63 @@ bool finish_call_before(struct finish *f, uint64_t pc, uint64_t *ret_target)
 }
 #endif
 
+bool finish_is_code(struct finish *f, uint64_t addr)
+{
+	return process_mapping(f->process, addr, f->time_ns) != NULL;
+}
+
+bool finish_cfa(struct finish *f, const struct finish_frame *frame, pa_rule rule, uint64_t *ret_cfa)
+{
+	struct pa_walk w = {
+		.pc = frame->pc, .sp = frame->sp, .fp = frame->fp, .has_fp = frame->has_fp, .env = f
+	};
+	__u64 cfa = 0;
+	bool has = pa_walk_cfa(&w, rule, &cfa) == 0;
+
+	*ret_cfa = cfa;
+	return has;
+}
+
+static bool next_frame(struct pa_walk *w, struct finish *f)
+{
+	f->is_sp_low = false;
+	if (!pa_walk_frame(w))
+		return false;
+	w->is_sp_low |= f->is_sp_low;
+	return true;
+}
+
+bool finish_step(struct finish *f, struct finish_frame *frame, uint32_t *ret_stop)
+{
+	struct pa_walk w = { .pc = frame->pc,
+			     .sp = frame->sp,
+			     .fp = frame->fp,
+			     .nr = 1,
+			     .has_fp = frame->has_fp,
+			     .is_sp_low = frame->is_sp_low,
+			     .env = f };
+	bool has = next_frame(&w, f);
+
+	*ret_stop = w.stop;
+	*frame = (struct finish_frame){ w.pc, w.sp, w.fp, w.has_fp, w.is_sp_low, w.is_exact };
+	return has;
+}
+
+/* Where nothing says how to go on, what is on the stack may. */
+static bool scan(struct finish *f, struct pa_walk *w)
+{
+	struct finish_frame frame = { w->pc, w->sp, w->fp, w->has_fp, w->is_sp_low, w->is_exact };
+	struct finish_caller caller;
+
+	if (!w->is_bare || (w->stop != PA_STOP_FP_END && w->stop != PA_STOP_NO_RECORD) ||
+	    !finish_scan(f, &frame, &caller))
+		return false;
+	if (caller.rule != PA_RULE_WORD_NONE)
+		return pa_walk_by_rule(w, caller.rule);
+	w->has_fp = 0;
+	return pa_walk_enter(w, caller.pc, caller.sp, 0, 0);
+}
+
 static void begin(struct pa_walk *w, struct finish *f)
 {
 	const struct pa_stack_regs *r = &f->stack->regs;
@@ -200,22 +257,13 @@ static void begin(struct pa_walk *w, struct finish *f)
 	memcpy(w->regs, r->regs, sizeof(w->regs));
 }
 
-static bool next_frame(struct pa_walk *w, struct finish *f)
-{
-	f->is_sp_low = false;
-	if (!pa_walk_frame(w))
-		return false;
-	w->is_sp_low |= f->is_sp_low;
-	return true;
-}
-
 static void finish_light(struct finish *f, struct finished_walk *ret_walk)
 {
 	struct pa_walk w;
 
 	begin(&w, f);
 	ret_walk->pcs[0] = w.pc | PA_PC_EXACT;
-	while (next_frame(&w, f)) {
+	while (next_frame(&w, f) || scan(f, &w)) {
 		ret_walk->pcs[w.nr - 1] = w.pc | (w.is_exact ? PA_PC_EXACT : 0);
 		if (w.is_interrupted)
 			ret_walk->pcs[w.nr - 2] |= PA_PC_EXACT;

@@ -5,6 +5,7 @@
 
 #include "agent/finish_internal.h"
 #include "agent/live_code.h"
+#include "base/hash.h"
 #include "unwind/x86_exit.h"
 
 /* Of code without a file what its process has now, unless it runs another program by now. A stack
@@ -94,38 +95,65 @@ static bool is_usable(struct finish *f, const struct finish_frame *frame, const 
 	return e->by != X86_BY_MOVE || frame->is_exact;
 }
 
-#define MAX_CALL_WORDS 64u  /* of a frame: where its return address is looked for */
-#define MAX_CALL_FOLLOWS 8u /* in a walk */
+#define MAX_CALL_WORDS 64u   /* of a frame: where its return address is looked for */
+#define MAX_CALL_FOLLOWS 16u /* in a walk, of those that are not known yet */
 
-/* The word at `off` is a return address behind a direct call: whether the function that was called comes
- * to pc, and has so much on the stack then. */
-static bool is_from_call(struct finish *f, const struct finish_frame *frame, uint64_t off,
+/* What is known of a function at pc that was called at `start`. Kept by both, as no pc can be: most words
+ * that look so are no caller's, and are there the next time. */
+static pa_rule rule_of_call(struct finish *f, uint64_t start, uint64_t pc)
+{
+	struct x86_exit e = { .rule = PA_RULE_WORD_NONE, .by = X86_BY_RETURN };
+	uint64_t both = hash_mix(start, pc) | 1ull << 63;
+	struct live_query q = query_of(f);
+	struct x86_code code = { read_code, f };
+
+	if (f->u->live && live_code_find(f->u->live, &q, both, &e))
+		return e.rule;
+	if (f->nr_calls++ >= MAX_CALL_FOLLOWS)
+		return PA_RULE_WORD_NONE;
+	if (x86_exit_of_call(&code, start, pc, &e.rule) < 0)
+		e.rule = PA_RULE_WORD_NONE;
+	if (f->u->live)
+		live_code_keep(f->u->live, &q, both, &e);
+	return e.rule;
+}
+
+bool finish_is_from_call(struct finish *f, const struct finish_frame *frame, uint64_t addr,
 			 pa_rule *ret_rule)
 {
-	struct x86_code code = { read_code, f };
-	uint64_t word, target;
+	uint64_t word, target, cfa;
+	pa_rule rule;
 
-	if (finish_read(f, frame->sp + off, &word, sizeof(word)) < 0 ||
-	    !finish_call_before(f, word, &target) || !target || f->nr_calls++ >= MAX_CALL_FOLLOWS)
+	if (finish_read(f, addr, &word, sizeof(word)) < 0 ||
+	    !finish_call_before(f, word, &target) || !target)
 		return false;
-	return x86_exit_of_call(&code, target, frame->pc, ret_rule) == 0 &&
-	       PA_RULE_CFA_OFF(*ret_rule) == (int64_t)(off + sizeof(word));
+	rule = rule_of_call(f, target, frame->pc);
+	if (rule == PA_RULE_WORD_NONE ||
+	    (frame->is_sp_low && PA_RULE_CFA_REG(rule) == PA_REG_X86_SP) ||
+	    !finish_cfa(f, frame, rule, &cfa) || cfa != addr + sizeof(word))
+		return false;
+	*ret_rule = rule;
+	return true;
+}
+
+void finish_keep_rule(struct finish *f, uint64_t pc, pa_rule rule)
+{
+	struct x86_exit e = { rule, X86_BY_RETURN };
+	struct live_query q = query_of(f);
+
+	if (f->u->live)
+		live_code_keep(f->u->live, &q, pc, &e);
 }
 
 /* By the begin of the function, where its end is not to be found. */
 static bool learn_from_call(struct finish *f, const struct finish_frame *frame, pa_rule *ret_rule)
 {
-	struct x86_exit e = { .by = X86_BY_RETURN };
-	struct live_query q = query_of(f);
-
-	if (frame->is_sp_low || frame->sp % sizeof(uint64_t))
+	if (frame->sp % sizeof(uint64_t))
 		return false;
 	for (uint64_t i = 0; i < MAX_CALL_WORDS && f->nr_calls < MAX_CALL_FOLLOWS; i++) {
-		if (!is_from_call(f, frame, i * sizeof(uint64_t), &e.rule))
+		if (!finish_is_from_call(f, frame, frame->sp + i * sizeof(uint64_t), ret_rule))
 			continue;
-		if (f->u->live)
-			live_code_keep(f->u->live, &q, frame->pc, &e);
-		*ret_rule = e.rule;
+		finish_keep_rule(f, frame->pc, *ret_rule);
 		return true;
 	}
 	return false;

@@ -38,6 +38,29 @@ struct finish_frame {
 bool finish_learn(struct finish *f, const struct finish_frame *frame, pa_rule *ret_rule);
 bool finish_agrees(struct finish *f, const struct finish_frame *frame, pa_rule rule);
 
+/* Whether the word at addr is the return address of the frame: it is behind a direct call, and the function
+ * that was called comes to pc with just so much on the stack. That is a rule for all stacks. */
+bool finish_is_from_call(struct finish *f, const struct finish_frame *frame, uint64_t addr,
+			 pa_rule *ret_rule);
+void finish_keep_rule(struct finish *f, uint64_t pc, pa_rule rule);
+
+/* The caller of a frame whose code does not show how it returns: by a rule, or, where that is
+ * PA_RULE_WORD_NONE, at pc, with that sp. Its fp is not known then. */
+struct finish_caller {
+	pa_rule rule;
+	uint64_t pc, sp;
+};
+bool finish_scan(struct finish *f, const struct finish_frame *frame,
+		 struct finish_caller *ret_caller);
+
+/* From a frame at a return address to its caller; false: there is none, and why. */
+bool finish_step(struct finish *f, struct finish_frame *frame, uint32_t *ret_stop);
+bool finish_is_code(struct finish *f, uint64_t addr);
+
+/* Where the CFA is by a rule. */
+bool finish_cfa(struct finish *f, const struct finish_frame *frame, pa_rule rule,
+		uint64_t *ret_cfa);
+
 /* Whether a call is before pc; of a direct one its target, else 0. */
 bool finish_call_before(struct finish *f, uint64_t pc, uint64_t *ret_target);
 

@@ -172,6 +172,8 @@ ASM_LEVELS = ["main", "alpha", "beta", "work", "call_leaf", "asm_leaf"]
 FP = ["-O2", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer"]
 BARE = ["-fno-asynchronous-unwind-tables", "-fno-unwind-tables"]
 MUSL_MAIN = r"(?:\w+:)?_start;(?:(?:\w+:)?_start_c;)?(?:(?:[\w-]+:)?\w*libc_start_main\w*;){0,2}"
+# Each but the last jumps to the next; where musl is a library, that one has no symbol.
+MUSL_LIB_MAIN = r"_start;libc:[^;]*;"
 C_MAIN = Chain(GLIBC_MAIN, C_LEVELS)
 ASM = Chain(GLIBC_MAIN, ASM_LEVELS)
 PYTHON = r"(?:python[\d.]*|libpython[\d.]*):[^;]*"
@@ -203,8 +205,11 @@ ROWS = [
     Row("C without tables, frame pointers", chain_c("c_bare_fp", *BARE, *FP), C_MAIN, by_nm=True, quick=True, share=0.9),
     Row("C without tables, frame pointers, short calls", chain_c("c_bare_fp_short", "-DTURNS=3", *BARE, *FP), C_MAIN,
         by_nm=True, quick=True, share=0.9),
-    Row("C without tables, no frame pointers", chain_c("c_bare", *BARE), C_MAIN, by_nm=True),
-    Row("C without tables, no frame pointers, short calls", chain_c("c_bare_short", "-DTURNS=3", *BARE), C_MAIN, by_nm=True),
+    Row("C without tables, no frame pointers", chain_c("c_bare", *BARE), C_MAIN, by_nm=True, quick=True, share=0.9),
+    Row("C without tables, no frame pointers, short calls", chain_c("c_bare_short", "-DTURNS=3", *BARE), C_MAIN,
+        by_nm=True, quick=True, share=0.9),
+    Row("C without tables, stale return addresses", chain_c("c_bare_stale", "-DSTALE", "-DTURNS=2000", *BARE),
+        Chain(GLIBC_MAIN, ["main", "endless", *C_LEVELS[1:]]), by_nm=True, quick=True),
     Row("C++ with exceptions", c_program("cc", ["chain.cc"], "-O2", compiler="g++"),
         Chain("cc:" + GLIBC_MAIN, ["cc:main", *[rf"cc:(?:level::)?{n}\([^;]*" for n in C_LEVELS[1:]]],
               above=r"(?:libstdc\+\+|libgcc_s|libc|ld-linux-x86):[^;]*", callers=(2, 3, 4))),
@@ -230,14 +235,16 @@ ROWS = [
     Row("gmp", c_program("gmp", ["gmp.c"], "-O2", libs=["-lgmp"]),
         Chain(GLIBC_MAIN, ["main", "alpha", "work", "<stub>|libgmp:__gmpz_(?:mul|add)"], above="<stub>|libgmp:[^;]*|libc:[^;]*"),
         by_nm=True),
-    Row("musl static", chain_c("musl_static", "-static", compiler="musl-gcc"), Chain(MUSL_MAIN, C_LEVELS), by_nm=True),
-    Row("musl dynamic", chain_c("musl_dynamic", compiler="musl-gcc"), Chain(MUSL_MAIN, C_LEVELS), by_nm=True),
+    Row("musl static", chain_c("musl_static", "-static", compiler="musl-gcc"), Chain(MUSL_MAIN, C_LEVELS), by_nm=True,
+        quick=True, share=0.9),
+    Row("musl dynamic", chain_c("musl_dynamic", compiler="musl-gcc"), Chain(MUSL_LIB_MAIN, C_LEVELS), by_nm=True,
+        quick=True, share=0.9),
     Row("musl static in libc (memset)", chain_c("musl_static_libc", "-static", "-DIN_LIBC", compiler="musl-gcc"),
         Chain(MUSL_MAIN, C_LEVELS[:4] + ["memset"]), by_nm=True),
     Row("musl dynamic in libc (memset)", chain_c("musl_dynamic_libc", "-DIN_LIBC", compiler="musl-gcc"),
-        Chain(MUSL_MAIN, C_LEVELS[:4], above=r"(?:ld-musl[^:]*|libc):[^;]*"), by_nm=True),
+        Chain(MUSL_LIB_MAIN, C_LEVELS[:4], above=r"(?:ld-musl[^:]*|libc):[^;]*"), by_nm=True),
     Row("musl static, a thread", chain_c("musl_thread", "-static", "-DIN_THREAD", "-pthread", compiler="musl-gcc"),
-        Chain(r"__clone;start;", ["begin", *C_LEVELS[1:]]), by_nm=True),
+        Chain(r"__clone;start;", ["begin", *C_LEVELS[1:]]), by_nm=True, quick=True, share=0.9),
     Row("Fortran, a frame of 200 KB", c_program("fortran", ["big.f90"], "-O2", "-fno-inline", compiler="gfortran"),
         Chain(GLIBC_MAIN + "main;", ["MAIN__", *[f"__levels_MOD_{n}" for n in ("alpha", "beta", "work", "spin")]]),
         by_nm=True),

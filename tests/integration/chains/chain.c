@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main → alpha → beta → work → spin, for ever; with IN_THREAD, begin → alpha → …; with IN_LIBC, work →
- * memset. Each function does something after its call, so that none is a tail call. */
+ * memset; with STALE, main → endless → alpha → …, and return addresses of others in the frame of endless.
+ * Each function does something after its call, so that none is a tail call. */
 #include <pthread.h>
 #include <string.h>
 
@@ -59,6 +60,26 @@ __attribute__((noinline)) static unsigned long alpha(unsigned long n)
 	return sink + 2;
 }
 
+#ifdef STALE
+/* Calls that are over leave their return addresses where the frame of endless() will be. */
+__attribute__((noinline)) static unsigned long leave(unsigned long n)
+{
+	sink = n ? leave(n - 1) : alpha(n);
+	return sink + 3;
+}
+
+static void endless(void)
+{
+	volatile char stale[1024];
+
+	stale[0] = 1;
+	for (;;)
+		sink = alpha(sink);
+}
+
+static void (*volatile next)(void) = endless;
+#endif
+
 #ifdef IN_THREAD
 static void *begin(void *unused)
 {
@@ -77,6 +98,10 @@ int main(void)
 #else
 int main(void)
 {
+#ifdef STALE
+	sink = leave(60);
+	next();
+#endif
 	for (;;)
 		sink = alpha(sink);
 }

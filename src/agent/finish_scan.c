@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The caller of code that does not show how it returns, since it never does: main() with an endless
+ * loop, who calls exit(), a thread's first function. Every caller has left a return address above sp, so
+ * the words there are looked at, and one is believed that shows that it is the caller's:
+ *
+ * - It is behind a call of a function that leads to the pc, and lies where that function's code has put
+ *   its return address.
+ * - It is the first one that can be a return address, so that there is no caller below; and whoever it
+ *   returns to is still running: it begins the stack, or its own return address shows that it was called,
+ *   and so on.
+ */
+#include "agent/finish_internal.h"
+
+#if defined(__x86_64__)
+#define MAX_WORDS 1024u
+#define MAX_ADDRESSES 16u /* words that look like return addresses, per frame */
+#define MAX_CALLERS 8u
+
+static bool read_word(struct finish *f, uint64_t addr, uint64_t *ret_word)
+{
+	return finish_read(f, addr, ret_word, sizeof(*ret_word)) == 0;
+}
+
+static bool is_root(struct finish *f, uint64_t pc)
+{
+	return unwinder_is_root(f->u, f->process, pc, f->time_ns);
+}
+
+/* Whether the function that pc returns to, with this sp, is being run. What is left of calls that are over
+ * may look like a stack, but not to its end: where that begins to be real, the return address is that
+ * of another call. So each has to show its call, up to who begins the stack, and calls nobody else. */
+static bool is_running(struct finish *f, uint64_t pc, uint64_t sp)
+{
+	struct finish_frame frame = { .pc = pc, .sp = sp }, caller = frame;
+	bool is_shown = true;
+	pa_rule rule;
+
+	for (unsigned int i = 0; i < MAX_CALLERS; i++) {
+		uint32_t stop;
+
+		if (is_root(f, frame.pc))
+			return true;
+		if (!finish_step(f, &caller, &stop))
+			return stop == PA_STOP_END;
+		if (!is_shown)
+			return false;
+		is_shown = finish_is_from_call(f, &frame, caller.sp - sizeof(uint64_t), &rule);
+		frame = caller;
+	}
+	return false;
+}
+
+static bool can_return_to(struct finish *f, uint64_t word)
+{
+	return finish_is_code(f, word - 1) && finish_can_return_to(f, word);
+}
+
+static bool scan_words(struct finish *f, const struct finish_frame *frame,
+		       struct finish_caller *ret_caller)
+{
+	uint64_t from = (frame->sp + 7) & ~7ull, word;
+	unsigned int nr_found = 0;
+
+	for (uint64_t at = from; at < from + MAX_WORDS * sizeof(word); at += sizeof(word)) {
+		if (!read_word(f, at, &word) || nr_found == MAX_ADDRESSES)
+			return false;
+		if (!can_return_to(f, word))
+			continue;
+		if (finish_is_from_call(f, frame, at, &ret_caller->rule))
+			return true;
+		if (!nr_found++ && is_running(f, word, at + sizeof(word))) {
+			*ret_caller = (struct finish_caller){ PA_RULE_WORD_NONE, word,
+							      at + sizeof(word) };
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool is_record(struct finish *f, const struct finish_frame *frame, pa_rule *ret_rule)
+{
+	return frame->has_fp && frame->fp >= frame->sp &&
+	       finish_is_from_call(f, frame, frame->fp + sizeof(uint64_t), ret_rule);
+}
+
+bool finish_scan(struct finish *f, const struct finish_frame *frame,
+		 struct finish_caller *ret_caller)
+{
+	if (is_root(f, frame->pc))
+		return false;
+	if (!is_record(f, frame, &ret_caller->rule) && !scan_words(f, frame, ret_caller))
+		return false;
+	if (ret_caller->rule != PA_RULE_WORD_NONE)
+		finish_keep_rule(f, frame->pc, ret_caller->rule);
+	return true;
+}
+#else
+bool finish_scan(struct finish *f, const struct finish_frame *frame,
+		 struct finish_caller *ret_caller)
+{
+	(void)f, (void)frame, (void)ret_caller;
+	return false;
+}
+#endif
