@@ -43,6 +43,12 @@ struct go_func {
 	uint32_t deltas;     /* 0: none */
 	uint8_t flags;
 	int32_t name; /* where it is; see go_func_name() */
+	/* Tables like that of deltas; 0: none. */
+	uint32_t files, lines;
+	uint32_t inlined;    /* the number of the call that was inlined there; -1: none */
+	uint32_t calls;      /* offset of these calls from go.func.*; UINT32_MAX: none */
+	uint32_t unit;       /* where the files of its package begin */
+	uint32_t start_line; /* 0: not known, as before 1.20 */
 };
 
 /* Whether a table may begin with these 8 bytes. */
@@ -58,17 +64,44 @@ int go_table_open(const void *bytes, size_t size, struct go_table *ret_table);
 /* -EBADMSG. */
 int go_table_func(const struct go_table *t, uint32_t i, struct go_func *ret_func);
 
+/* The function whose code has this offset. -ENOENT. */
+int go_table_find(const struct go_table *t, uint64_t offset, struct go_func *ret_func);
+
+/* A call that was inlined, as go.func.* has it: 16 bytes as of 1.20. */
+#define GO_CALL_BYTES 16
+struct go_call {
+	int32_t name;        /* as that of a function */
+	int32_t call_offset; /* of an instruction at the call, from the start of the function */
+	uint32_t start_line;
+};
+struct go_call go_call_read(const uint8_t bytes[GO_CALL_BYTES]);
+
+/* NULL: there is none, or it is too long to be believed. */
+const char *go_file_name(const struct go_table *t, const struct go_func *f, int64_t file);
+
 /* NULL: damaged, or too long to be believed. */
+const char *go_name_at(const struct go_table *t, int32_t name);
 const char *go_func_name(const struct go_table *t, const struct go_func *f);
+
+/* Pairs of numbers: by how much a value, which begins as -1, changes, and for how many instructions of
+ * the smallest size it holds. 1: there is one; 0: no more; -EBADMSG. */
+struct go_values {
+	struct cursor c;
+	uint64_t func_end;
+	uint64_t start, end; /* of the code with this value */
+	int64_t value;
+	uint8_t quantum;
+	bool is_first;
+};
+struct go_values go_values_of(const struct go_table *t, const struct go_func *f, uint32_t table);
+int go_values_next(struct go_values *v);
 
 /* Runs through the pieces of a function's code: from start to end the stack pointer is `delta` below
  * where it was at the entry. */
 struct go_deltas {
-	struct cursor c;
-	uint64_t func_end;
+	struct go_values v;
 	uint64_t start, end;
 	int64_t delta;
-	bool is_first;
 };
 struct go_deltas go_deltas_of(const struct go_table *t, const struct go_func *f);
 /* 1: there is one; 0: no more; -EBADMSG. */

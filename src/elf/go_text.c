@@ -12,7 +12,10 @@
 /* runtime.firstmoduledata (src/runtime/symtab.go): the table's address, six slices, an address, the
  * first and last pc, and then where code begins. */
 #define MODULE_TEXT_AT 176
-#define MODULE_MIN_BYTES (MODULE_TEXT_AT + 8)
+#define MODULE_CALLS_AT 320 /* 18 words later, of 1.20 and newer: go.func.* */
+#define MODULE_SEARCH_MAX_BYTES (16u << 20)
+#define MAX_PLACES                                                                                 \
+	8 /* where the table's address is filled in; each is looked at by all relocations */
 #define MODULE_MAX_BYTES (64u << 10) /* Go 1.26 has 592 */
 
 /* The functions by which a start is found, or tried; of those that are not there end is 0. */
@@ -106,20 +109,90 @@ static uint64_t loaded_word(const struct elf_image *img, uint64_t addr, uint64_t
 	return w.is_filled ? w.value : in_file;
 }
 
-/* 0: it does not tell, or is another table's. */
-static uint64_t text_of_module(const struct elf_image *img, const struct go_table *t)
+/* An address in the description. 0: there is none, or it is another table's. */
+static uint64_t module_word(const struct elf_image *img, const struct go_table *t, size_t at)
 {
 	const struct elf_section *s = elf_image_section(img, ".go.module");
 	_cleanup_(buf_done) struct buf b = BUF_INIT(MODULE_MAX_BYTES);
-	uint64_t table_addr, text;
+	uint64_t table_addr, value;
 
-	if (!s || elf_image_read_section(img, s, &b) < 0 || b.len < MODULE_MIN_BYTES)
+	if (!s || elf_image_read_section(img, s, &b) < 0 || b.len < at + sizeof(value))
 		return 0;
 	memcpy(&table_addr, b.data, sizeof(table_addr));
-	memcpy(&text, b.data + MODULE_TEXT_AT, sizeof(text));
+	memcpy(&value, b.data + at, sizeof(value));
 	if (loaded_word(img, s->addr, table_addr) != t->addr)
 		return 0;
-	return loaded_word(img, s->addr + MODULE_TEXT_AT, text);
+	return loaded_word(img, s->addr + at, value);
+}
+
+static uint64_t word_at(const struct elf_image *img, uint64_t addr)
+{
+	uint64_t offset, value;
+
+	if (elf_image_offset_of(img, addr, &offset) < 0 ||
+	    elf_image_read(img, offset, &value, sizeof(value)) < 0)
+		value = 0;
+	return loaded_word(img, addr, value);
+}
+
+/* Before 1.26 the description is somewhere in the data. It begins with the addresses of the table and
+ * of the names in it, which nothing else does. */
+struct reloc_search {
+	uint64_t table;
+	uint64_t places[MAX_PLACES];
+	uint32_t nr;
+};
+
+static int note_place(void *ctx, const Elf64_Rela *rela)
+{
+	struct reloc_search *s = ctx;
+
+	if ((uint64_t)rela->r_addend == s->table)
+		s->places[s->nr++] = rela->r_offset;
+	return s->nr == MAX_PLACES;
+}
+
+static uint64_t module_by_relocs(const struct elf_image *img, const struct go_table *t)
+{
+	struct reloc_search s = { .table = t->addr };
+
+	(void)elf_relocs_each(img, note_place, &s);
+	for (uint32_t i = 0; i < s.nr; i++)
+		if (word_at(img, s.places[i]) == t->addr &&
+		    word_at(img, s.places[i] + 8) == t->addr + t->names)
+			return s.places[i];
+	return 0;
+}
+
+static uint64_t module_in_section(const struct elf_image *img, const struct go_table *t,
+				  const char *name)
+{
+	const struct elf_section *s = elf_image_section(img, name);
+	_cleanup_(buf_done) struct buf b = BUF_INIT(MODULE_SEARCH_MAX_BYTES);
+	const uint64_t begin[] = { t->addr, t->addr + t->names };
+
+	if (!s || elf_image_read_section(img, s, &b) < 0)
+		return 0;
+	for (size_t i = 0; i + sizeof(begin) <= b.len; i += sizeof(uint64_t))
+		if (memcmp(b.data + i, begin, sizeof(begin)) == 0)
+			return s->addr + i;
+	return 0;
+}
+
+uint64_t go_text_calls(const struct elf_image *img, const struct go_table *t)
+{
+	uint64_t module;
+
+	if (elf_image_section(img, ".go.module"))
+		return module_word(img, t, MODULE_CALLS_AT);
+	if (!t->addr)
+		return 0;
+	module = module_in_section(img, t, ".noptrdata");
+	if (!module)
+		module = module_in_section(img, t, ".data");
+	if (!module)
+		module = module_by_relocs(img, t);
+	return module ? word_at(img, module + MODULE_CALLS_AT) : 0;
 }
 
 int go_text_find(const struct elf_image *img, const struct go_table *t,
@@ -129,7 +202,7 @@ int go_text_find(const struct elf_image *img, const struct go_table *t,
 	uint64_t text = loaded_word(img, t->addr + GO_HEADER_TEXT_AT, t->text);
 
 	if (!fits(img, &l, text))
-		text = text_of_module(img, t);
+		text = module_word(img, t, MODULE_TEXT_AT);
 	if (!fits(img, &l, text))
 		text = l.entry.end ? elf_image_entry(img) - l.entry.start : 0;
 	/* Many things look like the code that handlers return to: one that nothing confirms is none. */

@@ -28,4 +28,8 @@ struct go_returns {
 int go_text_find(const struct elf_image *img, const struct go_table *t,
 		 const struct go_returns *returns, uint64_t *ret_text);
 
+/* The link-time address of go.func.*, where the calls that were inlined are (struct go_call), as the
+ * description of the module says. 0: not known. */
+uint64_t go_text_calls(const struct elf_image *img, const struct go_table *t);
+
 #endif

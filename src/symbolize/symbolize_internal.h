@@ -94,6 +94,18 @@ typedef int (*symbols_each_fn)(const struct elf_image *img, elf_symbol_fn fn, vo
 int go_names_each(const struct elf_image *img, elf_symbol_fn fn, void *ctx);
 uint64_t go_names_cost_bytes(const struct elf_image *img);
 
+/* Lines by the same table, which is held meanwhile. -ENOENT: there is none; -ENOMEM, and others that
+ * mean the same as -ENOENT. The image is borrowed. */
+struct go_lines;
+int go_lines_new(const struct elf_image *img, const struct cancel *cancel,
+		 struct go_lines **ret_lines);
+/* Whether some are left out because of what they cost. */
+bool go_lines_is_over(const struct go_lines *l);
+struct go_lines *go_lines_free(struct go_lines *l);
+DEFINE_CLEANUP(struct go_lines *, go_lines_free)
+/* Adds what is known of files, lines and inlined functions to a result of one frame. */
+void go_lines_add(struct go_lines *l, uint64_t addr, struct symbol_result *result);
+
 /* Of the stubs through which code calls other files; behind each name stands PLT_SUFFIX. Those for a
  * function of this file that another one chooses when the program is loaded have no symbol, but the
  * address of the one that chooses, as objdump writes it: PLT_CHOSEN, hexadecimal digits, PLT_SUFFIX. */

@@ -24,8 +24,10 @@ struct elf_symbolizer {
 	struct symtab_index
 		plt_index; /* of stubs; nothing in it: not tried yet, or there are none */
 	bool has_tried_plt;
-	struct elf_lines *lines; /* owned; NULL: there are none */
-	struct elf_fdes *fdes;   /* owned; NULL: not tried yet, or there are none */
+	struct elf_lines *lines;   /* owned; NULL: there are none */
+	struct go_lines *go_lines; /* owned; NULL: not tried yet, or there are none */
+	bool has_tried_go_lines;
+	struct elf_fdes *fdes; /* owned; NULL: not tried yet, or there are none */
 	bool has_tried_fdes;
 	struct elf_sources src; /* borrowed, as the image */
 	struct answer answer;
@@ -155,12 +157,54 @@ static int name_by_fde(struct elf_symbolizer *e, uint64_t addr, struct symbol_re
 	return answer_raw(&e->answer, NULL, addr, ret_result);
 }
 
+/* Why reading one of the files has ended. */
+static enum work_end end_of(const struct elf_sources *src)
+{
+	enum work_end end = elf_image_end(src->image);
+
+	return end == WORK_GOES_ON && src->debug ? elf_image_end(src->debug) : end;
+}
+
+static void note_limits(struct elf_symbolizer *e)
+{
+	enum work_end end = end_of(&e->src);
+
+	if ((e->lines && elf_lines_is_over(e->lines)) ||
+	    (e->go_lines && go_lines_is_over(e->go_lines)))
+		e->base.limit_why = LINES_OVER;
+	if (end == WORK_OVER_BYTES || end == WORK_OVER_TIME)
+		e->base.limit_why = FILE_OVER;
+}
+
+/* Only when an address comes up that has no debug information. */
+static int open_go_lines(struct elf_symbolizer *e)
+{
+	int r;
+
+	if (e->has_tried_go_lines)
+		return 0;
+	r = go_lines_new(e->img, e->src.cancel, &e->go_lines);
+	if (r == -ENOMEM)
+		return r;
+	e->has_tried_go_lines = true;
+	return 0;
+}
+
 static int name_by_symbol(struct elf_symbolizer *e, uint64_t addr, const char *symbol,
 			  struct symbol_result *ret_result)
 {
-	if (symbol)
-		return answer_named(&e->answer, symbol, answer_symbol_bytes(symbol), ret_result);
-	return name_by_fde(e, addr, ret_result);
+	int r;
+
+	if (!symbol)
+		return name_by_fde(e, addr, ret_result);
+	r = answer_named(&e->answer, symbol, answer_symbol_bytes(symbol), ret_result);
+	if (r == 0)
+		r = open_go_lines(e);
+	if (r < 0 || !e->go_lines)
+		return r;
+	go_lines_add(e->go_lines, addr, ret_result);
+	note_limits(e);
+	return 0;
 }
 
 /* A line without any function: it keeps its line under the name of last resort. */
@@ -182,24 +226,6 @@ static int name_line(struct elf_symbolizer *e, uint64_t addr, struct symbol_resu
 					  .nr_frames = 1,
 					  .is_raw = named.is_raw };
 	return 0;
-}
-
-/* Why reading one of the files has ended. */
-static enum work_end end_of(const struct elf_sources *src)
-{
-	enum work_end end = elf_image_end(src->image);
-
-	return end == WORK_GOES_ON && src->debug ? elf_image_end(src->debug) : end;
-}
-
-static void note_limits(struct elf_symbolizer *e)
-{
-	enum work_end end = end_of(&e->src);
-
-	if (e->lines && elf_lines_is_over(e->lines))
-		e->base.limit_why = LINES_OVER;
-	if (end == WORK_OVER_BYTES || end == WORK_OVER_TIME)
-		e->base.limit_why = FILE_OVER;
 }
 
 static int elf_resolve(struct symbolizer *s, uint64_t addr, struct symbol_result *ret_result)
@@ -224,6 +250,7 @@ static void elf_free(struct symbolizer *s)
 	struct elf_symbolizer *e = (struct elf_symbolizer *)s;
 
 	e->lines = elf_lines_free(e->lines);
+	e->go_lines = go_lines_free(e->go_lines);
 	symtab_index_done(&e->index);
 	symtab_index_done(&e->mini_index);
 	symtab_index_done(&e->go_index);

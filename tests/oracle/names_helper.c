@@ -36,7 +36,7 @@ static int answer_symbols(const struct elf_image *img)
 	while (next_question()) {
 		if (s->ops->resolve(s, strtoull(line, NULL, 16), &r) < 0)
 			return 1;
-		printf("%s\n", r.is_named ? r.frames[0].system_name : "-");
+		printf("%s\n", r.is_named ? r.frames[r.nr_frames - 1].system_name : "-");
 	}
 	symbolizer_free(s);
 	return 0;

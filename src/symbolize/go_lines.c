@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Source lines and inlined functions of Go out of the table that its runtime needs: for programs
+ * without debug information. Inlined calls are read as of Go 1.20; before, code that was inlined has
+ * its function's file and no line, which would be that of another function.
+ */
+#include <errno.h>
+
+#include "base/buf.h"
+#include "elf/elf_image.h"
+#include "elf/go_search.h"
+#include "elf/go_text.h"
+#include "symbolize/symbolize_internal.h"
+
+/* Of all tables that are walked, for each address again: 64 million steps, half a second. What is over
+ * costs lines, and not the names, which the file's own limit is for. */
+#define WORK_BYTES (256u << 20)
+#define CHARGE_STEPS 64 /* of a table, between two charges */
+#define STEP_COST_BYTES 4
+#define GO_MAX_FRAMES 64 /* at one address */
+
+struct go_lines {
+	const struct elf_image *img; /* borrowed */
+	struct buf bytes;
+	struct go_table table;
+	struct work work;
+	uint64_t text;
+	uint64_t calls; /* link-time address of what was inlined; 0: not known */
+	struct symbol_frame frames[GO_MAX_FRAMES];
+};
+
+struct go_lines *go_lines_free(struct go_lines *l)
+{
+	if (l) {
+		buf_done(&l->bytes);
+		free(l);
+	}
+	return NULL;
+}
+
+int go_lines_new(const struct elf_image *img, const struct cancel *cancel,
+		 struct go_lines **ret_lines)
+{
+	_cleanup_(go_lines_freep) struct go_lines *l = calloc(1, sizeof(*l));
+	int r;
+
+	if (!l)
+		return -ENOMEM;
+	l->img = img;
+	l->work = (struct work){ .left_bytes = WORK_BYTES, .cancel = cancel };
+	l->bytes = BUF_INIT(GO_MAX_TABLE_BYTES);
+	r = go_search_load(img, &l->bytes, &l->table);
+	if (r == 0)
+		r = go_text_find(img, &l->table, NULL, &l->text);
+	if (r < 0)
+		return r;
+	l->calls = go_text_calls(img, &l->table);
+	*ret_lines = TAKE(l);
+	return 0;
+}
+
+/* What a table has for an offset. -ENOENT: nothing; -EBADMSG, -E2BIG, -ECANCELED. */
+static int value_at(struct go_lines *l, const struct go_func *f, uint32_t table, uint64_t offset,
+		    int64_t *ret_value)
+{
+	struct go_values v = go_values_of(&l->table, f, table);
+
+	if (!table)
+		return -ENOENT;
+	for (uint32_t i = 0;; i++) {
+		int r = i % CHARGE_STEPS ? 0
+					 : work_charge(&l->work, CHARGE_STEPS * STEP_COST_BYTES);
+
+		if (r == 0)
+			r = go_values_next(&v);
+		if (r <= 0)
+			return r < 0 ? r : -ENOENT;
+		if (offset < v.end) {
+			*ret_value = v.value;
+			return 0;
+		}
+	}
+}
+
+/* Damage costs the line. */
+static void add_line(struct go_lines *l, const struct go_func *f, uint64_t offset,
+		     struct symbol_frame *to)
+{
+	int64_t file, line;
+
+	if (value_at(l, f, f->files, offset, &file) < 0)
+		return;
+	to->filename = go_file_name(&l->table, f, file);
+	if (to->filename && value_at(l, f, f->lines, offset, &line) == 0 && line > 0 &&
+	    line <= INT32_MAX)
+		to->line = (uint32_t)line;
+}
+
+static uint32_t start_line_of(uint32_t line)
+{
+	return line <= INT32_MAX ? line : 0;
+}
+
+/* -ENOENT: not known. */
+static int read_call(const struct go_lines *l, const struct go_func *f, int64_t number,
+		     struct go_call *ret_call)
+{
+	uint64_t addr = l->calls + f->calls + (uint64_t)number * GO_CALL_BYTES, offset;
+	uint8_t bytes[GO_CALL_BYTES];
+
+	if (!l->calls || f->calls == UINT32_MAX || elf_image_offset_of(l->img, addr, &offset) < 0 ||
+	    elf_image_read(l->img, offset, bytes, sizeof(bytes)) < 0)
+		return -ENOENT;
+	*ret_call = go_call_read(bytes);
+	if (ret_call->call_offset < 0 || (uint32_t)ret_call->call_offset >= f->end - f->start)
+		return -ENOENT;
+	return 0;
+}
+
+/* The inlined functions at an offset, innermost first; leaves the offset of the outermost call, and
+ * gives how many there are. -ENOENT: they are not known. */
+static int add_inlined(struct go_lines *l, const struct go_func *f, uint64_t *offset)
+{
+	int nr = 0;
+
+	for (;;) {
+		int64_t number = -1;
+		struct go_call call;
+		const char *name;
+		int r = value_at(l, f, f->inlined, *offset, &number);
+
+		if (number < 0)
+			return r == 0 || r == -ENOENT ? nr : -ENOENT;
+		name = nr + 1 < GO_MAX_FRAMES && read_call(l, f, number, &call) == 0
+			       ? go_name_at(&l->table, call.name)
+			       : NULL;
+		if (!name || !name[0])
+			return -ENOENT;
+		l->frames[nr] = (struct symbol_frame){
+			.name = name,
+			.system_name = name,
+			.start_line = start_line_of(call.start_line),
+		};
+		add_line(l, f, *offset, &l->frames[nr++]);
+		*offset = f->start + (uint64_t)call.call_offset;
+	}
+}
+
+bool go_lines_is_over(const struct go_lines *l)
+{
+	return l->work.end == WORK_OVER_BYTES;
+}
+
+void go_lines_add(struct go_lines *l, uint64_t addr, struct symbol_result *result)
+{
+	struct symbol_frame outer = result->frames[0];
+	uint64_t offset = addr - l->text;
+	struct go_func f;
+	int nr;
+
+	if (addr < l->text || go_table_find(&l->table, offset, &f) < 0)
+		return;
+	nr = add_inlined(l, &f, &offset);
+	outer.start_line = start_line_of(f.start_line);
+	add_line(l, &f, nr < 0 ? f.start : offset, &outer); /* nothing is inlined at the start */
+	if (nr < 0) {
+		outer.line = 0;
+		nr = 0;
+	}
+	l->frames[nr++] = outer;
+	result->frames = l->frames;
+	result->nr_frames = (uint32_t)nr;
+}
