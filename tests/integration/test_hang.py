@@ -2,74 +2,17 @@
 """A file system whose server stops answering keeps nobody waiting but its own processes: captures end,
 with everybody else's names. The attacks are those of a user without privileges."""
 import atexit
-import glob
 import os
-import pwd
 import shutil
 import signal
-import stat
 import subprocess
 import time
 
-from harness import AGENT, PROGS, agent, done, end, finish_agent, need_root, note, ok, prog, skip, start_agent
-from harness import wait_for, workdir
+from harness import PROGS, done, finish_agent, need_root, note, ok, prog, skip, start_agent, workdir
+from hostile_fuse import Hostile, fuse_device, make_user
 
-FUSE = os.makedev(10, 229)
-MOUNTED_FOR_USER = ("random", "sysv")  # as fusermount3 does, which few machines have
 SILENT = ("overlay", "tmp", "lock")  # the others are not even asked for what would not be answered
 LONGEST_S = 10  # with two seconds of sampling
-
-
-def make_user():
-    """An unprivileged user's number; in no file, so that nothing has to be put back."""
-    taken = {p.pw_uid for p in pwd.getpwall()}
-    return next(uid for uid in range(61184, 65000) if uid not in taken)
-
-
-def fuse_device(tmp):
-    """/dev/fuse as distributions have it: open for all."""
-    if os.path.exists("/dev/fuse") and os.stat("/dev/fuse").st_mode & 0o006 == 0o006:
-        return "/dev/fuse"
-    path = os.path.join(tmp, "fuse")
-    os.mknod(path, 0o666 | stat.S_IFCHR, FUSE)
-    os.chmod(path, 0o666)
-    return path
-
-
-class Hostile:
-    """silent_fuse as an unprivileged user, ready and silent."""
-
-    def __init__(self, tmp, device, mode):
-        argv = [os.path.join(tmp, "silent_fuse"), device, mode, os.path.join(tmp, "static_spin")]
-        user = {"user": UID, "group": UID, "extra_groups": []}
-        if mode in MOUNTED_FOR_USER:  # it becomes that user itself
-            argv, user = [*argv, str(UID)], {}
-        self.p = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, cwd="/", **user)
-        atexit.register(self.end)
-        first = self.p.stdout.readline().strip()
-        self.why = first
-        if not first.isdigit():
-            self.end()
-            return
-        self.why, self.pid = None, int(first)
-        self.p.stdout.readline()
-        if mode in ("plain", "overlay"):
-            wait_for(lambda: os.readlink(f"/proc/{self.pid}/exe").endswith("/f"), "the program on FUSE", 10)
-        self.p.send_signal(signal.SIGUSR1)
-        time.sleep(0.6)  # until nothing is answered any more
-
-    def end(self):
-        """All three processes, by their numbers; the server first, which ends every waiting."""
-        if self.p.poll() is None:
-            self.p.terminate()
-            try:
-                self.p.wait(10)
-            except subprocess.TimeoutExpired:
-                self.p.kill()
-        self.p.wait()
-        for path in glob.glob("/tmp/silent_fuse.*"):
-            if os.stat(path).st_uid == UID:
-                os.rmdir(path)  # where it was mounted, in a namespace that is gone
 
 
 def capture(tmp, *args, seconds=2):
@@ -125,7 +68,7 @@ def interrupted(tmp, mode):
 
 
 def attack(tmp, device, mode):
-    hostile = Hostile(tmp, device, mode)
+    hostile = Hostile(tmp, device, mode, UID)
     if hostile.why:
         skip(f"{mode}: {hostile.why}")
         return
@@ -151,7 +94,7 @@ def scan_interrupted(tmp, hostile):
 
 def slow(tmp, device):
     """Every request is answered, but late: hundreds of them are as much as silence."""
-    hostile = Hostile(tmp, device, "slow")
+    hostile = Hostile(tmp, device, "slow", UID)
     if hostile.why:
         skip(f"slow: {hostile.why}")
         return
