@@ -110,7 +110,8 @@ static inline __u32 pa_walk_rule(struct pa_walk *w, __u64 pc, pa_rule *rule)
 	if (stop)
 		return stop;
 	*rule = code.word;
-	if (PA_RULE_CFA_KIND(code.word) == PA_CFA_NONE && pc == w->pc - !w->is_exact)
+	if (PA_RULE_CFA_KIND(code.word) == PA_CFA_NONE && pc == w->pc - !w->is_exact &&
+	    !pa_has_record(code.word, w->is_exact))
 		(void)finish_learn(w->env,
 				   &(struct finish_frame){ w->pc, w->sp, w->fp, w->has_fp,
 							   w->is_sp_low, w->is_exact },

@@ -82,9 +82,14 @@ static bool is_called(struct finish *f, const struct finish_frame *frame, pa_rul
 	       finish_call_before(f, pc, &target);
 }
 
+static bool keeps_records(const struct finish *f)
+{
+	return unwinder_keeps_records(f->u, f->process, f->time_ns);
+}
+
 static bool is_usable(struct finish *f, const struct finish_frame *frame, const struct x86_exit *e)
 {
-	if (e->rule == PA_RULE_WORD_NONE ||
+	if (e->rule == PA_RULE_WORD_NONE || (e->calls_without_record && keeps_records(f)) ||
 	    (frame->is_sp_low && PA_RULE_CFA_REG(e->rule) == PA_REG_X86_SP) ||
 	    !finish_agrees(f, frame, e->rule))
 		return false;

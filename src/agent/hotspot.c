@@ -19,15 +19,27 @@ bool hotspot_is_library(const char *path)
 	return slash && strcmp(slash + 1, LIBRARY) == 0;
 }
 
+/* javac, jshell and others pass on what is behind it. */
+#define PREFIX_OF_TOOLS "-J"
+
+static bool is_option(const char *word, size_t n, const char *option)
+{
+	if (n > 2 && strncmp(word, PREFIX_OF_TOOLS, 2) == 0) {
+		word += 2;
+		n -= 2;
+	}
+	return n == strlen(option) && strncmp(word, option, n) == 0;
+}
+
 /* Words end at white space. */
 static void scan_words(const char *text, size_t len, bool *keeps)
 {
 	for (size_t at = 0; at < len;) {
 		size_t n = strcspn(text + at, " \t\n");
 
-		if (n == strlen(OPTION_ON) && strncmp(text + at, OPTION_ON, n) == 0)
+		if (is_option(text + at, n, OPTION_ON))
 			*keeps = true;
-		else if (n == strlen(OPTION_OFF) && strncmp(text + at, OPTION_OFF, n) == 0)
+		else if (is_option(text + at, n, OPTION_OFF))
 			*keeps = false;
 		at += n + 1;
 	}

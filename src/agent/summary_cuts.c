@@ -43,6 +43,16 @@ static bool is_for_want_of_tables(size_t stop)
 	return stop == PA_STOP_NO_TABLE || stop == PA_STOP_BIG_STACK;
 }
 
+/* Frame pointers help where there are none. */
+static const char *cure_of_runtime(const struct capture *c, uint64_t owner)
+{
+	struct jit_runtime r = jit_files_runtime(c->jit, owner);
+
+	return unwinder_is_record_keeper(c->unwinder, r.pid, owner)
+		       ? NULL
+		       : cure_for_generated_code(r.runtime);
+}
+
 static const char *cure_of(const struct capture *c, size_t stop, uint32_t mapping)
 {
 	const struct profile_mapping *m =
@@ -55,7 +65,7 @@ static const char *cure_of(const struct capture *c, size_t stop, uint32_t mappin
 	if (!c->unwinder)
 		return "walk by unwind tables too (--unwind auto)";
 	if (m && m->kind == PROFILE_MAPPING_JIT)
-		return cure_for_generated_code(jit_files_runtime(c->jit, m->owner).runtime);
+		return cure_of_runtime(c, m->owner);
 	if (m && m->kind == PROFILE_MAPPING_FILE)
 		return cure_for_file(profile_str(c->profile, m->path),
 				     unwinder_has_own_stack(c->unwinder, m->owner));

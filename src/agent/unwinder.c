@@ -136,18 +136,21 @@ static struct pa_mapping describe(struct unwinder *u, const struct mapping *m)
 	return to;
 }
 
-static struct record_keeper *keeper_of(const struct unwinder *u, const struct process *p)
+static struct record_keeper *keeper_of(struct unwinder *u, const struct process *p)
 {
-	return (struct record_keeper *)(uintptr_t)&u
-		->keepers[(uint32_t)process_pid(p) % RECORD_KEEPERS];
+	return &u->keepers[(uint32_t)process_pid(p) % RECORD_KEEPERS];
+}
+
+bool unwinder_is_record_keeper(const struct unwinder *u, pid_t pid, uint64_t program)
+{
+	const struct record_keeper *k = &u->keepers[(uint32_t)pid % RECORD_KEEPERS];
+
+	return k->keeps_records && k->pid == pid && k->program == program;
 }
 
 bool unwinder_keeps_records(const struct unwinder *u, const struct process *p, uint64_t time_ns)
 {
-	const struct record_keeper *k = keeper_of(u, p);
-
-	return k->keeps_records && k->pid == process_pid(p) &&
-	       k->program == process_program(p, time_ns);
+	return unwinder_is_record_keeper(u, process_pid(p), process_program(p, time_ns));
 }
 
 /* A runtime is known by its library. Whether what is known of the process has changed. */

@@ -72,6 +72,9 @@ void unwinder_ask_at(struct unwinder *u, const struct process *p, uint64_t pc, u
 /* Of a file by its number: see compiled_file. */
 bool unwinder_has_own_stack(const struct unwinder *u, uint64_t file);
 
+/* Whether a program's runtime was started so that the code that it generates keeps frame records. */
+bool unwinder_is_record_keeper(const struct unwinder *u, pid_t pid, uint64_t program);
+
 /* Whether a walk that ended at pc (as in a record) has reached the outermost frame after all: the
  * kernel's rows do not know entries without call frame information, nor Go's goexit. */
 bool unwinder_is_root(struct unwinder *u, const struct process *p, uint64_t pc, uint64_t time_ns);

@@ -88,6 +88,17 @@ static void note_record(struct follower *f, const struct x86_way *w)
 		f->has_record = x86_way_rule(w, 0, &f->record) == 0;
 }
 
+static void set_entry(struct follower *f, const struct x86_way *w, struct x86_place ra,
+		      enum x86_exit_by by)
+{
+	if (f->has_entry || w->has_called || ra.base != X86_OF_SP || ra.off < 0 ||
+	    ra.off % X86_WORD ||
+	    x86_make_rule(PA_REG_X86_SP, ra.off + X86_WORD, 0, -1, &f->entry.rule) < 0)
+		return;
+	f->has_entry = true;
+	f->entry.by = by;
+}
+
 /*
  * Who puts a frame record on the stack is where a call has led to, and what it returns to is behind the
  * record: where it was at the begin of the way, or where it was taken from to put it there. A call on
@@ -95,17 +106,20 @@ static void note_record(struct follower *f, const struct x86_way *w)
  */
 static void note_entry(struct follower *f, const struct x86_way *w)
 {
-	bool is_moved = w->top == X86_TOP_FP_MOVED;
-	struct x86_place ra = is_moved ? w->popped_at : w->saved_at;
-	int64_t off = is_moved ? ra.off : ra.off + X86_WORD;
-
-	if (f->has_entry || w->has_called || !w->has_saved || w->saved.state != X86_FP_OWN ||
-	    ra.base != X86_OF_SP || off < 0 || off % X86_WORD ||
-	    !(is_moved || x86_place_is_same(w->saved_at, w->sp)) ||
-	    x86_make_rule(PA_REG_X86_SP, off + X86_WORD, 0, -1, &f->entry.rule) < 0)
+	if (!w->has_saved || w->saved.state != X86_FP_OWN)
 		return;
-	f->has_entry = true;
-	f->entry.by = is_moved ? X86_BY_MOVE : X86_BY_ENTRY;
+	if (w->top == X86_TOP_FP_MOVED)
+		set_entry(f, w, w->popped_at, X86_BY_MOVE);
+	else if (x86_place_is_same(w->saved_at, w->sp))
+		set_entry(f, w, (struct x86_place){ w->sp.base, w->sp.off + X86_WORD },
+			  X86_BY_ENTRY);
+}
+
+/* HotSpot's adapters have the return address below a stack that they have aligned, and jump on. */
+static void note_jump(struct follower *f, const struct x86_way *w)
+{
+	if (w->top == X86_TOP_MOVED && w->sp.base == X86_LOST && w->fp.state == X86_FP_OWN)
+		set_entry(f, w, w->popped_at, X86_BY_MOVE);
 }
 
 static void note(struct follower *f, const struct x86_way *w, const struct x86_insn *i)
@@ -172,6 +186,8 @@ static int follow(struct follower *f, struct x86_way *w, pa_rule *ret_rule)
 			put_aside(f, w, w->pc + (uint64_t)i.value);
 			continue;
 		}
+		if (i.op == X86_JMP_INDIRECT)
+			note_jump(f, w);
 		if (!x86_way_apply(w, &i))
 			return -ENOENT;
 		note(f, w, &i);
@@ -194,7 +210,7 @@ static int follow_all(struct follower *f, struct x86_way *ret_way, pa_rule *ret_
 static int find_other(const struct follower *f, struct x86_exit *ret_exit)
 {
 	if (f->has_record)
-		*ret_exit = (struct x86_exit){ f->record, X86_BY_RECORD };
+		*ret_exit = (struct x86_exit){ .rule = f->record, .by = X86_BY_RECORD };
 	else if (f->has_entry && !f->uses_frame)
 		*ret_exit = f->entry;
 	else if (f->uses_frame && !f->has_entry &&
@@ -211,8 +227,12 @@ int x86_exit_find(const struct x86_code *code, uint64_t pc, struct x86_exit *ret
 	struct x86_way w;
 
 	f.ways[0] = (struct x86_way){ .pc = pc };
-	ret_exit->by = X86_BY_RETURN;
-	return follow_all(&f, &w, &ret_exit->rule) == 0 ? 0 : find_other(&f, ret_exit);
+	*ret_exit = (struct x86_exit){ .by = X86_BY_RETURN };
+	if (follow_all(&f, &w, &ret_exit->rule) < 0)
+		return find_other(&f, ret_exit);
+	ret_exit->calls_without_record = w.has_called && !w.has_saved &&
+					 PA_RULE_FP_KIND(ret_exit->rule) == PA_FP_SAME;
+	return 0;
 }
 
 /* fp is set to the record of the way's begin, so that it does not matter where sp is. */

@@ -34,12 +34,13 @@ enum x86_exit_by {
 	X86_BY_RECORD, /* one takes the frame record off, and maybe more than that */
 	X86_BY_FRAME,  /* one uses what lies below fp: it has a record, and nobody returns */
 	X86_BY_ENTRY,  /* one puts a frame record on the stack: it was just called */
-	X86_BY_MOVE,   /* the same, and moves the return address to do so */
+	X86_BY_MOVE,   /* the same, or jumps on, and moves the return address to do so */
 };
 
 struct x86_exit {
 	pa_rule rule;
 	enum x86_exit_by by; /* others than returns do not show what else is taken off the stack */
+	bool calls_without_record; /* before it returns, as no function with frame pointers does */
 };
 
 /* The rule that holds at pc. 0, or -ENOENT: no way shows it. */

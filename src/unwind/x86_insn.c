@@ -269,6 +269,14 @@ static struct x86_insn plain(enum x86_op op, int64_t value)
 	return (struct x86_insn){ .op = op, .reg = X86_REG_NONE, .value = value };
 }
 
+/* Another register than sp and fp. */
+static struct x86_insn of_load(const struct decoder *d, uint8_t to)
+{
+	if (d->mod == 3 || !(d->rex & 8) || !d->has_base_only || d->base != X86_REG_SP)
+		return plain(X86_OTHER, 0);
+	return (struct x86_insn){ .op = X86_LOAD, .reg = to, .value = d->disp };
+}
+
 /* A whole register is set to another one or to what is in memory. Of fp only what restores it counts:
  * whoever keeps data there puts the caller's back before it returns. */
 static struct x86_insn of_move(const struct decoder *d, uint8_t to, uint8_t from)
@@ -278,7 +286,7 @@ static struct x86_insn of_move(const struct decoder *d, uint8_t to, uint8_t from
 	if (to == X86_REG_SP)
 		return plain(X86_SP_LOST, 0);
 	if (to != X86_REG_FP)
-		return plain(X86_OTHER, 0);
+		return of_load(d, to);
 	if (d->mod == 3)
 		return plain(from == X86_REG_SP ? X86_FP_FROM_SP : X86_OTHER, 0);
 	if (d->has_base_only && (d->base == X86_REG_SP || d->base == X86_REG_FP))

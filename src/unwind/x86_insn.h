@@ -25,6 +25,7 @@ enum x86_op {
 	X86_FP_AT_SP,   /* fp = *(sp + value) */
 	X86_FP_AT_FP,   /* fp = *(fp + value) */
 	X86_STORE_FP,   /* *(sp + value) = fp */
+	X86_LOAD,       /* reg = *(sp + value), of another register */
 	X86_LEAVE,      /* sp = fp, pop fp */
 	X86_SP_LOST,    /* sp becomes something else */
 	X86_CALL,       /* value: how far from the next instruction */

@@ -54,14 +54,19 @@ static void push(struct x86_way *w, uint8_t reg)
 }
 
 /* A register is written by what is taken into it, and not yet by others. */
+static void take(struct x86_way *w, uint8_t reg, struct x86_place at)
+{
+	if (w->has_popped || reg == X86_REG_NONE)
+		return;
+	w->has_popped = true;
+	w->popped = reg;
+	w->popped_at = at;
+	w->written &= (uint16_t) ~(1u << reg);
+}
+
 static void pop(struct x86_way *w, uint8_t reg)
 {
-	if (!w->has_popped && reg != X86_REG_NONE) {
-		w->has_popped = true;
-		w->popped = reg;
-		w->popped_at = w->sp;
-		w->written &= (uint16_t) ~(1u << reg);
-	}
+	take(w, reg, w->sp);
 	if (reg == X86_REG_FP)
 		load_fp(w, w->sp);
 	w->sp.off += X86_WORD;
@@ -105,6 +110,9 @@ static bool apply(struct x86_way *w, const struct x86_insn *i)
 		if (w->fp.state == X86_FP_OWN)
 			save_fp(w, moved(w->sp, i->value));
 		return true;
+	case X86_LOAD:
+		take(w, i->reg, moved(w->sp, i->value));
+		return true;
 	case X86_SP_FROM_FP:
 		return fp_place(w, i->value, &w->sp);
 	case X86_SP_LOST:
@@ -119,7 +127,8 @@ static bool apply(struct x86_way *w, const struct x86_insn *i)
 
 static bool keeps_top(enum x86_op op)
 {
-	return op == X86_PUSH || op == X86_OTHER || op == X86_STORE_FP || op == X86_FP_FROM_SP;
+	return op == X86_PUSH || op == X86_OTHER || op == X86_STORE_FP || op == X86_LOAD ||
+	       op == X86_FP_FROM_SP;
 }
 
 bool x86_way_apply(struct x86_way *w, const struct x86_insn *i)

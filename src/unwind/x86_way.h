@@ -54,7 +54,7 @@ struct x86_way {
 	struct x86_fp saved;
 	uint16_t written; /* registers that may hold something else by now */
 	bool has_called;
-	bool has_popped; /* the first word that it takes off the stack, into `popped` */
+	bool has_popped; /* the first word that it takes from the stack, into `popped` */
 	uint8_t popped;
 	struct x86_place popped_at;
 	enum x86_top top;

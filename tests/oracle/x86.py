@@ -7,8 +7,8 @@ import subprocess
 from names_common import HELPER, Tap, ask, binaries, need, output_of
 
 MAX_INSNS = 400000
-(OTHER, PUSH, POP, ADD_SP, SP_FROM_FP, FP_FROM_SP, FP_AT_SP, FP_AT_FP, STORE_FP, LEAVE, SP_LOST, CALL,
- CALL_INDIRECT, JMP, JMP_IF, JMP_INDIRECT, RET, HALT, TRAP) = range(19)
+(OTHER, PUSH, POP, ADD_SP, SP_FROM_FP, FP_FROM_SP, FP_AT_SP, FP_AT_FP, STORE_FP, LOAD, LEAVE, SP_LOST, CALL,
+ CALL_INDIRECT, JMP, JMP_IF, JMP_INDIRECT, RET, HALT, TRAP) = range(20)
 BY_NAME = {"leave": LEAVE, "ret": RET, "hlt": HALT, "int3": TRAP, "ud2": TRAP}
 LINE = re.compile(r"^ *([0-9a-f]+):\t((?:[0-9a-f]{2} )+) *\t?(.*)$")
 # Names of instructions that have no bytes of their own, or none that programs are compiled to.

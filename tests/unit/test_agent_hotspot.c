@@ -14,6 +14,9 @@ int main(void)
 	ok(!hotspot_is_library("/tmp/notlibjvm.so") && !hotspot_is_library("libjvm"),
 	   "other libraries are not");
 	ok(KEEPS("java\0" ON "\0Main", "HOME=/"), "the option among the arguments");
+	ok(KEEPS("javac\0-J" ON "\0Main.java", "HOME=/") &&
+		   !KEEPS("javac\0-J" ON "\0-J" OFF "\0Main.java", "HOME=/"),
+	   "as tools that are written in Java pass it on");
 	ok(!KEEPS("java\0Main", "HOME=/") && !KEEPS("java\0" ON "x\0Main", "HOME=/"),
 	   "neither without it, nor with a longer one");
 	ok(!KEEPS("java\0" ON "\0" OFF "\0Main", "HOME=/"), "the last of two counts");

@@ -46,6 +46,8 @@ static void test_stack_insns(void)
 	   "what goes between sp and fp");
 	ok(IS("\x48\x8b\x6c\x24\x08", X86_FP_AT_SP, 8) && IS("\x48\x8b\x6d\x00", X86_FP_AT_FP, 0),
 	   "what loads fp");
+	ok(IS("\x48\x8b\x44\x24\x08", X86_LOAD, 8) && IS("\x8b\x44\x24\x08", X86_OTHER, 0),
+	   "what loads others");
 	ok(IS("\x48\x89\x6c\x24\x08", X86_STORE_FP, 8) && IS("\x48\x89\x6d\x08", X86_OTHER, 0),
 	   "what keeps it");
 	ok(IS("\x48\x83\xe4\xf0", X86_SP_LOST, 0) && IS("\x48\x29\xc4", X86_SP_LOST, 0) &&
@@ -179,6 +181,13 @@ static void test_entries(void)
 	/* pop %rax; mov %rcx,%rax; push $0; push %rax; push %rbp; mov %rsp,%rbp; int3 */
 	USE("\x58\x48\x89\xc8\x6a\0\x50\x55\x48\x89\xe5\xcc");
 	ok(is_silent(0), "with another one nobody knows");
+	/* mov (%rsp),%rax; and $-16,%rsp; push %rax; jmp *%r11 */
+	USE("\x48\x8b\x04\x24\x48\x83\xe4\xf0\x50\x41\xff\xe3");
+	ok(exits_by(0, X86_BY_MOVE, PA_REG_X86_SP, 8, 0) && is_silent(4),
+	   "or has aligned the stack, and jumps on");
+	/* mov (%rsp),%rax; push %rax; jmp *%r11 */
+	USE("\x48\x8b\x04\x24\x50\x41\xff\xe3");
+	ok(is_silent(0), "whoever copies a word may be an interpreter");
 	/* call; push %rbp; mov %rsp,%rbp; int3 */
 	USE("\xe8\0\0\0\0\x55\x48\x89\xe5\xcc");
 	ok(is_silent(0), "behind a call may be another function");
@@ -201,6 +210,13 @@ static void test_frames(void)
 	ok(is_silent(0), "nor who looks above");
 	USE("\x48\x8b\x45\xf8\xc3");
 	ok(exits_by(0, X86_BY_RETURN, PA_REG_X86_SP, 8, 0), "a return shows more");
+	USE("\xe8\0\0\0\0\xc3");
+	ok(exits(0, PA_REG_X86_SP, 8, 0) && found.calls_without_record &&
+		   exits(5, PA_REG_X86_SP, 8, 0) && !found.calls_without_record,
+	   "a call on a way that makes no record");
+	/* push %rbp; mov %rsp,%rbp; call; pop %rbp; ret */
+	USE("\x55\x48\x89\xe5\xe8\0\0\0\0\x5d\xc3");
+	ok(exits(0, PA_REG_X86_SP, 8, 0) && !found.calls_without_record, "and on one that does");
 }
 
 /* Where the return address is at an offset of a function that begins at 0. */
