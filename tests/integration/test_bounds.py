@@ -58,9 +58,10 @@ def capture(what, files, *args, max_cpu_s=MAX_CPU_S, script="run_files.py"):
 
 
 def limited(run, what):
-    """The files that are said to be over a limit."""
-    found = {os.path.basename(x["file"]) for x in run.summary["limits"] if x["what"] == what} if run.summary else set()
-    return found if all(name in run.stderr for name in list(found)[:1]) else set()
+    """Our files that are said to be over a limit, if the report says so too: the machine may have others."""
+    limits = run.summary["limits"] if run.summary else []
+    found = {os.path.basename(x["file"]) for x in limits if x["what"] == what and x["file"].startswith(tmp)}
+    return found if any(name in run.stderr for name in found) else set()
 
 
 def capture_dwarf(what, path):
