@@ -227,6 +227,15 @@ static int add_frames(struct resolve *rs, const struct pa_sample *s)
 	return r < 0 ? r : 0;
 }
 
+/* Whether the walk ran out of rules at the very end: it has not failed then. */
+static bool is_at_root(const struct resolve *rs)
+{
+	struct unwinder *u = rs->c->unwinder;
+
+	return u && rs->process && rs->nr_user && rs->stop == PA_STOP_FP_END &&
+	       unwinder_is_root(u, rs->process, rs->user_pcs[rs->nr_user - 1], rs->time_ns);
+}
+
 /* The walk of the kernel, that of user space where it got further, or the leaf alone where the
  * kernel knew another program than the one that was sampled. */
 static int choose_walk(struct resolve *rs, const struct pa_sample *s,
@@ -244,7 +253,7 @@ static int choose_walk(struct resolve *rs, const struct pa_sample *s,
 		rs->nr_user = s->nr_user ? 1 : 0;
 		rs->stop = PA_STOP_OUTDATED;
 	}
-	if (!stack)
+	if (!stack || is_at_root(rs)) /* nothing is missing that the copy of the stack could show */
 		return 0;
 	if (s->stop == PA_STOP_NO_TABLE && s->nr_user)
 		unwinder_ask_at(u, rs->process, s->pcs[s->nr_kernel + s->nr_user - 1], rs->time_ns);
@@ -264,20 +273,16 @@ static int choose_walk(struct resolve *rs, const struct pa_sample *s,
 	return 0;
 }
 
-/* A walk that ran out of rules at the very end has not failed. */
 static void check_root(struct resolve *rs)
 {
-	struct unwinder *u = rs->c->unwinder;
 	uint64_t pc;
 
-	if (!u || !rs->process || !rs->nr_user || rs->stop != PA_STOP_FP_END)
+	if (!is_at_root(rs))
 		return;
 	pc = rs->user_pcs[rs->nr_user - 1];
-	if (!unwinder_is_root(u, rs->process, pc, rs->time_ns))
-		return;
 	rs->stop = PA_STOP_END;
 	rs->is_root_begun = !(pc & PA_PC_EXACT) &&
-			    !unwinder_is_called(u, rs->process, pc, rs->time_ns);
+			    !unwinder_is_called(rs->c->unwinder, rs->process, pc, rs->time_ns);
 }
 
 /* An empty name is no label: string 0 means that the label is a number. */

@@ -159,6 +159,45 @@ static void test_root(void)
 	capture_free(c);
 }
 
+/* A sample of one pc whose walk ended there by frame pointer, and whose stack was not copied. */
+static void sample_over_budget(struct capture *c, uint64_t pc)
+{
+	struct {
+		struct pa_sample s;
+		uint64_t pc;
+		struct pa_stack_regs regs;
+	} of = { .s = { .head = { PA_RECORD_SAMPLE, (uint32_t)getpid(), clock_mono_ns() },
+			.weight = 1,
+			.tid = (uint32_t)getpid(),
+			.nr_user = 1,
+			.stop = PA_STOP_FP_END,
+			.flags = PA_SAMPLE_UNFINISHED },
+		 .pc = pc | PA_PC_EXACT };
+	struct pa_stack_end end = { .head = { PA_RECORD_STACK_END, of.s.head.pid,
+					      of.s.head.time_ns },
+				    .stop = PA_STOP_BUDGET };
+
+	must(capture_record(c, &of, sizeof(of)) == 0 && capture_record(c, &end, sizeof(end)) == 0);
+}
+
+static void test_root_without_copy(void)
+{
+	struct capture *c = new_capture(SIZE_MAX, true, true);
+	uint64_t base = getauxval(AT_BASE);
+
+	if (!base) {
+		tap_skip("the loader's entry: this program is static");
+		capture_free(c);
+		return;
+	}
+	sample_over_budget(c, base + ((const Elf64_Ehdr *)(uintptr_t)base)->e_entry + 1);
+	sample_over_budget(c, (uint64_t)(uintptr_t)&test_root_without_copy);
+	settle_young(c);
+	ok(nr_complete(c) == 1 && c->stats.stops[PA_STOP_BUDGET] == 1,
+	   "a walk that ended where a stack begins needs no copy of the stack, any other does");
+	capture_free(c);
+}
+
 static void test_end(void)
 {
 	struct capture *c = new_capture(SIZE_MAX, false, false);
@@ -265,6 +304,7 @@ int main(void)
 	test_no_hurry();
 	test_stack_of_another_cpu();
 	test_root();
+	test_root_without_copy();
 	test_end();
 	test_first();
 	test_freed_while_waiting();
