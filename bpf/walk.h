@@ -193,10 +193,12 @@ PA_INLINE int pa_can_return_to(struct pa_walk *w, __u64 pc)
 
 /* Whether the frame was put on the stack by hand, to begin it: the function at pc is what a fiber returns
  * to when it is over, and nobody has called from the code before. What is said of that code does not
- * hold for the fiber. Asked of few: it reads the code. */
+ * hold for the fiber. Asked of few: it reads the code. Code made at run time returns to where nobody called
+ * from, too: HotSpot's interpreter does. */
 PA_INLINE int pa_is_begun(struct pa_walk *w)
 {
-	return !w->is_exact && !(w->pc & (PA_FUNCTION_ALIGN - 1)) && !pa_can_return_to(w, w->pc);
+	return !w->is_exact && !(w->pc & (PA_FUNCTION_ALIGN - 1)) && !pa_can_return_to(w, w->pc) &&
+	       pa_walk_code_kind(w, w->pc) == PA_CODE_TABLE;
 }
 
 /* A stack may be executable, and holds addresses of itself: they are code only if a call is before. */
