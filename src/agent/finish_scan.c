@@ -11,6 +11,7 @@
  *   and so on.
  */
 #include "agent/finish_internal.h"
+#include "unwind/x86_insn.h"
 
 #if defined(__x86_64__)
 #define MAX_WORDS 1024u
@@ -25,6 +26,33 @@ static bool read_word(struct finish *f, uint64_t addr, uint64_t *ret_word)
 static bool is_root(struct finish *f, uint64_t pc)
 {
 	return unwinder_is_root(f->u, f->process, pc, f->time_ns);
+}
+
+#define STUB_MAX_INSNS 3u /* endbr64, what lazy binding pushes, jmp */
+
+/* Whether the function there only jumps on to another, as a PLT's stubs do. */
+static bool is_stub(struct finish *f, uint64_t pc)
+{
+	uint8_t code[STUB_MAX_INSNS * 16];
+	long n = finish_read_code(f, pc, code, sizeof(code)), at = 0;
+	struct x86_insn i;
+
+	for (unsigned int nr = 0; nr < STUB_MAX_INSNS && at < n; nr++) {
+		if (x86_insn_decode(code + at, (size_t)(n - at), &i) < 0)
+			return false;
+		if (i.op == X86_JMP_INDIRECT)
+			return true;
+		at += i.size;
+	}
+	return false;
+}
+
+/* Whether the call before pc went to a function that is known: what it calls can be told then. */
+static bool is_known_call(struct finish *f, uint64_t pc)
+{
+	uint64_t target;
+
+	return finish_call_before(f, pc, &target) && target && !is_stub(f, target);
 }
 
 /* Whether the function that pc returns to, with this sp, is being run. What is left of calls that are over
@@ -47,6 +75,8 @@ static bool is_running(struct finish *f, uint64_t pc, uint64_t sp)
 			return false;
 		is_shown = finish_is_from_call(f, &frame, caller.sp - sizeof(uint64_t), &rule);
 		frame = caller;
+		if (!is_shown && is_known_call(f, frame.pc))
+			return false; /* it has called another one */
 	}
 	return false;
 }
