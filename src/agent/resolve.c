@@ -253,7 +253,8 @@ static int choose_walk(struct resolve *rs, const struct pa_sample *s,
 		rs->nr_user = s->nr_user ? 1 : 0;
 		rs->stop = PA_STOP_OUTDATED;
 	}
-	if (!stack || is_at_root(rs)) /* nothing is missing that the copy of the stack could show */
+	/* Nothing is missing that the copy of the stack could show. The sampled pc alone may be anywhere. */
+	if (!stack || (rs->nr_user > 1 && is_at_root(rs)))
 		return 0;
 	if (s->stop == PA_STOP_NO_TABLE && s->nr_user)
 		unwinder_ask_at(u, rs->process, s->pcs[s->nr_kernel + s->nr_user - 1], rs->time_ns);

@@ -287,6 +287,8 @@ uint64_t x86_first_end(const struct x86_code *code, uint64_t start, uint64_t max
 
 	while (pc < end && next_insn(&f, pc, &i) == 0) {
 		pc += i.size;
+		if (pc >= end)
+			break;
 		if (i.op == X86_RET || i.op == X86_JMP || i.op == X86_JMP_INDIRECT ||
 		    i.op == X86_HALT || i.op == X86_TRAP)
 			break;
@@ -299,15 +301,19 @@ uint64_t x86_first_end(const struct x86_code *code, uint64_t start, uint64_t max
 bool x86_exit_is_none(const struct x86_code *code, uint64_t pc)
 {
 	struct follower f = { .code = code };
+	uint64_t reached = pc; /* by jumps that may be taken */
 	struct x86_insn i;
 
 	while (f.nr_insns < NONE_MAX_INSNS && next_insn(&f, pc, &i) == 0) {
+		/* One that is jumped over is an assertion of musl's. */
 		if (i.op == X86_HALT)
-			return true;
+			return reached <= pc;
 		if (i.op == X86_RET || i.op == X86_JMP || i.op == X86_JMP_INDIRECT ||
 		    i.op == X86_TRAP)
 			return false;
 		pc += i.size;
+		if (i.op == X86_JMP_IF && i.value > 0 && pc + (uint64_t)i.value > reached)
+			reached = pc + (uint64_t)i.value;
 	}
 	return false;
 }

@@ -243,6 +243,10 @@ ROWS = [
         Chain(MUSL_MAIN, C_LEVELS[:4] + ["memset"]), by_nm=True),
     Row("musl dynamic in libc (memset)", chain_c("musl_dynamic_libc", "-DIN_LIBC", compiler="musl-gcc"),
         Chain(MUSL_LIB_MAIN, C_LEVELS[:4], above=r"(?:ld-musl[^:]*|libc):[^;]*"), by_nm=True),
+    # Its assertions are halts in the middle of functions, which must not be taken for the end of a stack.
+    Row("musl static in libc (malloc)", chain_c("musl_static_malloc", "-static", "-DIN_MALLOC", compiler="musl-gcc"),
+        Chain(MUSL_MAIN, C_LEVELS[:4], above=r"(?!(?:main|alpha|beta|work|spin);)\w+"),
+        by_nm=True, quick=True, share=0.9),
     Row("musl static, a thread", chain_c("musl_thread", "-static", "-DIN_THREAD", "-pthread", compiler="musl-gcc"),
         Chain(r"__clone;start;", ["begin", *C_LEVELS[1:]]), by_nm=True, quick=True, share=0.9),
     Row("Fortran, a frame of 200 KB", c_program("fortran", ["big.f90"], "-O2", "-fno-inline", compiler="gfortran"),

@@ -159,20 +159,20 @@ static void test_root(void)
 	capture_free(c);
 }
 
-/* A sample of one pc whose walk ended there by frame pointer, and whose stack was not copied. */
+/* A sample whose walk ended by frame pointer in a caller at pc, and whose stack was not copied. */
 static void sample_over_budget(struct capture *c, uint64_t pc)
 {
 	struct {
 		struct pa_sample s;
-		uint64_t pc;
+		uint64_t pcs[2];
 		struct pa_stack_regs regs;
 	} of = { .s = { .head = { PA_RECORD_SAMPLE, (uint32_t)getpid(), clock_mono_ns() },
 			.weight = 1,
 			.tid = (uint32_t)getpid(),
-			.nr_user = 1,
+			.nr_user = 2,
 			.stop = PA_STOP_FP_END,
 			.flags = PA_SAMPLE_UNFINISHED },
-		 .pc = pc | PA_PC_EXACT };
+		 .pcs = { (uint64_t)(uintptr_t)&sample_over_budget | PA_PC_EXACT, pc } };
 	struct pa_stack_end end = { .head = { PA_RECORD_STACK_END, of.s.head.pid,
 					      of.s.head.time_ns },
 				    .stop = PA_STOP_BUDGET };

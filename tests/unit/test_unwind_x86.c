@@ -285,6 +285,8 @@ static void test_first_function(void)
 	ok(x86_first_end(&reader, BASE, 256) == BASE + 3 &&
 		   x86_first_end(&reader, BASE, 2) == BASE + 2,
 	   "or with a halt, or where nobody looks any more");
+	USE("\xe8\0\x01\0\0\x90\x90\x90");
+	ok(x86_first_end(&reader, BASE, 3) == BASE + 3, "also if that is within a call");
 }
 
 static void test_arguments(void)
@@ -316,6 +318,9 @@ static void test_ends(void)
 	ok(!x86_exit_is_none(&reader, BASE), "not behind a return");
 	USE("\xeb\x01\xf4\xf4");
 	ok(!x86_exit_is_none(&reader, BASE), "nor behind a jump");
+	/* test %eax,%eax; jne +1; hlt; mov %eax,%edi; ret */
+	USE("\x85\xc0\x75\x01\xf4\x89\xc7\xc3");
+	ok(!x86_exit_is_none(&reader, BASE), "nor one that a jump may pass over, an assertion");
 	USE("\x90\x90");
 	ok(!x86_exit_is_none(&reader, BASE), "nor where code ends");
 }

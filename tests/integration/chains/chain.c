@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main → alpha → beta → work → spin, for ever; with IN_THREAD, begin → alpha → …; with IN_LIBC, work →
- * memset; with STALE, main → endless → alpha → …, and return addresses of others in the frame of endless.
+ * memset; with IN_MALLOC, work → malloc and free; with STALE, main → endless → alpha → …, and return addresses of others in the frame of endless.
  * Each function does something after its call, so that none is a tail call. */
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 static volatile unsigned long sink;
@@ -36,6 +37,18 @@ __attribute__((noinline)) static unsigned long work(unsigned long n)
 {
 	for (int i = 0; i < 100000; i++)
 		fill(buffer, (int)n, sizeof(buffer));
+	sink = spin != NULL;
+	return (unsigned long)buffer[n % sizeof(buffer)];
+}
+#elif defined(IN_MALLOC)
+__attribute__((noinline)) static unsigned long work(unsigned long n)
+{
+	for (size_t i = 0; i < 100000; i++) {
+		char *volatile p = malloc(1 + i % 4000);
+
+		*p = (char)n;
+		free(p);
+	}
 	sink = spin != NULL;
 	return (unsigned long)buffer[n % sizeof(buffer)];
 }
