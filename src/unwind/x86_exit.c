@@ -10,12 +10,19 @@
 #define NONE_MAX_INSNS 24u /* glibc's __start_context has 13 where shadow stacks are */
 #define NR_SEEN (2 * X86_CALL_MAX_INSNS) /* slots: half of them stay free */
 
-struct follower {
+/* Instructions, one after the other. */
+struct insns {
 	const struct x86_code *code;
-	uint8_t buffer[BUFFER_BYTES];
 	uint64_t at; /* of the buffer */
 	size_t n;
-	unsigned int nr_insns, max_insns;
+	unsigned int nr; /* that were read */
+	uint8_t buffer[BUFFER_BYTES];
+};
+
+/* All ways through code; too large to be made where an instruction or two are read. */
+struct follower {
+	struct insns insns;
+	unsigned int max_insns;
 	struct x86_way ways[X86_EXIT_MAX_WAYS];
 	unsigned int nr_ways;
 	uint64_t from, to; /* a function, and where a way ends that comes by; 0: nowhere */
@@ -31,25 +38,25 @@ struct follower {
 };
 
 /* The bytes from pc on: as many as an instruction may have, fewer where code ends. */
-static size_t fetch(struct follower *f, uint64_t pc, const uint8_t **ret_bytes)
+static size_t fetch(struct insns *in, uint64_t pc, const uint8_t **ret_bytes)
 {
 	long n;
 
-	if (pc - f->at >= f->n || f->n - (pc - f->at) < X86_INSN_MAX_BYTES) {
-		n = f->code->read(f->code->ctx, pc, f->buffer, sizeof(f->buffer));
-		f->at = pc;
-		f->n = n > 0 ? (size_t)n : 0;
+	if (pc - in->at >= in->n || in->n - (pc - in->at) < X86_INSN_MAX_BYTES) {
+		n = in->code->read(in->code->ctx, pc, in->buffer, sizeof(in->buffer));
+		in->at = pc;
+		in->n = n > 0 ? (size_t)n : 0;
 	}
-	*ret_bytes = f->buffer + (pc - f->at);
-	return f->n - (size_t)(pc - f->at);
+	*ret_bytes = in->buffer + (pc - in->at);
+	return in->n - (size_t)(pc - in->at);
 }
 
-static int next_insn(struct follower *f, uint64_t pc, struct x86_insn *ret_insn)
+static int next_insn(struct insns *in, uint64_t pc, struct x86_insn *ret_insn)
 {
 	const uint8_t *bytes;
-	size_t n = fetch(f, pc, &bytes);
+	size_t n = fetch(in, pc, &bytes);
 
-	f->nr_insns++;
+	in->nr++;
 	return x86_insn_decode(bytes, n, ret_insn);
 }
 
@@ -168,10 +175,10 @@ static int follow(struct follower *f, struct x86_way *w, pa_rule *ret_rule)
 {
 	struct x86_insn i;
 
-	while (f->nr_insns < f->max_insns && !f->is_astray) {
+	while (f->insns.nr < f->max_insns && !f->is_astray) {
 		if (f->to && w->pc == f->to)
 			return 0;
-		if (was_here(f, w->pc) || next_insn(f, w->pc, &i) < 0)
+		if (was_here(f, w->pc) || next_insn(&f->insns, w->pc, &i) < 0)
 			return -ENOENT;
 		w->pc += i.size;
 		if (f->to)
@@ -198,7 +205,7 @@ static int follow(struct follower *f, struct x86_way *w, pa_rule *ret_rule)
 /* The first way that leads there. */
 static int follow_all(struct follower *f, struct x86_way *ret_way, pa_rule *ret_rule)
 {
-	while (f->nr_ways && f->nr_insns < f->max_insns && !f->is_astray) {
+	while (f->nr_ways && f->insns.nr < f->max_insns && !f->is_astray) {
 		*ret_way = f->ways[--f->nr_ways];
 		if (follow(f, ret_way, ret_rule) == 0)
 			return 0;
@@ -223,7 +230,7 @@ static int find_other(const struct follower *f, struct x86_exit *ret_exit)
 
 int x86_exit_find(const struct x86_code *code, uint64_t pc, struct x86_exit *ret_exit)
 {
-	struct follower f = { .code = code, .max_insns = X86_EXIT_MAX_INSNS, .nr_ways = 1 };
+	struct follower f = { .insns.code = code, .max_insns = X86_EXIT_MAX_INSNS, .nr_ways = 1 };
 	struct x86_way w;
 
 	f.ways[0] = (struct x86_way){ .pc = pc };
@@ -258,9 +265,11 @@ static int find_fp(const struct x86_way *w, int64_t *ret_fp)
 
 int x86_exit_of_call(const struct x86_code *code, uint64_t start, uint64_t pc, pa_rule *ret_rule)
 {
-	struct follower f = {
-		.code = code, .max_insns = X86_CALL_MAX_INSNS, .nr_ways = 1, .from = start, .to = pc
-	};
+	struct follower f = { .insns.code = code,
+			      .max_insns = X86_CALL_MAX_INSNS,
+			      .nr_ways = 1,
+			      .from = start,
+			      .to = pc };
 	unsigned int reg = PA_REG_X86_SP;
 	struct x86_place at;
 	struct x86_way w;
@@ -281,11 +290,11 @@ int x86_exit_of_call(const struct x86_code *code, uint64_t start, uint64_t pc, p
 
 uint64_t x86_first_end(const struct x86_code *code, uint64_t start, uint64_t max)
 {
-	struct follower f = { .code = code };
+	struct insns in = { .code = code };
 	uint64_t pc = start, end = start + max;
 	struct x86_insn i;
 
-	while (pc < end && next_insn(&f, pc, &i) == 0) {
+	while (pc < end && next_insn(&in, pc, &i) == 0) {
 		pc += i.size;
 		if (pc >= end)
 			break;
@@ -300,11 +309,11 @@ uint64_t x86_first_end(const struct x86_code *code, uint64_t start, uint64_t max
 
 bool x86_exit_is_none(const struct x86_code *code, uint64_t pc)
 {
-	struct follower f = { .code = code };
+	struct insns in = { .code = code };
 	uint64_t reached = pc; /* by jumps that may be taken */
 	struct x86_insn i;
 
-	while (f.nr_insns < NONE_MAX_INSNS && next_insn(&f, pc, &i) == 0) {
+	while (in.nr < NONE_MAX_INSNS && next_insn(&in, pc, &i) == 0) {
 		/* One that is jumped over is an assertion of musl's. */
 		if (i.op == X86_HALT)
 			return reached <= pc;
