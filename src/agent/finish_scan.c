@@ -15,7 +15,8 @@
 
 #if defined(__x86_64__)
 #define MAX_WORDS 1024u
-#define MAX_ADDRESSES 16u /* words that look like return addresses, per frame */
+#define MAX_ADDRESSES 16u   /* words that look like return addresses, per frame */
+#define MAX_CODE_READS 128u /* words that point to code: what is before each is read */
 #define MAX_CALLERS 8u
 
 static bool read_word(struct finish *f, uint64_t addr, uint64_t *ret_word)
@@ -81,21 +82,20 @@ static bool is_running(struct finish *f, uint64_t pc, uint64_t sp)
 	return false;
 }
 
-static bool can_return_to(struct finish *f, uint64_t word)
-{
-	return finish_is_code(f, word - 1) && finish_can_return_to(f, word);
-}
-
 static bool scan_words(struct finish *f, const struct finish_frame *frame,
 		       struct finish_caller *ret_caller)
 {
 	uint64_t from = (frame->sp + 7) & ~7ull, word;
-	unsigned int nr_found = 0;
+	unsigned int nr_found = 0, nr_read = 0;
 
 	for (uint64_t at = from; at < from + MAX_WORDS * sizeof(word); at += sizeof(word)) {
-		if (!read_word(f, at, &word) || nr_found == MAX_ADDRESSES)
+		if (!read_word(f, at, &word) || nr_found == MAX_ADDRESSES ||
+		    nr_read == MAX_CODE_READS)
 			return false;
-		if (!can_return_to(f, word))
+		if (!finish_is_code(f, word - 1))
+			continue;
+		nr_read++;
+		if (!finish_can_return_to(f, word))
 			continue;
 		if (finish_is_from_call(f, frame, at, &ret_caller->rule))
 			return true;
