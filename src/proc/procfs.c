@@ -91,14 +91,35 @@ bool procfs_has_pid(const struct procfs *p, pid_t pid)
 
 /* ---- whom to ask ---- */
 
-/* Whose folder it is: the effective user, also of a process that cannot be traced. 0: not known. */
-static uid_t owner_of(const struct procfs *p, pid_t pid)
+/* Whose folder it is: the effective user, also of a process that cannot be traced. */
+static bool find_owner(const struct procfs *p, pid_t pid, uid_t *ret_uid)
 {
 	char path[PID_PATH_SIZE];
 	struct stat st;
 
 	(void)snprintf(path, sizeof(path), "%d", (int)pid);
-	return fstatat(p->fd, path, &st, 0) == 0 ? st.st_uid : 0;
+	if (fstatat(p->fd, path, &st, 0) < 0)
+		return false;
+	*ret_uid = st.st_uid;
+	return true;
+}
+
+/* 0 where it is not known. */
+static uid_t owner_of(const struct procfs *p, pid_t pid)
+{
+	uid_t uid;
+
+	return find_owner(p, pid, &uid) ? uid : 0;
+}
+
+int procfs_payer(const struct procfs *p, pid_t pid, uint64_t *ret_payer)
+{
+	uid_t uid;
+
+	if (!find_owner(p, pid, &uid))
+		return -ESRCH;
+	*ret_payer = payer_of(p, pid, uid);
+	return 0;
 }
 
 static void tell_user(const struct procfs *p, pid_t pid, uint64_t user)

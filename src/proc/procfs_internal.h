@@ -19,6 +19,9 @@ struct procfs_ask {
 	struct reader_wait wait;
 };
 
+/* Who pays for what a process makes slow; -ESRCH: it has gone. Nobody is asked. */
+int procfs_payer(const struct procfs *p, pid_t pid, uint64_t *ret_payer);
+
 /* Before the reader is asked about a process: -ETIMEDOUT: it did not answer before, or its user has cost
  * too much; -EINVAL. */
 int procfs_ask_pid(const struct procfs *p, pid_t pid, struct procfs_ask *ret_ask);

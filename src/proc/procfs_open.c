@@ -4,7 +4,6 @@
 #include <inttypes.h>
 
 #include "base/cleanup.h"
-#include "proc/payer.h"
 #include "proc/procfs_internal.h"
 
 /* A file on a file system that did not answer before (-EHOSTDOWN) is nobody's fault. */
@@ -87,20 +86,20 @@ int procfs_open_root(const struct procfs *p, pid_t pid)
 
 void procfs_keep_root(const struct procfs *p, int root_fd, pid_t pid)
 {
-	struct procfs_ask ask;
+	uint64_t payer;
 
-	if (procfs_ask_pid(p, pid, &ask) == 0)
-		wait_accounts_set_root(p->waits, root_fd, payer_of(p, pid, ask.uid));
+	if (procfs_payer(p, pid, &payer) == 0)
+		wait_accounts_set_root(p->waits, root_fd, payer);
 }
 
 /* Where paths of our own root have cost too much, it still has files that nobody else can make slow: those
  * that are not on something mounted. */
-static int ask_root(const struct procfs *p, uint64_t payer, struct reader_root *root,
+static int ask_root(const struct procfs *p, int blamed, uint64_t payer, struct reader_root *root,
 		    struct reader_wait *ret_wait)
 {
 	int r = wait_accounts_ask(p->waits, payer, ret_wait);
 
-	if (r == 0 || payer != PAYER_OWN_ROOT)
+	if (r == 0 || blamed >= 0)
 		return r;
 	root->is_one_mount = true;
 	return 0;
@@ -112,11 +111,12 @@ static int open_in_fd(const struct procfs *p, struct reader_root *root, const ch
 	int blamed = root->fd == p->unanswered->own_root_fd ? -1 : root->fd, r;
 	uint64_t payer = blamed < 0 ? PAYER_OWN_ROOT : wait_accounts_root_payer(p->waits, blamed);
 	struct reader_file file = { .fd = -1 };
-	struct reader_wait wait = { 0 };
+	struct reader_wait wait;
 
 	if (path[0] != '/')
 		return -ENOENT;
-	if (unanswered_has_path(p->unanswered, blamed, path) || ask_root(p, payer, root, &wait) < 0)
+	if (unanswered_has_path(p->unanswered, blamed, path) ||
+	    ask_root(p, blamed, payer, root, &wait) < 0)
 		return -ETIMEDOUT;
 	r = reader_open_beneath(p->reader, root, path, &wait, &file);
 	wait_accounts_charge(p->waits, payer, wait.slept_ns);

@@ -105,8 +105,8 @@ static bool is_refused(const struct wait_accounts *a, const struct wait_account 
 
 static struct reader_wait grant(const struct wait_accounts *a, const struct wait_account *of)
 {
-	uint64_t deadline_ns = is_scarce(a, of) ? a->limits.short_deadline_ns
-						: a->limits.deadline_ns;
+	bool is_short = is_scarce(a, of) || is_refused(a, of);
+	uint64_t deadline_ns = is_short ? a->limits.short_deadline_ns : a->limits.deadline_ns;
 	uint64_t left_ns = less(a->limits.user_ns, of->slept_ns);
 
 	return (struct reader_wait){
@@ -127,11 +127,10 @@ int wait_accounts_ask(struct wait_accounts *a, uint64_t payer, struct reader_wai
 	forgive(a);
 	of = find(a, payer);
 	of = of ? of : &nobody;
+	*ret_wait = grant(a, of);
 	if (is_refused(a, of)) {
 		result = of->is_told || is_in_a_hurry(a) ? -ETIMEDOUT : -EDQUOT;
 		of->is_told |= result == -EDQUOT;
-	} else {
-		*ret_wait = grant(a, of);
 	}
 	pthread_mutex_unlock(&a->lock);
 	return result;
@@ -164,7 +163,7 @@ void wait_accounts_set_root(struct wait_accounts *a, int root_fd, uint64_t payer
 
 uint64_t wait_accounts_root_payer(struct wait_accounts *a, int root_fd)
 {
-	uint64_t payer = PAYER_OWN_ROOT;
+	uint64_t payer = PAYER_OTHERS;
 
 	pthread_mutex_lock(&a->lock);
 	for (uint32_t i = 0; i < a->nr_roots; i++)

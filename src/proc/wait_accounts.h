@@ -26,7 +26,7 @@
 /* Payers: the number of a user, or one of these. */
 #define PAYER_ROOT 0ull             /* the superuser; never refused */
 #define PAYER_OWN_ROOT (1ull << 32) /* paths of our own root, of which nobody is to blame */
-#define PAYER_OTHERS (1ull << 33)   /* who found no place */
+#define PAYER_OTHERS (1ull << 33)   /* who found no place, or is not known */
 
 /* 0: the usual one. */
 struct wait_limits {
@@ -66,13 +66,14 @@ void wait_accounts_init(struct wait_accounts *a, const struct wait_limits *limit
 void wait_accounts_done(struct wait_accounts *a);
 
 /* Before a request: what it may cost; -ETIMEDOUT: it is not to be made; -EDQUOT: nor is it, and that is to
- * be told, since it is the payer's first one. */
+ * be told, since it is the payer's first one. *ret_wait is then what the payer may cost with a request that is
+ * made all the same: a short deadline. */
 int wait_accounts_ask(struct wait_accounts *a, uint64_t payer, struct reader_wait *ret_wait);
 
 /* After it. */
 void wait_accounts_charge(struct wait_accounts *a, uint64_t payer, uint64_t slept_ns);
 
-/* Who pays for a root that is held open; PAYER_OWN_ROOT where nobody was named. */
+/* Who pays for a root that is held open and is not our own; PAYER_OTHERS where nobody was named. */
 void wait_accounts_set_root(struct wait_accounts *a, int root_fd, uint64_t payer);
 uint64_t wait_accounts_root_payer(struct wait_accounts *a, int root_fd);
 

@@ -313,6 +313,54 @@ static void test_slow_user(struct fake *f)
 	slow_end(&s);
 }
 
+/* The folder of a process, of a user who is not root if that can be had. */
+static uint64_t give_to_user(const struct fake *f, const char *pid)
+{
+	char path[PATH_MAX];
+
+	if (geteuid() != 0)
+		return geteuid();
+	must(chown(fake_path(f, pid, path), USER, USER) == 0);
+	return USER;
+}
+
+static void test_root_has_its_payer(struct fake *f)
+{
+	struct wait_accounts *waits = f->procfs.waits;
+	struct reader_wait wait = { 0 };
+	char path[PATH_MAX];
+	uint64_t user;
+	int fd, other;
+
+	if (!fake_can_open_in_root(f)) {
+		tap_skip("needs openat2()");
+		return;
+	}
+	fake_write(f, "30/root/lib/a.so", "A");
+	user = give_to_user(f, "30");
+	fd = open(fake_path(f, "30/root", path), O_PATH | O_CLOEXEC);
+	other = open(path, O_PATH | O_CLOEXEC);
+	must(fd >= 0 && other >= 0);
+	wait_accounts_charge(waits, user, 100 * NS_PER_S);
+	wait_accounts_charge(waits, PAYER_OTHERS, 100 * NS_PER_S);
+	procfs_keep_root(&f->procfs, fd, 30);
+	procfs_keep_root(&f->procfs, other, 31);
+	ok(wait_accounts_root_payer(waits, fd) == user,
+	   "a root is its user's, though his account is spent");
+	ok(wait_accounts_root_payer(waits, other) == PAYER_OTHERS &&
+		   wait_accounts_root_payer(waits, 1000) == PAYER_OTHERS,
+	   "a root whose process has gone is not ours");
+	ok(procfs_open_beneath(&f->procfs, fd, "/lib/a.so", NULL) == -ETIMEDOUT &&
+		   procfs_open_beneath(&f->procfs, other, "/lib/a.so", NULL) == -ETIMEDOUT,
+	   "who is spent is not asked for files");
+	wait_accounts_charge(waits, PAYER_OWN_ROOT, 100 * NS_PER_S);
+	ok(wait_accounts_ask(waits, PAYER_OWN_ROOT, &wait) < 0 &&
+		   wait.deadline_ns == waits->limits.short_deadline_ns && wait.budget_ns,
+	   "files of our own root that nobody can make slow have a bound as well");
+	close(fd);
+	close(other);
+}
+
 static void test_death(const struct fake *f)
 {
 	struct reader *r = new_reader(f);
@@ -587,6 +635,9 @@ int main(void)
 	fake_done(&f);
 	fake_init(&f);
 	test_slow_user(&f);
+	fake_done(&f);
+	fake_init(&f);
+	test_root_has_its_payer(&f);
 	fake_done(&f);
 	fake_init(&f);
 	fake_write(&f, "1/comm", "x\n");
