@@ -130,9 +130,10 @@ static void tell_user(const struct procfs *p, pid_t pid, uint64_t user)
 	unanswered_tell(p->unanswered, pid, what);
 }
 
-int procfs_ask_pid(const struct procfs *p, pid_t pid, struct procfs_ask *ret_ask)
+int procfs_ask_pid(const struct procfs *p, pid_t pid, enum wait_kind kind,
+		   struct procfs_ask *ret_ask)
 {
-	struct procfs_ask ask = { .pid = pid };
+	struct procfs_ask ask = { .pid = pid, .kind = kind };
 	int r;
 
 	if (pid <= 0)
@@ -141,7 +142,7 @@ int procfs_ask_pid(const struct procfs *p, pid_t pid, struct procfs_ask *ret_ask
 	ask.payer = p->waits->is_clean ? ask.uid : payer_of(p, pid, ask.uid);
 	if (unanswered_has_pid(p->unanswered, pid))
 		return -ETIMEDOUT;
-	r = wait_accounts_ask(p->waits, ask.payer, &ask.wait);
+	r = wait_accounts_ask(p->waits, ask.payer, kind, &ask.wait);
 	if (r == -EDQUOT)
 		tell_user(p, pid, ask.payer);
 	if (r < 0)
@@ -157,7 +158,7 @@ static void charge(const struct procfs *p, const struct procfs_ask *ask)
 		return;
 	wait_accounts_charge(p->waits,
 			     p->waits->is_clean ? payer_of(p, ask->pid, ask->uid) : ask->payer,
-			     ask->wait.slept_ns);
+			     ask->kind, ask->wait.slept_ns);
 }
 
 int procfs_answer_pid(const struct procfs *p, const struct procfs_ask *ask, const char *what, int r)
@@ -197,12 +198,23 @@ bool procfs_unanswered(const struct procfs *p, uint32_t nr, struct unanswered_it
 	return is_there;
 }
 
+/* Memory may be that of a mapped file, which sleeps like the file itself. */
+static enum wait_kind kind_of(const char *name)
+{
+	static const char *const of_memory[] = { "mem", "cmdline", "environ" };
+
+	for (size_t i = 0; i < sizeof(of_memory) / sizeof(of_memory[0]); i++)
+		if (strcmp(name, of_memory[i]) == 0)
+			return WAIT_FILE;
+	return WAIT_TEXT;
+}
+
 static int read_at(const struct procfs *p, pid_t pid, const char *name, uint64_t offset,
 		   uint64_t max_bytes, struct buf *to)
 {
 	char path[PID_PATH_SIZE];
 	struct procfs_ask ask;
-	int r = procfs_ask_pid(p, pid, &ask);
+	int r = procfs_ask_pid(p, pid, kind_of(name), &ask);
 
 	if (r < 0)
 		return r;

@@ -16,6 +16,7 @@ struct procfs_ask {
 	pid_t pid;
 	uid_t uid;      /* whose it was when the question was asked */
 	uint64_t payer; /* as far as was known then */
+	enum wait_kind kind;
 	struct reader_wait wait;
 };
 
@@ -24,7 +25,8 @@ int procfs_payer(const struct procfs *p, pid_t pid, uint64_t *ret_payer);
 
 /* Before the reader is asked about a process: -ETIMEDOUT: it did not answer before, or its user has cost
  * too much; -EINVAL. */
-int procfs_ask_pid(const struct procfs *p, pid_t pid, struct procfs_ask *ret_ask);
+int procfs_ask_pid(const struct procfs *p, pid_t pid, enum wait_kind kind,
+		   struct procfs_ask *ret_ask);
 
 /* What the reader said: r, or -ESRCH where it means that. What it cost is charged to the user; one that
  * did not answer is remembered. */

@@ -29,7 +29,7 @@ int procfs_open_mapped(const struct procfs *p, pid_t pid, uint64_t start, uint64
 	char path[PID_PATH_SIZE], root[PID_PATH_SIZE];
 	struct reader_file file = { .fd = -1 };
 	struct procfs_ask ask;
-	int r = procfs_ask_pid(p, pid, &ask);
+	int r = procfs_ask_pid(p, pid, WAIT_FILE, &ask);
 
 	if (r < 0)
 		return r;
@@ -47,7 +47,7 @@ int procfs_mapped_path(const struct procfs *p, pid_t pid, uint64_t start, uint64
 	_cleanup_(buf_done) struct buf text = BUF_INIT(size - 1);
 	char link[PID_PATH_SIZE];
 	struct procfs_ask ask;
-	int r = procfs_ask_pid(p, pid, &ask);
+	int r = procfs_ask_pid(p, pid, WAIT_FILE, &ask);
 
 	if (r < 0)
 		return r;
@@ -65,7 +65,7 @@ int procfs_open_root_at(const struct procfs *p, pid_t pid, struct stat *ret_st, 
 {
 	char path[PID_PATH_SIZE];
 	struct procfs_ask ask = { 0 };
-	int r = pid ? procfs_ask_pid(p, pid, &ask) : 0;
+	int r = pid ? procfs_ask_pid(p, pid, WAIT_FILE, &ask) : 0;
 
 	if (r < 0)
 		return r;
@@ -97,7 +97,7 @@ void procfs_keep_root(const struct procfs *p, int root_fd, pid_t pid)
 static int ask_root(const struct procfs *p, int blamed, uint64_t payer, struct reader_root *root,
 		    struct reader_wait *ret_wait)
 {
-	int r = wait_accounts_ask(p->waits, payer, ret_wait);
+	int r = wait_accounts_ask(p->waits, payer, WAIT_FILE, ret_wait);
 
 	if (r == 0 || blamed >= 0)
 		return r;
@@ -119,7 +119,7 @@ static int open_in_fd(const struct procfs *p, struct reader_root *root, const ch
 	    ask_root(p, blamed, payer, root, &wait) < 0)
 		return -ETIMEDOUT;
 	r = reader_open_beneath(p->reader, root, path, &wait, &file);
-	wait_accounts_charge(p->waits, payer, wait.slept_ns);
+	wait_accounts_charge(p->waits, payer, WAIT_FILE, wait.slept_ns);
 	if (r == -ETIMEDOUT)
 		unanswered_note_path(p->unanswered, blamed, path);
 	else if (wait.is_device_spent)
@@ -152,7 +152,7 @@ static int open_of_pid(const struct procfs *p, pid_t pid, const char *path, bool
 	struct reader_root in = { .fd = -1, .path = root, .is_no_link = is_no_link };
 	struct reader_file file = { .fd = -1 };
 	struct procfs_ask ask;
-	int r = path[0] == '/' ? procfs_ask_pid(p, pid, &ask) : -ENOENT;
+	int r = path[0] == '/' ? procfs_ask_pid(p, pid, WAIT_FILE, &ask) : -ENOENT;
 
 	if (r < 0)
 		return r;

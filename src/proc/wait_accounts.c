@@ -80,33 +80,56 @@ static void forgive(struct wait_accounts *a)
 		return;
 	a->last_ns = now_ns;
 	a->all_ns = less(a->all_ns, share_ns);
-	for (uint32_t i = 0; i < a->nr; i++)
+	for (uint32_t i = 0; i < a->nr; i++) {
 		a->items[i].slept_ns = less(a->items[i].slept_ns, share_ns);
+		a->items[i].text_ns = less(a->items[i].text_ns, share_ns);
+	}
 }
 
-/* Whether everybody has a short deadline, and who has kept us waiting is not asked. */
-static bool is_scarce(const struct wait_accounts *a, const struct wait_account *of)
+/* One of those who have a limit together. */
+static bool is_user(uint64_t payer)
 {
-	if (is_in_a_hurry(a))
-		return true;
-	return of->payer == PAYER_ROOT ? of->slept_ns >= a->limits.root_ns
-				       : a->all_ns >= a->limits.all_ns;
+	return payer != PAYER_ROOT && payer != PAYER_OWN_ROOT;
 }
 
-static bool is_refused(const struct wait_accounts *a, const struct wait_account *of)
+/* Over an equal part of what all users may cost together, which they have. */
+static bool is_over_share(const struct wait_accounts *a, const struct wait_account *of)
+{
+	uint64_t nr = 0;
+
+	if (a->all_ns < a->limits.all_ns || !is_user(of->payer))
+		return false;
+	for (uint32_t i = 0; i < a->nr; i++)
+		nr += is_user(a->items[i].payer) && a->items[i].slept_ns;
+	return of->slept_ns * nr > a->limits.all_ns;
+}
+
+static bool is_spent(const struct wait_accounts *a, const struct wait_account *of)
+{
+	return of->slept_ns >= (of->payer == PAYER_ROOT ? a->limits.root_ns : a->limits.user_ns);
+}
+
+static bool is_short(const struct wait_accounts *a, const struct wait_account *of)
+{
+	return is_in_a_hurry(a) || is_spent(a, of) || is_over_share(a, of);
+}
+
+static bool is_refused(const struct wait_accounts *a, const struct wait_account *of,
+		       enum wait_kind kind)
 {
 	if (is_in_a_hurry(a) && a->hurry_ns >= a->limits.hurry_ns)
 		return true;
 	if (of->payer == PAYER_ROOT)
 		return false;
-	return of->slept_ns >= a->limits.user_ns ||
-	       (is_scarce(a, of) && of->slept_ns >= a->limits.short_deadline_ns);
+	if (kind == WAIT_TEXT)
+		return of->text_ns >= a->limits.user_ns;
+	return is_spent(a, of) || (is_in_a_hurry(a) && of->slept_ns >= a->limits.short_deadline_ns);
 }
 
 static struct reader_wait grant(const struct wait_accounts *a, const struct wait_account *of)
 {
-	bool is_short = is_scarce(a, of) || is_refused(a, of);
-	uint64_t deadline_ns = is_short ? a->limits.short_deadline_ns : a->limits.deadline_ns;
+	uint64_t deadline_ns = is_short(a, of) ? a->limits.short_deadline_ns
+					       : a->limits.deadline_ns;
 	uint64_t left_ns = less(a->limits.user_ns, of->slept_ns);
 
 	return (struct reader_wait){
@@ -117,7 +140,8 @@ static struct reader_wait grant(const struct wait_accounts *a, const struct wait
 	};
 }
 
-int wait_accounts_ask(struct wait_accounts *a, uint64_t payer, struct reader_wait *ret_wait)
+int wait_accounts_ask(struct wait_accounts *a, uint64_t payer, enum wait_kind kind,
+		      struct reader_wait *ret_wait)
 {
 	struct wait_account nobody = { .payer = payer };
 	struct wait_account *of;
@@ -128,7 +152,7 @@ int wait_accounts_ask(struct wait_accounts *a, uint64_t payer, struct reader_wai
 	of = find(a, payer);
 	of = of ? of : &nobody;
 	*ret_wait = grant(a, of);
-	if (is_refused(a, of)) {
+	if (is_refused(a, of, kind)) {
 		result = of->is_told || is_in_a_hurry(a) ? -ETIMEDOUT : -EDQUOT;
 		of->is_told |= result == -EDQUOT;
 	}
@@ -136,14 +160,19 @@ int wait_accounts_ask(struct wait_accounts *a, uint64_t payer, struct reader_wai
 	return result;
 }
 
-void wait_accounts_charge(struct wait_accounts *a, uint64_t payer, uint64_t slept_ns)
+void wait_accounts_charge(struct wait_accounts *a, uint64_t payer, enum wait_kind kind,
+			  uint64_t slept_ns)
 {
+	struct wait_account *of;
+
 	if (!slept_ns)
 		return;
 	pthread_mutex_lock(&a->lock);
-	find_or_add(a, payer)->slept_ns += slept_ns;
+	of = find_or_add(a, payer);
+	of->slept_ns += slept_ns;
+	of->text_ns += kind == WAIT_TEXT ? slept_ns : 0;
 	a->total_ns += slept_ns;
-	if (payer != PAYER_ROOT && payer != PAYER_OWN_ROOT)
+	if (is_user(payer))
 		a->all_ns += slept_ns;
 	if (is_in_a_hurry(a))
 		a->hurry_ns += slept_ns;

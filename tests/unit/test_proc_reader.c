@@ -227,7 +227,8 @@ static bool may_ask(struct wait_accounts *a, uint64_t payer, uint64_t deadline_n
 {
 	struct reader_wait wait;
 
-	return wait_accounts_ask(a, payer, &wait) == 0 && wait.deadline_ns == deadline_ns;
+	return wait_accounts_ask(a, payer, WAIT_FILE, &wait) == 0 &&
+	       wait.deadline_ns == deadline_ns;
 }
 
 static void test_accounts(void)
@@ -235,20 +236,38 @@ static void test_accounts(void)
 	struct wait_accounts a;
 
 	wait_accounts_init(&a, &few);
-	wait_accounts_charge(&a, USER, 9 * NS_PER_S);
+	wait_accounts_charge(&a, USER, WAIT_FILE, 9 * NS_PER_S);
 	ok(may_ask(&a, USER, 5 * NS_PER_S), "a user is asked while his account lasts");
-	wait_accounts_charge(&a, USER, 2 * NS_PER_S);
+	wait_accounts_charge(&a, USER, WAIT_FILE, 2 * NS_PER_S);
 	ok(!may_ask(&a, USER, 5 * NS_PER_S) && may_ask(&a, USER + 1, 5 * NS_PER_S),
 	   "then others are");
-	wait_accounts_charge(&a, USER + 1, 5 * NS_PER_S);
-	ok(!may_ask(&a, USER + 1, NS_PER_S) && may_ask(&a, USER + 2, NS_PER_S),
-	   "over the limit of all, who never was slow is asked, with a short deadline");
+	wait_accounts_charge(&a, USER + 1, WAIT_FILE, 8 * NS_PER_S);
+	wait_accounts_charge(&a, USER + 2, WAIT_FILE, 3 * NS_PER_S);
+	ok(may_ask(&a, USER + 1, NS_PER_S),
+	   "over the limit of all, who had more than his part has a short deadline");
+	ok(may_ask(&a, USER + 2, 5 * NS_PER_S) && may_ask(&a, USER + 3, 5 * NS_PER_S),
+	   "and others pay nothing for him");
 	ok(may_ask(&a, PAYER_ROOT, 5 * NS_PER_S), "root's deadline is not shorter");
-	wait_accounts_charge(&a, PAYER_ROOT, 30 * NS_PER_S);
+	wait_accounts_charge(&a, PAYER_ROOT, WAIT_FILE, 30 * NS_PER_S);
 	ok(may_ask(&a, PAYER_ROOT, NS_PER_S), "until it is slow itself; it is never refused");
 	a.last_ns -= 1200 * NS_PER_S;
 	ok(may_ask(&a, USER, 5 * NS_PER_S), "twenty minutes later it is forgiven");
-	ok(wait_accounts_total_ns(&a) == 46 * NS_PER_S, "what was charged is known");
+	ok(wait_accounts_total_ns(&a) == 52 * NS_PER_S, "what was charged is known");
+	wait_accounts_done(&a);
+}
+
+static void test_accounts_of_text(void)
+{
+	struct reader_wait wait = { 0 };
+	struct wait_accounts a;
+
+	wait_accounts_init(&a, &few);
+	wait_accounts_charge(&a, USER, WAIT_FILE, 100 * NS_PER_S);
+	ok(wait_accounts_ask(&a, USER, WAIT_TEXT, &wait) == 0 && wait.deadline_ns == NS_PER_S,
+	   "who is spent is asked for text, with a short deadline");
+	ok(wait_accounts_ask(&a, USER, WAIT_FILE, &wait) == -EDQUOT, "but not for files");
+	wait_accounts_charge(&a, USER, WAIT_TEXT, 11 * NS_PER_S);
+	ok(wait_accounts_ask(&a, USER, WAIT_TEXT, &wait) < 0, "until that is slow as well");
 	wait_accounts_done(&a);
 }
 
@@ -259,7 +278,7 @@ static void test_accounts_are_not_flushed(void)
 	wait_accounts_init(&a, &few);
 	a.limits.all_ns = 10000 * NS_PER_S;
 	for (uint64_t i = 0; i < 1000; i++)
-		wait_accounts_charge(&a, USER + i, 11 * NS_PER_S);
+		wait_accounts_charge(&a, USER + i, WAIT_FILE, 11 * NS_PER_S);
 	ok(!may_ask(&a, USER, 5 * NS_PER_S) && !may_ask(&a, USER + 999, 5 * NS_PER_S),
 	   "a thousand users do not make room for the first again");
 	wait_accounts_done(&a);
@@ -272,11 +291,11 @@ static void test_accounts_in_a_hurry(void)
 
 	wait_accounts_init(&a, &few);
 	a.hurry = (struct cancel){ is_asked, &hurries };
-	wait_accounts_charge(&a, USER, 3 * NS_PER_S);
+	wait_accounts_charge(&a, USER, WAIT_FILE, 3 * NS_PER_S);
 	hurries = true;
 	ok(!may_ask(&a, USER, NS_PER_S) && may_ask(&a, USER + 1, NS_PER_S),
 	   "in a hurry, who was slow is not asked");
-	wait_accounts_charge(&a, PAYER_ROOT, 3 * NS_PER_S);
+	wait_accounts_charge(&a, PAYER_ROOT, WAIT_FILE, 3 * NS_PER_S);
 	ok(!may_ask(&a, PAYER_ROOT, NS_PER_S), "and in the end nobody is");
 	wait_accounts_done(&a);
 }
@@ -324,6 +343,30 @@ static uint64_t give_to_user(const struct fake *f, const char *pid)
 	return USER;
 }
 
+static int nothing(void *ctx, const struct maps_entry *e)
+{
+	(void)ctx, (void)e;
+	return 0;
+}
+
+static void test_spent_user_has_mappings(struct fake *f)
+{
+	char path[PATH_MAX];
+	struct proc_stat st;
+	uint64_t user;
+
+	fake_write(f, "29/maps", "1000-2000 r-xp 0 0:0 1 /a\n");
+	fake_write(f, "29/stat", "29 (a) S 1 1\n");
+	fake_write(f, "29/a.so", "A");
+	fake_link(f, "29/map_files/1000-2000", fake_path(f, "29/a.so", path));
+	user = give_to_user(f, "29");
+	wait_accounts_charge(f->procfs.waits, user, WAIT_FILE, 100 * NS_PER_S);
+	ok(procfs_maps(&f->procfs, 29, nothing, NULL) == 0 && procfs_stat(&f->procfs, 29, &st) == 0,
+	   "a user whose files were slow still has mappings");
+	ok(procfs_open_mapped(&f->procfs, 29, 0x1000, 0x2000, NULL) == -ETIMEDOUT,
+	   "though no file of his is opened");
+}
+
 static void test_root_has_its_payer(struct fake *f)
 {
 	struct wait_accounts *waits = f->procfs.waits;
@@ -341,8 +384,8 @@ static void test_root_has_its_payer(struct fake *f)
 	fd = open(fake_path(f, "30/root", path), O_PATH | O_CLOEXEC);
 	other = open(path, O_PATH | O_CLOEXEC);
 	must(fd >= 0 && other >= 0);
-	wait_accounts_charge(waits, user, 100 * NS_PER_S);
-	wait_accounts_charge(waits, PAYER_OTHERS, 100 * NS_PER_S);
+	wait_accounts_charge(waits, user, WAIT_FILE, 100 * NS_PER_S);
+	wait_accounts_charge(waits, PAYER_OTHERS, WAIT_FILE, 100 * NS_PER_S);
 	procfs_keep_root(&f->procfs, fd, 30);
 	procfs_keep_root(&f->procfs, other, 31);
 	ok(wait_accounts_root_payer(waits, fd) == user,
@@ -353,8 +396,8 @@ static void test_root_has_its_payer(struct fake *f)
 	ok(procfs_open_beneath(&f->procfs, fd, "/lib/a.so", NULL) == -ETIMEDOUT &&
 		   procfs_open_beneath(&f->procfs, other, "/lib/a.so", NULL) == -ETIMEDOUT,
 	   "who is spent is not asked for files");
-	wait_accounts_charge(waits, PAYER_OWN_ROOT, 100 * NS_PER_S);
-	ok(wait_accounts_ask(waits, PAYER_OWN_ROOT, &wait) < 0 &&
+	wait_accounts_charge(waits, PAYER_OWN_ROOT, WAIT_FILE, 100 * NS_PER_S);
+	ok(wait_accounts_ask(waits, PAYER_OWN_ROOT, WAIT_FILE, &wait) < 0 &&
 		   wait.deadline_ns == waits->limits.short_deadline_ns && wait.budget_ns,
 	   "files of our own root that nobody can make slow have a bound as well");
 	close(fd);
@@ -512,12 +555,6 @@ static void test_threads(struct reader *r)
 
 /* ---- who is not asked again ---- */
 
-static int nothing(void *ctx, const struct maps_entry *e)
-{
-	(void)ctx, (void)e;
-	return 0;
-}
-
 static void test_process_is_asked_once(struct fake *f)
 {
 	struct proc_stat st;
@@ -625,6 +662,7 @@ int main(void)
 	test_hurry_shortens_a_wait(&f);
 	test_silent_reader_is_left(&f);
 	test_accounts();
+	test_accounts_of_text();
 	test_accounts_are_not_flushed();
 	test_accounts_in_a_hurry();
 	test_signals(&f);
@@ -635,6 +673,9 @@ int main(void)
 	fake_done(&f);
 	fake_init(&f);
 	test_slow_user(&f);
+	fake_done(&f);
+	fake_init(&f);
+	test_spent_user_has_mappings(&f);
 	fake_done(&f);
 	fake_init(&f);
 	test_root_has_its_payer(&f);
