@@ -20,6 +20,7 @@
 #include "proc/local_fs.h"
 #include "proc/pseudo_fs.h"
 #include "proc/reader_wire.h"
+#include "proc/run_clock.h"
 
 #define OPEN_RETRIES 16 /* openat2() says EAGAIN when a rename anywhere disturbed the walk */
 #define FD_LINK_SIZE (sizeof("/proc/self/fd/") + 10)
@@ -55,27 +56,9 @@ static void close_fd(int *fd)
 
 #define ASLEEP_MIN_NS (NS_PER_MS / 2) /* below it nothing is worth a look */
 
-/* How long this process has run, or could have but for others. */
-static uint64_t own_run_ns(const struct server *s)
-{
-	char text[128], *at = text;
-	ssize_t n = s->sched_fd < 0 ? -1 : pread(s->sched_fd, text, sizeof(text) - 1, 0);
-	uint64_t sum = 0, value;
-
-	if (n <= 0)
-		return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-	text[n] = '\0';
-	for (int i = 0; i < 2; i++, at++) {
-		for (value = 0; *at >= '0' && *at <= '9'; at++)
-			value = value * 10 + (uint64_t)(*at - '0');
-		sum += value;
-	}
-	return sum;
-}
-
 static void time_begin(struct server *s)
 {
-	s->run_ns = own_run_ns(s);
+	s->run_ns = run_clock_ns(s->sched_fd);
 	s->since_ns = clock_mono_ns();
 }
 
@@ -85,7 +68,7 @@ static void time_end(struct server *s)
 
 	if (wall_ns < ASLEEP_MIN_NS)
 		return;
-	ran_ns = own_run_ns(s) - s->run_ns;
+	ran_ns = run_clock_ns(s->sched_fd) - s->run_ns;
 	s->slept_ns += wall_ns > ran_ns ? wall_ns - ran_ns : 0;
 }
 

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "fake_proc.h"
 #include "proc/mountinfo.h"
+#include "proc/run_clock.h"
 #include "proc/unanswered.h"
 #include "proc/wait_accounts.h"
 
@@ -179,6 +180,41 @@ static void test_sleep_is_measured(const struct fake *f)
 	   (unsigned long long)wait.slept_ns);
 	slow_end(&s);
 	reader_free(r);
+}
+
+/* Whether the clock counts two milliseconds of work. No system call comes between, which would bring the
+ * kernel's statistics up to date. */
+static bool counts_work(int sched_fd)
+{
+	uint64_t before_ns = run_clock_ns(sched_fd), ran_ns,
+		 cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	uint64_t end_ns = clock_mono_ns() + 2 * NS_PER_MS;
+
+	while (clock_mono_ns() < end_ns)
+		continue;
+	ran_ns = run_clock_ns(sched_fd) - before_ns;
+	cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns;
+	return ran_ns + NS_PER_MS / 4 > cpu_ns;
+}
+
+static void test_run_clock(const struct fake *f)
+{
+	int own = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC), fd, nr = 0;
+	char path[PATH_MAX];
+	uint64_t diff_ns;
+
+	for (int i = 0; i < 8; i++)
+		nr += counts_work(own);
+	ok(nr == 8, "work of less than a tick is not sleep: %d of 8 times", nr);
+	fake_write(f, "3/schedstat", "0 0 0\n");
+	fd = open(fake_path(f, "3/schedstat", path), O_RDONLY | O_CLOEXEC);
+	ok(counts_work(fd), "nor is it where the kernel keeps no statistics");
+	fake_write(f, "3/schedstat", "1 9000000000000 5\n");
+	diff_ns = run_clock_ns(fd) - clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	ok(diff_ns > 8999 * NS_PER_S && diff_ns < 9001 * NS_PER_S,
+	   "waiting for a CPU is not sleep either");
+	closep(&fd);
+	closep(&own);
 }
 
 static bool is_asked(const void *ctx)
@@ -659,6 +695,7 @@ int main(void)
 	reader_free(r);
 	test_no_answer(&f);
 	test_sleep_is_measured(&f);
+	test_run_clock(&f);
 	test_hurry_shortens_a_wait(&f);
 	test_silent_reader_is_left(&f);
 	test_accounts();
