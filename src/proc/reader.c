@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "proc/reader_wire.h"
+#include "proc/unanswered.h"
 
 #define DEADLINE_NS (250 * NS_PER_MS)
 #define RUN_NS (2 * NS_PER_S)
@@ -26,10 +27,11 @@
 #define LOOK_TWICE_NS (10 * NS_PER_MS)
 #define SPAWN_DEADLINE_NS (10 * NS_PER_S) /* the spawner waits for nobody: a busy machine at most */
 
-/* A file system that readers have slept in. */
+/* A file system that readers have slept in. Its number may soon be another one's. */
 struct device {
 	uint64_t dev; /* 0: none */
 	uint64_t slept_ns;
+	uint64_t until_ns; /* then it is forgotten */
 };
 
 struct reader {
@@ -43,6 +45,7 @@ struct reader {
 	uint64_t copied_ns;
 	struct device devices[READER_MAX_SILENT]; /* that made readers sleep */
 	struct reader_wait wait;                  /* of the request */
+	bool is_silent;                           /* it had no answer within the usual deadline */
 	struct reader_stats stats;
 	struct reader_request request;
 	struct {
@@ -261,6 +264,7 @@ static int packet_await(struct reader *r)
 	do {
 		if (is_given_up(r, start_ns, start_run_ns) && !is_readable(r->socket_fd, 0)) {
 			r->wait.slept_ns += clock_mono_ns() - start_ns;
+			r->is_silent = clock_mono_ns() - start_ns >= r->limits.deadline_ns;
 			return -ETIMEDOUT;
 		}
 	} while (!is_readable(r->socket_fd, min_ns(LOOK_NS, r->wait.deadline_ns)));
@@ -286,24 +290,39 @@ static struct device *device_place(struct reader *r, uint64_t dev)
 		if (r->devices[i].slept_ns < least->slept_ns)
 			least = &r->devices[i];
 	}
-	*least = (struct device){ .dev = dev };
+	*least = (struct device){ .dev = dev, .until_ns = clock_mono_ns() + r->limits.silent_ns };
 	return least;
+}
+
+static void forget_devices(struct reader *r)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	for (uint32_t i = 0; i < READER_MAX_SILENT; i++)
+		if (r->devices[i].dev && now_ns >= r->devices[i].until_ns)
+			r->devices[i] = (struct device){ 0 };
+}
+
+static bool is_device_spent(const struct reader *r, const struct device *d)
+{
+	return d->slept_ns >= r->limits.device_ns;
 }
 
 static void device_charge(struct reader *r, uint64_t dev, uint64_t slept_ns)
 {
 	struct device *d;
-	bool was_spent;
 
 	if (!dev || !slept_ns)
 		return;
 	d = device_place(r, dev);
-	was_spent = d->slept_ns >= r->limits.device_ns;
+	if (!is_device_spent(r, d) && slept_ns >= r->limits.device_ns - d->slept_ns) {
+		r->wait.is_device_spent = true;
+		d->until_ns = clock_mono_ns() + r->limits.silent_ns;
+	}
 	d->slept_ns += slept_ns;
-	r->wait.is_device_spent |= !was_spent && d->slept_ns >= r->limits.device_ns;
 }
 
-/* No file of that device is opened any more. */
+/* For a while no file of that device is opened. */
 static void note_silent(struct reader *r, uint64_t dev)
 {
 	device_charge(r, dev, r->limits.device_ns);
@@ -311,9 +330,9 @@ static void note_silent(struct reader *r, uint64_t dev)
 
 static void list_silent(struct reader *r)
 {
+	forget_devices(r);
 	for (uint32_t i = 0; i < READER_MAX_SILENT; i++)
-		r->request.silent[i] =
-			r->devices[i].slept_ns >= r->limits.device_ns ? r->devices[i].dev : 0;
+		r->request.silent[i] = is_device_spent(r, &r->devices[i]) ? r->devices[i].dev : 0;
 }
 
 /* The next request kills it, or the end of the session: until then it holds nothing of ours. */
@@ -413,9 +432,11 @@ static int answer_take_all(struct reader *r, struct answer *a)
 	return result;
 }
 
+/* A device that did not answer within the usual deadline is silent. Within a shorter one, or within what is
+ * left to the payer, it may be merely slow. */
 static void charge_device(struct reader *r, const struct answer *a, int result)
 {
-	if (result == -ETIMEDOUT)
+	if (result == -ETIMEDOUT && r->is_silent)
 		note_silent(r, a->dev);
 	else if (r->wait.slept_ns > a->found_after_ns)
 		device_charge(r, a->dev, r->wait.slept_ns - a->found_after_ns);
@@ -449,6 +470,7 @@ static void wait_begin(struct reader *r, const struct reader_wait *wait)
 	r->wait = wait ? *wait : (struct reader_wait){ 0 };
 	r->wait.slept_ns = 0;
 	r->wait.is_device_spent = false;
+	r->is_silent = false;
 	if (!r->wait.deadline_ns)
 		r->wait.deadline_ns = r->limits.deadline_ns;
 }
@@ -616,6 +638,7 @@ static void set_limits(struct reader *r, const struct reader_limits *l)
 		.deadline_ns = limit_or(l->deadline_ns, DEADLINE_NS),
 		.run_ns = limit_or(l->run_ns, RUN_NS),
 		.device_ns = limit_or(l->device_ns, DEVICE_NS),
+		.silent_ns = limit_or(l->silent_ns, UNANSWERED_NS),
 		.copy_ns = limit_or(l->copy_ns, COPY_NS),
 		.copy_bytes = limit_or(l->copy_bytes, COPY_BYTES),
 		.file_bytes = limit_or(l->file_bytes, FILE_BYTES),

@@ -27,7 +27,8 @@ struct reader;
 struct reader_limits {
 	uint64_t deadline_ns; /* of one step of a request, where the request has none of its own */
 	uint64_t run_ns;      /* CPU time of one step */
-	uint64_t device_ns;   /* asleep in one file system; then none of its files is opened */
+	uint64_t device_ns;   /* asleep in one file system; then none of its files is opened … */
+	uint64_t silent_ns;   /* … for so long */
 	uint64_t copy_ns;     /* for copying files that are not local, in all */
 	uint64_t copy_bytes;  /* the same in stored bytes */
 	uint64_t file_bytes;  /* of one such file */
@@ -47,7 +48,7 @@ struct reader_wait {
 	uint64_t cancelled_deadline_ns; /* … this deadline */
 	/* Results. */
 	uint64_t slept_ns;    /* by the reader; waiting for a CPU is not that */
-	bool is_device_spent; /* no file of that file system is opened any more */
+	bool is_device_spent; /* for a while no file of that file system is opened */
 };
 
 /* An open file. */

@@ -2,6 +2,7 @@
 /* A FIFO that nobody writes to is a file that never answers: opening it waits for ever. */
 #include <pthread.h>
 #include <signal.h>
+#include <sys/fanotify.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -235,6 +236,98 @@ static void test_hurry_shortens_a_wait(const struct fake *f)
 	ok(reader_read(r, "2/maps", 0, 64, &wait, &b) == -ETIMEDOUT,
 	   "who asks for the end does not wait for a long deadline");
 	reader_free(r);
+}
+
+/* ---- file systems ---- */
+
+/* A file system without a block device, with a file whose opening nobody permits and one that is as
+ * usual. */
+struct silent_fs {
+	char dir[64];
+	int dir_fd, fanotify_fd;
+};
+
+static void silent_fs_file(const struct silent_fs *s, const char *name)
+{
+	int fd = openat(s->dir_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	must(fd >= 0 && write(fd, "x", 1) == 1);
+	close(fd);
+}
+
+static void silent_fs_end(struct silent_fs *s)
+{
+	closep(&s->fanotify_fd);
+	(void)unlinkat(s->dir_fd, "silent", 0);
+	(void)unlinkat(s->dir_fd, "usual", 0);
+	closep(&s->dir_fd);
+	(void)rmdir(s->dir);
+}
+
+/* False: it cannot be had here. */
+static bool silent_fs_begin(struct silent_fs *s)
+{
+	struct stat st;
+
+	*s = (struct silent_fs){ "/dev/shm/test_reader_XXXXXX", -1, -1 };
+	if (!mkdtemp(s->dir))
+		return false;
+	s->dir_fd = open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	must(s->dir_fd >= 0 && fstat(s->dir_fd, &st) == 0);
+	silent_fs_file(s, "silent");
+	silent_fs_file(s, "usual");
+	s->fanotify_fd = fanotify_init(FAN_CLASS_CONTENT | FAN_CLOEXEC, O_RDONLY | O_CLOEXEC);
+	if (major(st.st_dev) == 0 && s->fanotify_fd >= 0 &&
+	    fanotify_mark(s->fanotify_fd, FAN_MARK_ADD, FAN_OPEN_PERM, s->dir_fd, "silent") == 0)
+		return true;
+	silent_fs_end(s);
+	return false;
+}
+
+static int open_there(struct reader *r, const struct silent_fs *s, const char *path,
+		      struct reader_wait *wait)
+{
+	struct reader_root root = { .fd = s->dir_fd, .path = "" };
+	struct reader_file file = { .fd = -1 };
+	int result = reader_open_beneath(r, &root, path, wait, &file);
+
+	closep(&file.fd);
+	return result;
+}
+
+static bool opens_within_10_s(struct reader *r, const struct silent_fs *s)
+{
+	for (int i = 0; i < 1000; i++, usleep(10000))
+		if (open_there(r, s, "/usual", NULL) == 0)
+			return true;
+	return false;
+}
+
+static void test_silent_file_system(const struct fake *f)
+{
+	struct reader_limits limits = { .deadline_ns = 3 * QUICK_NS, .silent_ns = 2 * NS_PER_S };
+	struct reader_wait wait = { .deadline_ns = NS_PER_MS };
+	struct silent_fs s;
+	struct reader *r;
+
+	if (!fake_can_open_in_root(f) || !silent_fs_begin(&s)) {
+		tap_skip("needs openat2(), fanotify permissions and a tmpfs at /dev/shm");
+		return;
+	}
+	must(reader_new(f->procfs.fd, &limits, &r) == 0);
+	ok(open_there(r, &s, "/silent", &wait) == -ETIMEDOUT, "a file does not answer in time");
+	if (wait.slept_ns < limits.deadline_ns)
+		ok(!wait.is_device_spent && open_there(r, &s, "/usual", NULL) == 0,
+		   "a short deadline says little of its file system");
+	else
+		tap_skip("the machine is too busy for a short deadline");
+	wait = (struct reader_wait){ 0 };
+	ok(open_there(r, &s, "/silent", &wait) == -ETIMEDOUT && wait.is_device_spent,
+	   "within the usual deadline it does");
+	ok(open_there(r, &s, "/usual", NULL) == -EHOSTDOWN, "it is not asked again");
+	ok(opens_within_10_s(r, &s), "but after a while");
+	reader_free(r);
+	silent_fs_end(&s);
 }
 
 static void test_silent_reader_is_left(const struct fake *f)
@@ -697,6 +790,7 @@ int main(void)
 	test_sleep_is_measured(&f);
 	test_run_clock(&f);
 	test_hurry_shortens_a_wait(&f);
+	test_silent_file_system(&f);
 	test_silent_reader_is_left(&f);
 	test_accounts();
 	test_accounts_of_text();
