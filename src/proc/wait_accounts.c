@@ -20,6 +20,7 @@ static uint64_t limit_or(uint64_t limit, uint64_t usual)
 
 void wait_accounts_init(struct wait_accounts *a, const struct wait_limits *l)
 {
+	static const uint64_t reserved[] = { PAYER_ROOT, PAYER_OWN_ROOT, PAYER_OTHERS };
 	static const struct wait_limits usual;
 
 	l = l ? l : &usual;
@@ -34,6 +35,8 @@ void wait_accounts_init(struct wait_accounts *a, const struct wait_limits *l)
 		.last_ns = clock_mono_ns(),
 		.is_clean = true,
 	};
+	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
+		a->items[a->nr++].payer = reserved[i];
 	pthread_mutex_init(&a->lock, NULL);
 }
 
@@ -49,10 +52,15 @@ static bool is_in_a_hurry(const struct wait_accounts *a)
 
 static struct wait_account *find(struct wait_accounts *a, uint64_t payer)
 {
-	for (uint32_t i = 0; i < a->nr; i++)
+	struct wait_account *others = NULL;
+
+	for (uint32_t i = 0; i < a->nr; i++) {
 		if (a->items[i].payer == payer)
 			return &a->items[i];
-	return a->nr == WAIT_ACCOUNTS_MAX ? &a->items[a->nr - 1] : NULL;
+		if (a->items[i].payer == PAYER_OTHERS)
+			others = &a->items[i];
+	}
+	return a->nr == WAIT_ACCOUNTS_MAX ? others : NULL;
 }
 
 static struct wait_account *find_or_add(struct wait_accounts *a, uint64_t payer)
@@ -61,9 +69,7 @@ static struct wait_account *find_or_add(struct wait_accounts *a, uint64_t payer)
 
 	if (known)
 		return known;
-	a->items[a->nr] = (struct wait_account){
-		.payer = a->nr + 1 < WAIT_ACCOUNTS_MAX ? payer : PAYER_OTHERS,
-	};
+	a->items[a->nr] = (struct wait_account){ .payer = payer };
 	return &a->items[a->nr++];
 }
 

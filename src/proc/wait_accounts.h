@@ -9,7 +9,8 @@
  * nobody is refused for what others have cost. Accounts recover slowly, so that nobody is refused for the
  * rest of a long capture.
  *
- * The table is never flushed: payers who find no place share the last account. Any thread.
+ * The table is never flushed: users who find no place share one account. Root and paths of our own root have
+ * their own in any case. Any thread.
  */
 #ifndef PROC_WAIT_ACCOUNTS_H
 #define PROC_WAIT_ACCOUNTS_H

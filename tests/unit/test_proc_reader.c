@@ -410,6 +410,8 @@ static void test_accounts_are_not_flushed(void)
 		wait_accounts_charge(&a, USER + i, WAIT_FILE, 11 * NS_PER_S);
 	ok(!may_ask(&a, USER, 5 * NS_PER_S) && !may_ask(&a, USER + 999, 5 * NS_PER_S),
 	   "a thousand users do not make room for the first again");
+	ok(may_ask(&a, PAYER_ROOT, 5 * NS_PER_S) && may_ask(&a, PAYER_OWN_ROOT, 5 * NS_PER_S),
+	   "nor do they keep root from having an account of its own");
 	wait_accounts_done(&a);
 }
 
