@@ -216,6 +216,14 @@ bool naming_is_wished(const void *wish)
 	return now - began > HURRY_NS && now - w->began_ns > HURRY_EACH_NS;
 }
 
+static void charge_owner(struct naming_env *env, const struct source *s, uint64_t cpu_ns)
+{
+	uint64_t lines_ns = s->lines_cpu_ns < cpu_ns ? s->lines_cpu_ns : cpu_ns;
+
+	naming_owners_charge(&env->owners, NAMING_LINES, s->root, s->user, lines_ns);
+	naming_owners_charge(&env->owners, NAMING_SYMBOLS, s->root, s->user, cpu_ns - lines_ns);
+}
+
 static int open_and_ask(struct naming_env *env, struct naming_batch *b)
 {
 	const struct profile_mapping *m = mapping_of(&b->parts[0]);
@@ -237,8 +245,7 @@ static int open_and_ask(struct naming_env *env, struct naming_batch *b)
 	b->lines_why = s.symbolizer ? s.symbolizer->lines_why : NULL;
 	b->limit_why = s.symbolizer ? s.symbolizer->limit_why : NULL;
 	if (s.is_foreign)
-		naming_owners_charge(&env->owners, s.root, s.user,
-				     clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_cpu_ns);
+		charge_owner(env, &s, clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_cpu_ns);
 	b->jit_counts = s.jit_counts;
 	b->waited_ns = s.waited_ns;
 	source_done(&s);

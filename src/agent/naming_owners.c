@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/naming_owners.h"
 
+#include <string.h>
+
 void naming_owners_init(struct naming_owners *o)
 {
 	pthread_mutex_init(&o->lock, NULL);
 	o->nr = 0;
-	o->used_ns = 0;
+	memset(o->used_ns, 0, sizeof(o->used_ns));
 }
 
 void naming_owners_done(struct naming_owners *o)
@@ -29,14 +31,15 @@ static uint64_t left(uint64_t max, uint64_t used)
 	return used < max ? max - used : 0;
 }
 
-uint64_t naming_owners_left_ns(struct naming_owners *o, uint32_t root, uid_t user)
+uint64_t naming_owners_left_ns(struct naming_owners *o, enum naming_account account, uint32_t root,
+			       uid_t user)
 {
 	uint64_t used, of_owner, of_all, least;
 
 	pthread_mutex_lock(&o->lock);
-	used = find(o, root, user)->used_ns;
+	used = find(o, root, user)->used_ns[account];
 	of_owner = left(NAMING_OWNER_MAX_NS, used);
-	of_all = left(NAMING_OWNERS_MAX_NS, o->used_ns);
+	of_all = left(NAMING_OWNERS_MAX_NS, o->used_ns[account]);
 	least = left(NAMING_OWNER_MIN_NS, used);
 	pthread_mutex_unlock(&o->lock);
 	if (of_all < of_owner)
@@ -44,10 +47,11 @@ uint64_t naming_owners_left_ns(struct naming_owners *o, uint32_t root, uid_t use
 	return of_owner ? of_owner : 1;
 }
 
-void naming_owners_charge(struct naming_owners *o, uint32_t root, uid_t user, uint64_t cpu_ns)
+void naming_owners_charge(struct naming_owners *o, enum naming_account account, uint32_t root,
+			  uid_t user, uint64_t cpu_ns)
 {
 	pthread_mutex_lock(&o->lock);
-	find(o, root, user)->used_ns += cpu_ns;
-	o->used_ns += cpu_ns;
+	find(o, root, user)->used_ns[account] += cpu_ns;
+	o->used_ns[account] += cpu_ns;
 	pthread_mutex_unlock(&o->lock);
 }

@@ -23,10 +23,13 @@ struct source {
 	struct elf_opener opener;      /* of .dwo files; its context is query */
 	const struct cancel *cancel;   /* borrowed; NULL: nobody cancels */
 	struct naming_owners *owners;  /* borrowed; NULL: CPU time is not shared */
-	uint64_t cpu_end_ns; /* on the clock of the thread; 0: no limit but each file's own */
-	bool is_foreign;     /* the file is neither root's nor ours, or in another root: */
-	uint32_t root;       /* in this one, */
-	uid_t user;          /* of this owner */
+	/* On the clock of the thread, when symbols are over the limit; 0: no limit but each file's own. */
+	uint64_t cpu_end_ns;
+	uint64_t
+		lines_cpu_ns; /* taken by lines, which does not count for symbols; if there is a limit */
+	bool is_foreign;      /* the file is neither root's nor ours, or in another root: */
+	uint32_t root;        /* in this one, */
+	uid_t user;           /* of this owner */
 	struct naming_budget *budget; /* borrowed; NULL: memory is not shared */
 	uint64_t held_bytes;          /* of the budget */
 	uint64_t waited_ns;           /* for the budget */

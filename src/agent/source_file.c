@@ -19,7 +19,12 @@ static const char *label_of(const char *path)
 	return name[0] && name[0] != '[' ? name : path;
 }
 
-/* For what is still to be read of a file; 0: no limit but its own. */
+static uint64_t at_most(uint64_t ns)
+{
+	return ns < DWARF_MAX_CPU_NS ? ns : DWARF_MAX_CPU_NS;
+}
+
+/* For what is still to be read of a file's symbols; 0: no limit but its own. */
 static uint64_t cpu_left_ns(const struct source *s)
 {
 	uint64_t now_ns = s->cpu_end_ns ? clock_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
@@ -27,7 +32,14 @@ static uint64_t cpu_left_ns(const struct source *s)
 
 	if (!s->cpu_end_ns)
 		return 0;
-	return left_ns < DWARF_MAX_CPU_NS ? left_ns : DWARF_MAX_CPU_NS;
+	return at_most(left_ns);
+}
+
+static uint64_t lines_left_ns(const struct source *s)
+{
+	if (!s->cpu_end_ns)
+		return 0;
+	return at_most(naming_owners_left_ns(s->owners, NAMING_LINES, s->root, s->user));
 }
 
 static int open_elf(struct source *s, const char *label)
@@ -37,7 +49,8 @@ static int open_elf(struct source *s, const char *label)
 				   .alt = s->debug.alt.image,
 				   .opener = s->opener.open ? &s->opener : NULL,
 				   .cancel = s->cancel,
-				   .max_cpu_ns = cpu_left_ns(s),
+				   .max_cpu_ns = lines_left_ns(s),
+				   .lines_cpu_ns = &s->lines_cpu_ns,
 				   .label = label };
 
 	source_hold(s, &src);
@@ -85,7 +98,7 @@ static int open_with_debug(struct capture *c, const struct file *f, struct sourc
 	limit_all(s);
 	if (c->debug) {
 		s->query = debug_files_query(c->debug, f, s->image);
-		s->query.limits = limits;
+		s->query.limits = (struct work_limits){ s->cancel, lines_left_ns(s) };
 		s->opener = (struct elf_opener){ .open = open_split, .ctx = &s->query };
 	}
 	if (set.is_refused)
@@ -140,7 +153,7 @@ static void find_owner(struct source *s, const struct file *f)
 	s->is_foreign = file_is_foreign(f, &s->user);
 	if (s->is_foreign && s->owners)
 		s->cpu_end_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) +
-				naming_owners_left_ns(s->owners, s->root, s->user);
+				naming_owners_left_ns(s->owners, NAMING_SYMBOLS, s->root, s->user);
 }
 
 int source_open_file(struct capture *c, const struct profile_mapping *m, struct source *s)

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "elf/elf_class.h"
 #include "elf/elf_internal.h"
 
@@ -71,6 +72,25 @@ void elf_image_limit(struct elf_image *img, const struct cancel *cancel, uint64_
 	img->meter->work.cancel = cancel;
 	if (cpu_ns)
 		work_limit_cpu(&img->meter->work, cpu_ns);
+}
+
+struct elf_image_pause elf_image_pause(const struct elf_image *img, uint64_t cpu_end_ns)
+{
+	struct work *w = &img->meter->work;
+	struct elf_image_pause p = { clock_ns(CLOCK_THREAD_CPUTIME_ID), w->cpu_end_ns, w->end };
+
+	w->cpu_end_ns = cpu_end_ns;
+	return p;
+}
+
+void elf_image_resume(const struct elf_image *img, const struct elf_image_pause *p)
+{
+	struct work *w = &img->meter->work;
+	uint64_t took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - p->began_ns;
+
+	w->cpu_end_ns = p->cpu_end_ns ? p->cpu_end_ns + took_ns : 0;
+	if (w->end == WORK_OVER_TIME)
+		w->end = p->end;
 }
 
 enum work_end elf_image_end(const struct elf_image *img)

@@ -102,6 +102,15 @@ int elf_image_read_section(const struct elf_image *img, const struct elf_section
  * is borrowed until the image is freed. */
 void elf_image_limit(struct elf_image *img, const struct cancel *cancel, uint64_t cpu_ns);
 
+/* Reading for another purpose, with a limit of its own: it neither takes of the limit that was set, nor
+ * does its end end the rest. Both by the thread that reads; not nested. */
+struct elf_image_pause {
+	uint64_t began_ns, cpu_end_ns;
+	enum work_end end;
+};
+struct elf_image_pause elf_image_pause(const struct elf_image *img, uint64_t cpu_end_ns);
+void elf_image_resume(const struct elf_image *img, const struct elf_image_pause *p);
+
 /* Work on what was read, as if so many bytes were read again. -E2BIG: over the limit, as every read
  * is from then on; -ECANCELED. */
 int elf_image_charge(const struct elf_image *img, uint64_t bytes);

@@ -78,8 +78,10 @@ struct elf_sources {
 	const struct elf_opener *opener;
 	/* Debug information is then not read to its end; NULL: nobody cancels. */
 	const struct cancel *cancel;
-	uint64_t max_cpu_ns; /* for debug information; 0: as much as any file */
-	const char *label;   /* what stands before "+0x…": the file's base name; copied */
+	uint64_t max_cpu_ns;    /* for debug information; 0: as much as any file */
+	uint64_t *lines_cpu_ns; /* what lines have taken is added there, where max_cpu_ns is set;
+				 * NULL: nobody asks */
+	const char *label;      /* what stands before "+0x…": the file's base name; copied */
 };
 
 /* Names, lines and inline chains from DWARF; names from .symtab, .dynsym, .gnu_debugdata and the

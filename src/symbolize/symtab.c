@@ -7,6 +7,7 @@
 #include "elf/elf_fde.h"
 #include "elf/elf_image.h"
 #include "elf/elf_minidebug.h"
+#include "symbolize/lines_clock.h"
 #include "symbolize/symbolize_internal.h"
 
 #define LINES_OVER "its debug information costs more to read than the limits allow"
@@ -30,6 +31,7 @@ struct elf_symbolizer {
 	struct elf_fdes *fdes; /* owned; NULL: not tried yet, or there are none */
 	bool has_tried_fdes;
 	struct elf_sources src; /* borrowed, as the image */
+	struct lines_clock clock;
 	struct answer answer;
 	struct symbol_frame frame; /* the outermost, when lines know it but nothing names it */
 };
@@ -190,6 +192,20 @@ static int open_go_lines(struct elf_symbolizer *e)
 	return 0;
 }
 
+static int add_go_line(struct elf_symbolizer *e, uint64_t addr, struct symbol_result *result)
+{
+	int r;
+
+	lines_clock_start(&e->clock);
+	r = open_go_lines(e);
+	if (r == 0 && e->go_lines)
+		go_lines_add(e->go_lines, addr, result);
+	lines_clock_stop(&e->clock);
+	if (e->go_lines)
+		note_limits(e);
+	return r;
+}
+
 static int name_by_symbol(struct elf_symbolizer *e, uint64_t addr, const char *symbol,
 			  struct symbol_result *ret_result)
 {
@@ -198,13 +214,7 @@ static int name_by_symbol(struct elf_symbolizer *e, uint64_t addr, const char *s
 	if (!symbol)
 		return name_by_fde(e, addr, ret_result);
 	r = answer_named(&e->answer, symbol, answer_symbol_bytes(symbol), ret_result);
-	if (r == 0)
-		r = open_go_lines(e);
-	if (r < 0 || !e->go_lines)
-		return r;
-	go_lines_add(e->go_lines, addr, ret_result);
-	note_limits(e);
-	return 0;
+	return r < 0 ? r : add_go_line(e, addr, ret_result);
 }
 
 /* A line without any function: it keeps its line under the name of last resort. */
@@ -228,6 +238,17 @@ static int name_line(struct elf_symbolizer *e, uint64_t addr, struct symbol_resu
 	return 0;
 }
 
+static int resolve_line(struct elf_symbolizer *e, uint64_t addr, const char *symbol,
+			struct symbol_result *ret_result)
+{
+	int r;
+
+	lines_clock_start(&e->clock);
+	r = elf_lines_resolve(e->lines, addr, symbol, ret_result);
+	lines_clock_stop(&e->clock);
+	return r;
+}
+
 static int elf_resolve(struct symbolizer *s, uint64_t addr, struct symbol_result *ret_result)
 {
 	struct elf_symbolizer *e = (struct elf_symbolizer *)s;
@@ -236,7 +257,7 @@ static int elf_resolve(struct symbolizer *s, uint64_t addr, struct symbol_result
 
 	if (r < 0)
 		return r;
-	r = e->lines ? elf_lines_resolve(e->lines, addr, symbol, ret_result) : -ENOENT;
+	r = e->lines ? resolve_line(e, addr, symbol, ret_result) : -ENOENT;
 	if (r == -ENOENT)
 		return name_by_symbol(e, addr, symbol, ret_result);
 	if (e->lines)
@@ -354,6 +375,19 @@ static uint64_t lines_max_bytes(const struct elf_symbolizer *e)
 	return held < DWARF_MAX_BYTES - LINES_MIN_BYTES ? DWARF_MAX_BYTES - held : LINES_MIN_BYTES;
 }
 
+/* Names do without. */
+static void open_lines(struct elf_symbolizer *e)
+{
+	int r;
+
+	lines_clock_start(&e->clock);
+	r = elf_lines_new(&e->src, lines_max_bytes(e), &e->answer, &e->lines, &e->base.lines_why);
+	lines_clock_stop(&e->clock);
+	if (r == -E2BIG)
+		e->base.limit_why = LINES_OVER;
+	note_limits(e);
+}
+
 int symbolizer_new_elf(const struct elf_sources *src, struct symbolizer **ret_symbolizer)
 {
 	_cleanup_(symbolizer_freep) struct symbolizer *s = NULL;
@@ -366,6 +400,7 @@ int symbolizer_new_elf(const struct elf_sources *src, struct symbolizer **ret_sy
 	s->ops = &elf_ops; /* from here symbolizer_free() is safe */
 	e->img = src->image;
 	e->src = *src;
+	lines_clock_init(&e->clock, src);
 	e->label = strdup(src->label);
 	if (!e->label)
 		return -ENOMEM;
@@ -377,10 +412,7 @@ int symbolizer_new_elf(const struct elf_sources *src, struct symbolizer **ret_sy
 	/* Symbols that are not whole because nobody waits for them are none. */
 	if (end_of(src) == WORK_CANCELLED)
 		return -ECANCELED;
-	r = elf_lines_new(src, lines_max_bytes(e), &e->answer, &e->lines, &s->lines_why);
-	if (r == -E2BIG) /* names do without */
-		s->limit_why = LINES_OVER;
-	note_limits(e);
+	open_lines(e);
 	*ret_symbolizer = TAKE(s);
 	return 0;
 }

@@ -16,7 +16,7 @@ from harness import PROGS, done, end, finish_agent, need_root, note, ok, prog, s
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MAX_CPU_S = 10  # of the agent; the files took it minutes to days
-MAX_OWNER_CPU_S = 20  # of which 8 for names out of the files of one user, and what is begun by then
+MAX_OWNER_CPU_S = 20  # of which 5 for symbols out of the files of one user, and what is begun by then
 MAX_END_S = 8  # after an interrupt, on a busy machine
 MAX_RSS_MIB = 768  # 512 for lines of hostile files; the symbols of whatever else runs on the machine
 

@@ -4,19 +4,22 @@
 
 #include "tap.h"
 
+#define A NAMING_SYMBOLS
+
 static struct naming_owners o;
 
 static void test_one(void)
 {
 	naming_owners_init(&o);
-	ok(naming_owners_left_ns(&o, 0, 1000) == NAMING_OWNER_MAX_NS,
+	ok(naming_owners_left_ns(&o, A, 0, 1000) == NAMING_OWNER_MAX_NS,
 	   "one owner has a part of all");
-	naming_owners_charge(&o, 0, 1000, NAMING_OWNER_MAX_NS - 5);
-	ok(naming_owners_left_ns(&o, 0, 1000) == 5, "what was used is gone");
-	naming_owners_charge(&o, 0, 1000, NS_PER_S);
-	ok(naming_owners_left_ns(&o, 0, 1000) == 1, "nothing left is not no limit");
-	ok(naming_owners_left_ns(&o, 0, 1001) == NAMING_OWNER_MAX_NS, "another user has his own");
-	ok(naming_owners_left_ns(&o, 3, 1000) == NAMING_OWNER_MAX_NS, "so has another root");
+	naming_owners_charge(&o, A, 0, 1000, NAMING_OWNER_MAX_NS - 5);
+	ok(naming_owners_left_ns(&o, A, 0, 1000) == 5, "what was used is gone");
+	naming_owners_charge(&o, A, 0, 1000, NS_PER_S);
+	ok(naming_owners_left_ns(&o, A, 0, 1000) == 1, "nothing left is not no limit");
+	ok(naming_owners_left_ns(&o, A, 0, 1001) == NAMING_OWNER_MAX_NS,
+	   "another user has his own");
+	ok(naming_owners_left_ns(&o, A, 3, 1000) == NAMING_OWNER_MAX_NS, "so has another root");
 	naming_owners_done(&o);
 }
 
@@ -26,14 +29,14 @@ static void test_all(void)
 
 	naming_owners_init(&o);
 	for (uint32_t root = 1; used < NAMING_OWNERS_MAX_NS; root++) {
-		used += naming_owners_left_ns(&o, root, 0);
-		naming_owners_charge(&o, root, 0, naming_owners_left_ns(&o, root, 0));
+		used += naming_owners_left_ns(&o, A, root, 0);
+		naming_owners_charge(&o, A, root, 0, naming_owners_left_ns(&o, A, root, 0));
 	}
 	ok(used == NAMING_OWNERS_MAX_NS, "all together have no more than that");
-	ok(naming_owners_left_ns(&o, 0, 1000) == NAMING_OWNER_MIN_NS,
+	ok(naming_owners_left_ns(&o, A, 0, 1000) == NAMING_OWNER_MIN_NS,
 	   "who comes last has a little");
-	naming_owners_charge(&o, 0, 1000, NAMING_OWNER_MIN_NS / 2);
-	ok(naming_owners_left_ns(&o, 0, 1000) == NAMING_OWNER_MIN_NS / 2, "once");
+	naming_owners_charge(&o, A, 0, 1000, NAMING_OWNER_MIN_NS / 2);
+	ok(naming_owners_left_ns(&o, A, 0, 1000) == NAMING_OWNER_MIN_NS / 2, "once");
 	naming_owners_done(&o);
 }
 
@@ -43,18 +46,31 @@ static void test_many(void)
 
 	naming_owners_init(&o);
 	for (uint32_t user = 1; user <= 4 * NAMING_MAX_OWNERS; user++) {
-		uint64_t left = naming_owners_left_ns(&o, 0, user);
+		uint64_t left = naming_owners_left_ns(&o, A, 0, user);
 
 		sum += left;
-		naming_owners_charge(&o, 0, user, left);
+		naming_owners_charge(&o, A, 0, user, left);
 	}
 	ok(sum < NAMING_OWNERS_MAX_NS + (NAMING_MAX_OWNERS + 1) * NAMING_OWNER_MIN_NS,
 	   "however many owners there are, it ends");
 	naming_owners_done(&o);
 }
 
+/* Large debug information must not take the symbols of the next file. */
+static void test_accounts(void)
+{
+	naming_owners_init(&o);
+	for (uint32_t user = 1000; user < 1010; user++)
+		naming_owners_charge(&o, NAMING_LINES, 0, user, NAMING_OWNER_MAX_NS);
+	ok(naming_owners_left_ns(&o, NAMING_LINES, 0, 1000) == 1, "lines take what is there");
+	ok(naming_owners_left_ns(&o, NAMING_SYMBOLS, 0, 1000) == NAMING_OWNER_MAX_NS,
+	   "of lines; symbols have their own");
+	naming_owners_done(&o);
+}
+
 int main(void)
 {
+	test_accounts();
 	test_one();
 	test_all();
 	test_many();

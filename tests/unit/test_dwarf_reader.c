@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "base/clock.h"
 #include "dwarf/dwarf.h"
 #include "dwarf_maker.h"
 #include "patience.h"
@@ -326,6 +327,7 @@ static void test_damage(void)
 static void test_symbolizer(void)
 {
 	struct sym_maker *syms = calloc(1, sizeof(*syms));
+	uint64_t lines_ns = 0, opened_ns;
 	struct symbol_result r;
 	struct symbolizer *s;
 	struct elf_image *img;
@@ -359,6 +361,17 @@ static void test_symbolizer(void)
 	   "or none, and keeps its line");
 	must(s->ops->resolve(s, 0x1300, &r) == 0);
 	ok(strcmp(r.frames[0].name, "0x1300") == 0 && !r.frames[0].filename, "nothing is invented");
+	symbolizer_free(s);
+	elf_image_limit(img, NULL, NS_PER_S);
+	must(symbolizer_new_elf(&(struct elf_sources){ .image = img,
+						       .label = "file",
+						       .max_cpu_ns = NS_PER_S,
+						       .lines_cpu_ns = &lines_ns },
+				&s) == 0);
+	opened_ns = lines_ns;
+	must(s->ops->resolve(s, 0x1148, &r) == 0);
+	ok(r.frames[0].line == 41 && opened_ns && lines_ns > opened_ns,
+	   "what lines take is counted, when they are opened and when they are asked");
 	symbolizer_free(s);
 	elf_image_free(img);
 	maker_done(&m);

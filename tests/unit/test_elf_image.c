@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "elf_maker.h"
 
 /* A build-id note with the id 01 02 03 …; returns its size. */
@@ -391,6 +392,41 @@ static void test_cancel(void)
 	close(fd);
 }
 
+static void spend_cpu(uint64_t ns)
+{
+	uint64_t end_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + ns;
+
+	while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < end_ns)
+		;
+}
+
+/* Lines are read between symbols; what they take is not the symbols'. */
+static void test_pause(void)
+{
+	static uint8_t bytes[1 << 20];
+	struct elf_image_pause p;
+	struct elf_image *img;
+	struct elf_maker m;
+	int fd;
+
+	plain_file(&m);
+	fd = sparse_fd(&m, 0);
+	memset(bytes, 1, sizeof(bytes));
+	must(pwrite(fd, bytes, sizeof(bytes), 1 << 20) == sizeof(bytes));
+	must(elf_image_open_fd(fd, &img) == 0);
+	elf_image_limit(img, NULL, 100 * NS_PER_MS);
+	p = elf_image_pause(img, 1);
+	ok(elf_image_read(img, 1 << 20, bytes, sizeof(bytes)) == -E2BIG, "lines have their limit");
+	spend_cpu(150 * NS_PER_MS);
+	elf_image_resume(img, &p);
+	ok(elf_image_read(img, 1 << 20, bytes, sizeof(bytes)) == 0,
+	   "which takes nothing of the symbols'");
+	spend_cpu(150 * NS_PER_MS);
+	ok(elf_image_read(img, 1 << 20, bytes, sizeof(bytes)) == -E2BIG, "that is still there");
+	elf_image_free(img);
+	close(fd);
+}
+
 int main(void)
 {
 	test_header_and_sections();
@@ -405,5 +441,6 @@ int main(void)
 	test_holes_allow_nothing();
 	test_stored_bytes_allow_more();
 	test_cancel();
+	test_pause();
 	return tap_done();
 }
