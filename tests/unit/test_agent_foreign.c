@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whose files have all the time there is, and whose have not. */
+#include "agent/foreign.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "proc/filestore.h"
+#include "proc/roots.h"
+#include "tap.h"
+
+#define CALLER 1234
+#define OTHER 1235
+
+static struct file file_of(uid_t user)
+{
+	struct file f = { .root = ROOT_OWN, .fd = memfd_create("file", MFD_CLOEXEC) };
+
+	must(f.fd >= 0);
+	if (geteuid() == 0)
+		must(fchown(f.fd, user, user) == 0);
+	return f;
+}
+
+static bool is_foreign(struct file f, uid_t *ret_owner)
+{
+	bool is = file_is_foreign(&f, ret_owner);
+
+	close(f.fd);
+	return is;
+}
+
+static void test_own(void)
+{
+	struct file f = file_of(geteuid());
+	uid_t owner;
+
+	ok(!is_foreign(f, &owner) && owner == geteuid(), "who runs this is no stranger");
+	f = file_of(geteuid());
+	f.root = ROOT_OWN + 1;
+	ok(is_foreign(f, &owner), "in another root anybody is");
+}
+
+static void test_sudo(void)
+{
+	uid_t owner;
+
+	if (geteuid() != 0) {
+		tap_skip("needs root, to have files of other users");
+		return;
+	}
+	ok(is_foreign(file_of(CALLER), &owner) && owner == CALLER, "another user is a stranger");
+	must(setenv("SUDO_UID", "1234", 1) == 0);
+	ok(!is_foreign(file_of(CALLER), &owner), "unless he has called sudo");
+	ok(is_foreign(file_of(OTHER), &owner) && owner == OTHER, "others still are");
+	must(setenv("SUDO_UID", "-1", 1) == 0);
+	ok(is_foreign(file_of(CALLER), &owner), "what is no user is nobody");
+}
+
+int main(void)
+{
+	must(unsetenv("SUDO_UID") == 0);
+	test_own();
+	test_sudo();
+	return tap_done();
+}
