@@ -31,6 +31,16 @@ static uint64_t left(uint64_t max, uint64_t used)
 	return used < max ? max - used : 0;
 }
 
+/* What an owner has for whom the others have left nothing. */
+static uint64_t late_left(uint64_t used_by_owner, uint64_t used_by_all)
+{
+	uint64_t of_owner = left(NAMING_OWNER_MIN_NS, used_by_owner);
+	uint64_t late_used = left(used_by_all, NAMING_OWNERS_MAX_NS);
+	uint64_t part = left(NAMING_LATE_MAX_NS, late_used) / NAMING_LATE_PARTS;
+
+	return of_owner < part ? of_owner : part;
+}
+
 uint64_t naming_owners_left_ns(struct naming_owners *o, enum naming_account account, uint32_t root,
 			       uid_t user)
 {
@@ -40,7 +50,7 @@ uint64_t naming_owners_left_ns(struct naming_owners *o, enum naming_account acco
 	used = find(o, root, user)->used_ns[account];
 	of_owner = left(NAMING_OWNER_MAX_NS, used);
 	of_all = left(NAMING_OWNERS_MAX_NS, o->used_ns[account]);
-	least = left(NAMING_OWNER_MIN_NS, used);
+	least = late_left(used, o->used_ns[account]);
 	pthread_mutex_unlock(&o->lock);
 	if (of_all < of_owner)
 		of_owner = of_all > least ? of_all : least;

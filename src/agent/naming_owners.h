@@ -23,6 +23,10 @@ enum naming_account {
 #define NAMING_OWNER_MAX_NS (5 * NS_PER_S) /* of each account, as all that follows */
 #define NAMING_OWNER_MIN_NS (250 * NS_PER_MS)
 #define NAMING_OWNERS_MAX_NS (12 * NS_PER_S)
+/* For all who come when that is used up: each has at most this part of what is left of it. Who makes hundreds
+ * of owners (subordinate users, mount namespaces) makes his own shares small; the sum stays what it is. */
+#define NAMING_LATE_MAX_NS (5 * NS_PER_S)
+#define NAMING_LATE_PARTS 16
 #define NAMING_MAX_OWNERS 512 /* the rest are one */
 
 struct naming_owner {
