@@ -93,7 +93,8 @@ static void place_all(struct placing *pl, const struct cancel *cancel)
 	_cleanup_(freep) uint64_t *times_ns = sort_moments(k);
 	int r = times_ns ? 0 : -ENOMEM;
 
-	if (r == 0 && k->dump_fd >= 0 && !jit_budget_take(&pl->c->jit_budget, k->dump_fd))
+	if (r == 0 && k->dump_fd >= 0 &&
+	    !jit_budget_take(&pl->c->jit_budget, k->dump_fd, JIT_FOR_MOMENTS))
 		r = -ECANCELED; /* over the limits */
 	if (r == 0 && k->dump_fd >= 0)
 		r = jit_versions_each(k->dump_fd, k->addresses, k->nr_addresses, times_ns,

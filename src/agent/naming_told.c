@@ -287,7 +287,8 @@ static int ask_teller(struct naming_told *t, const struct teller *teller, const 
 				   .addresses = addresses,
 				   .nr_addresses = nr,
 				   .cancel = &cancel,
-				   .budget = &t->env->c->jit_budget };
+				   .budget = &t->env->c->jit_budget,
+				   .purpose = JIT_FOR_FILES };
 	int r;
 
 	if (!addresses)

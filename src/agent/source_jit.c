@@ -57,6 +57,7 @@ int source_open_jit(struct capture *c, const struct profile_mapping *m, struct s
 		return source_open_raw(s, note.why, note.cure);
 	src.cancel = s->cancel;
 	src.budget = &c->jit_budget;
+	src.purpose = JIT_FOR_CODE;
 	r = symbolizer_new_jit(&src, &s->jit_counts, &s->symbolizer);
 	if (r < 0)
 		return r;

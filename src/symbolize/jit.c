@@ -201,26 +201,26 @@ static int make_room(struct jit_symbolizer *j)
 }
 
 /* Whether a list (-1: none) may be read. */
-static bool may_read(struct jit_budget *budget, int fd, struct jit_task *t, uint64_t *nr_over)
+static bool may_read(const struct jit_sources *src, int fd, struct jit_task *t, uint64_t *nr_over)
 {
 	if (fd < 0)
 		return false;
-	t->max_bytes = jit_budget_take(budget, fd);
+	t->max_bytes = jit_budget_take(src->budget, fd, src->purpose);
 	*nr_over += t->max_bytes == 0;
 	return t->max_bytes;
 }
 
 /* The jitdump first: it tells when, and on which line. */
-static int read_told(const struct jit_told *told, struct jit_budget *budget, struct jit_task *t)
+static int read_told(const struct jit_sources *src, const struct jit_told *told, struct jit_task *t)
 {
 	int r = 0;
 
 	t->until_ns = told->until_ns;
-	if (may_read(budget, told->dump_fd, t, &t->counts->nr_dumps_cut))
+	if (may_read(src, told->dump_fd, t, &t->counts->nr_dumps_cut))
 		r = jitdump_read(told->dump_fd, t);
 	if (r == -EBADMSG)
 		r = 0; /* counted; there may be a map */
-	if (r == 0 && may_read(budget, told->map_fd, t, &t->counts->nr_maps_cut))
+	if (r == 0 && may_read(src, told->map_fd, t, &t->counts->nr_maps_cut))
 		r = perf_map_read(told->map_fd, t);
 	return r;
 }
@@ -237,7 +237,7 @@ static int read_all(struct jit_symbolizer *j, const struct jit_sources *src,
 
 	for (uint32_t i = 0; i < src->nr_told && r == 0; i++) {
 		t.has_versions = i == 0;
-		r = read_told(&src->told[i], src->budget, &t);
+		r = read_told(src, &src->told[i], &t);
 	}
 	return r == 0 && cancel_is_asked(src->cancel) ? -ECANCELED : r;
 }

@@ -29,9 +29,47 @@ static uint64_t *used_by(struct jit_budget *b, uid_t uid)
 	return &b->users[i].used_bytes;
 }
 
-uint64_t jit_budget_take(struct jit_budget *b, int fd)
+static struct jit_budget_list *find_list(struct jit_budget *b, const struct stat *st)
 {
-	uint64_t bytes, *used;
+	for (uint32_t i = 0; i < b->nr_lists; i++)
+		if (b->lists[i].ino == st->st_ino && b->lists[i].dev == st->st_dev)
+			return &b->lists[i];
+	if (b->nr_lists == JIT_BUDGET_LISTS)
+		return NULL;
+	b->lists[b->nr_lists] = (struct jit_budget_list){ .dev = st->st_dev, .ino = st->st_ino };
+	return &b->lists[b->nr_lists++];
+}
+
+/* false: that is over the limits, and nothing is charged. */
+static bool charge(struct jit_budget *b, uid_t user, uint64_t bytes)
+{
+	uint64_t *used = used_by(b, user);
+
+	if (bytes > b->left_bytes || (user && *used + bytes > JIT_BUDGET_USER_BYTES))
+		return false;
+	*used += bytes;
+	b->left_bytes -= bytes;
+	return true;
+}
+
+/* Of a list that was charged before only what it has grown by; if that is too much it ends where it did. */
+static uint64_t take(struct jit_budget *b, const struct stat *st, uint64_t bytes, uint32_t purpose)
+{
+	struct jit_budget_list *l = find_list(b, st);
+
+	if (!l)
+		return charge(b, st->st_uid, bytes) ? bytes : 0;
+	if (l->purposes & purpose)
+		*l = (struct jit_budget_list){ .dev = l->dev, .ino = l->ino };
+	if (bytes > l->bytes && charge(b, st->st_uid, bytes - l->bytes))
+		l->bytes = bytes;
+	l->purposes |= purpose;
+	return bytes < l->bytes ? bytes : l->bytes;
+}
+
+uint64_t jit_budget_take(struct jit_budget *b, int fd, enum jit_purpose purpose)
+{
+	uint64_t bytes;
 	struct stat st;
 
 	if (!b)
@@ -42,11 +80,7 @@ uint64_t jit_budget_take(struct jit_budget *b, int fd)
 	if (bytes > JIT_BUDGET_LIST_BYTES)
 		bytes = JIT_BUDGET_LIST_BYTES;
 	pthread_mutex_lock(&b->lock);
-	used = used_by(b, st.st_uid);
-	if (bytes > b->left_bytes || (st.st_uid && *used + bytes > JIT_BUDGET_USER_BYTES))
-		bytes = 0;
-	*used += bytes;
-	b->left_bytes -= bytes;
+	bytes = take(b, &st, bytes, 1u << purpose);
 	pthread_mutex_unlock(&b->lock);
 	return bytes;
 }

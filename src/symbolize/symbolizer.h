@@ -143,6 +143,13 @@ int symbolizer_new_kernel(const struct kernel_sources *src, struct symbolizer **
 
 struct jit_budget; /* jit_budget.h */
 
+/* What a list is read for. */
+enum jit_purpose {
+	JIT_FOR_CODE,    /* names of a process's own code */
+	JIT_FOR_FILES,   /* names of code that lies in files */
+	JIT_FOR_MOMENTS, /* when code was replaced */
+};
+
 /* A sampled address of code made at run time. */
 struct jit_address {
 	uint64_t addr;
@@ -170,6 +177,7 @@ struct jit_sources {
 	uint32_t nr_addresses;
 	const struct cancel *cancel; /* borrowed during the call; NULL: nobody cancels */
 	struct jit_budget *budget;   /* likewise; NULL: without limits */
+	enum jit_purpose purpose;
 };
 
 struct jit_counts {

@@ -625,9 +625,9 @@ static void test_budget(void)
 	int fd = sized_list(100 << 20, 1000), small = jit_file("1000 10 f\n", 10);
 
 	jit_budget_init(&b);
-	while (jit_budget_take(&b, fd))
+	while (jit_budget_take(&b, fd, JIT_FOR_CODE))
 		nr++;
-	ok(nr == 10, "a user's lists of 100 MiB are read %" PRIu64 " times", nr);
+	ok(nr == 15, "a user's lists of 100 MiB are read %" PRIu64 " times", nr);
 	src.budget = &b;
 	src.told[0] = JIT_TOLD(fd, -1);
 	counts = (struct jit_counts){ 0 };
@@ -642,7 +642,7 @@ static void test_budget(void)
 		for (uid_t uid = 2000; uid < 2100; uid++) {
 			close(fd);
 			fd = sized_list(100 << 20, uid);
-			while (jit_budget_take(&b, fd))
+			while (jit_budget_take(&b, fd, JIT_FOR_CODE))
 				nr++;
 		}
 		ok(nr < 41, "a hundred users have a limit together: %" PRIu64, nr);
@@ -652,6 +652,38 @@ static void test_budget(void)
 	jit_budget_done(&b);
 	close(fd);
 	close(small);
+}
+
+/* A list is needed for several things; 40 workers are no attack. */
+static void test_budget_purposes(void)
+{
+	static const enum jit_purpose all[] = { JIT_FOR_MOMENTS, JIT_FOR_CODE, JIT_FOR_FILES };
+	struct jit_budget b;
+	uint32_t nr = 0, nr_left = 0;
+	int fd;
+
+	jit_budget_init(&b);
+	fd = sized_list(600 << 20, 1000);
+	for (size_t i = 0; i < 3; i++)
+		nr += jit_budget_take(&b, fd, all[i]) > 600 << 20;
+	ok(nr == 3, "a list of 600 MB is read for each purpose: %u", nr);
+	must(ftruncate(fd, 700 << 20) == 0);
+	ok(jit_budget_take(&b, fd, JIT_FOR_CODE) > 700 << 20, "and again, which is charged");
+	must(ftruncate(fd, 1000 << 20) == 0);
+	ok(jit_budget_take(&b, fd, JIT_FOR_FILES) == (700 << 20) + 4096,
+	   "what it has grown by meanwhile is charged as well");
+	close(fd);
+	jit_budget_done(&b);
+	jit_budget_init(&b);
+	nr = 0;
+	for (int i = 0; i < 40; i++) {
+		fd = sized_list(30 << 20, 1000);
+		nr += jit_budget_take(&b, fd, JIT_FOR_CODE) > 0;
+		nr_left += jit_budget_take(&b, fd, JIT_FOR_FILES) == 0;
+		close(fd);
+	}
+	ok(nr == 40 && !nr_left, "40 maps of 30 MiB of one user are read: %u", nr);
+	jit_budget_done(&b);
 }
 
 static void test_cancelled_dump(struct dump_maker *d)
@@ -693,6 +725,7 @@ int main(void)
 	test_many_versions(d);
 	test_cancelled_map();
 	test_budget();
+	test_budget_purposes();
 	test_cancelled_dump(d);
 	free(d);
 	return tap_done();
