@@ -27,10 +27,11 @@ static bool has_called_sudo(uid_t user)
 
 bool file_is_foreign(const struct file *f, uid_t *ret_owner)
 {
+	bool is_known = !f->is_copy; /* FUSE says what it likes; the copy is ours */
 	struct stat st;
 
-	*ret_owner = fstat(f->fd, &st) < 0 ? (uid_t)-1 : st.st_uid;
-	if (f->root != ROOT_OWN)
+	*ret_owner = is_known && fstat(f->fd, &st) == 0 ? st.st_uid : (uid_t)-1;
+	if (f->root != ROOT_OWN || f->is_copy)
 		return true;
 	return *ret_owner != 0 && *ret_owner != geteuid() && !has_called_sudo(*ret_owner);
 }

@@ -9,7 +9,7 @@
 struct file;
 
 /* Whether the owner of an open file is neither root nor who runs this, himself or by sudo, or its root may
- * have anybody's debug files. *ret_owner: -1 where that is not known. */
+ * have anybody's debug files, or its file system anybody's bytes. *ret_owner: -1 where that is not known. */
 bool file_is_foreign(const struct file *f, uid_t *ret_owner);
 
 #endif

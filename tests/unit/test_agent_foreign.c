@@ -41,6 +41,16 @@ static void test_own(void)
 	ok(is_foreign(f, &owner), "in another root anybody is");
 }
 
+/* The server of a FUSE file system says whose its files are. */
+static void test_copy(void)
+{
+	struct file f = file_of(geteuid());
+	uid_t owner;
+
+	f.is_copy = true;
+	ok(is_foreign(f, &owner) && owner == (uid_t)-1, "of a copy the owner is not known");
+}
+
 static void test_sudo(void)
 {
 	uid_t owner;
@@ -61,6 +71,7 @@ int main(void)
 {
 	must(unsetenv("SUDO_UID") == 0);
 	test_own();
+	test_copy();
 	test_sudo();
 	return tap_done();
 }
