@@ -56,6 +56,15 @@ static bool is_known_call(struct finish *f, uint64_t pc)
 	return finish_call_before(f, pc, &target) && target && !is_stub(f, target);
 }
 
+/* Whether its table says that nobody called it. A return address of 0 says so too, but what is left of
+ * calls that are over is full of zeroes. */
+static bool is_declared_end(struct finish *f, uint64_t pc)
+{
+	struct finish_code code;
+
+	return finish_find(f, pc - 1, &code) == 0 && PA_RULE_CFA_KIND(code.word) == PA_CFA_END;
+}
+
 /* Whether the function that pc returns to, with this sp, is being run. What is left of calls that are over
  * may look like a stack, but not to its end: where that begins to be real, the return address is that
  * of another call. So each has to show its call, up to who begins the stack, and calls nobody else. */
@@ -71,7 +80,7 @@ static bool is_running(struct finish *f, uint64_t pc, uint64_t sp)
 		if (is_root(f, frame.pc))
 			return true;
 		if (!finish_step(f, &caller, &stop))
-			return stop == PA_STOP_END;
+			return stop == PA_STOP_END && is_declared_end(f, frame.pc);
 		if (!is_shown)
 			return false;
 		is_shown = finish_is_from_call(f, &frame, caller.sp - sizeof(uint64_t), &rule);
