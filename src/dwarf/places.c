@@ -5,11 +5,9 @@
  * into types, which hold most of the entries of C++.
  */
 #include "base/array.h"
-#include "dwarf/internal.h"
+#include "dwarf/tree.h"
 
 #define PLACES_MAX (4u << 20) /* of one unit */
-#define PLACES_MAX_DEPTH 1024 /* of the tree; compilers reach 50 */
-#define CHARGE_EVERY 4096     /* attributes */
 #define NO_PLACE UINT32_MAX
 
 struct place {
@@ -23,15 +21,9 @@ struct dw_places {
 };
 
 struct walk {
-	const struct dw_unit *u;
+	struct dw_tree t;
 	struct dw_places *p;
-	struct cursor c;
-	uint32_t depth;
-	uint32_t
-		muted_at; /* below this depth there is nothing of interest; UINT32_MAX: not muted */
-	uint32_t parents[PLACES_MAX_DEPTH];
 	uint32_t max_places;
-	uint64_t nr_uncharged; /* attributes that were read */
 };
 
 struct dw_places *dw_places_free(struct dw_places *p)
@@ -66,68 +58,23 @@ static int add_place(struct walk *w, uint32_t die, uint32_t *ret_place)
 	if (r < 0)
 		return r;
 	*ret_place = p->nr;
-	p->places[p->nr++] = (struct place){ die, w->parents[w->depth] };
+	p->places[p->nr++] = (struct place){ die, w->t.parents[w->t.depth] };
 	return 0;
 }
 
-static int visit(struct walk *w, const struct dw_abbrev *a, uint32_t die)
+static int visit(void *ctx, const struct dw_abbrev *a, uint32_t die)
 {
-	bool is_muted = w->muted_at != UINT32_MAX;
-	uint32_t place = w->parents[w->depth];
+	struct walk *w = ctx;
+	bool is_muted = w->t.muted_at != UINT32_MAX;
+	uint32_t place = w->t.parents[w->t.depth];
 	int r = is_muted || !is_place(a) ? 0 : add_place(w, die, &place);
 
-	if (a->fixed_bytes >= 0)
-		(void)cursor_take(&w->c, (size_t)a->fixed_bytes);
-	for (uint32_t i = 0; i < a->nr_attrs && a->fixed_bytes < 0; i++)
-		dw_form_skip(&w->c, w->u, w->u->abbrevs->attrs[a->first_attr + i].form);
+	dw_tree_skip(&w->t, a);
 	if (r < 0 || !a->has_children)
 		return r;
-	if (w->depth + 1 >= PLACES_MAX_DEPTH)
-		return -E2BIG;
 	if (!is_muted && a->kind == DW_KIND_LEAF && !is_type(a->tag))
-		w->muted_at = w->depth;
-	w->parents[++w->depth] = place;
-	return 0;
-}
-
-static void ascend(struct walk *w)
-{
-	if (w->depth)
-		w->depth--;
-	if (w->muted_at == w->depth)
-		w->muted_at = UINT32_MAX;
-}
-
-static int charge_entry(struct walk *w, const struct dw_abbrev *a)
-{
-	uint64_t nr = w->nr_uncharged += a->nr_attrs;
-
-	if (nr < CHARGE_EVERY)
-		return 0;
-	w->nr_uncharged = 0;
-	return dw_work(w->u->file->d, nr) ? 0 : -E2BIG;
-}
-
-/* What was found before damage is kept. */
-static int walk_entries(struct walk *w)
-{
-	int r = 0;
-
-	while (r == 0 && !w->c.bad && cursor_left(&w->c)) {
-		uint32_t die = (uint32_t)(w->c.at - w->u->view.bytes);
-		uint64_t code = cursor_uleb128(&w->c);
-		const struct dw_abbrev *a;
-
-		if (code == 0) {
-			ascend(w);
-			continue;
-		}
-		a = dw_abbrevs_find(w->u->abbrevs, code);
-		r = a ? charge_entry(w, a) : -EBADMSG;
-		if (r == 0)
-			r = visit(w, a, die);
-	}
-	return r;
+		w->t.muted_at = w->t.depth;
+	return dw_tree_descend(&w->t, place);
 }
 
 int dw_places_new(const struct dw_unit *u, struct dw_places **ret_places)
@@ -139,11 +86,10 @@ int dw_places_new(const struct dw_unit *u, struct dw_places **ret_places)
 		return -ENOMEM;
 	if (!dw_work(u->file->d, u->view.n))
 		return -E2BIG;
-	*w = (struct walk){ .u = u, .p = p, .muted_at = UINT32_MAX };
+	*w = (struct walk){ .p = p };
+	dw_tree_init(&w->t, u, NO_PLACE);
 	w->max_places = dw_room_for(u->file->d, sizeof(struct place), PLACES_MAX);
-	w->parents[0] = NO_PLACE;
-	w->c = cursor_of(u->view.bytes + u->first_die, u->view.n - u->first_die);
-	if (walk_entries(w) == -ENOMEM)
+	if (dw_tree_walk(&w->t, visit, w) == -ENOMEM) /* what was found before damage is kept */
 		return -ENOMEM;
 	*ret_places = TAKE(p);
 	return 0;

@@ -5,12 +5,10 @@
  * each gets the innermost function that covers it; whatever the file says, that is linear.
  */
 #include "base/array.h"
-#include "dwarf/internal.h"
+#include "dwarf/tree.h"
 
 #define SCOPES_MAX (2u << 20) /* of one unit */
 #define SCOPE_COST_BYTES 96   /* while it is built: scope, span, two pieces, and what is open */
-#define CHARGE_EVERY 4096     /* attributes; an entry may have many that take no room */
-#define SCOPES_MAX_DEPTH 1024 /* of the tree; compilers reach 50 */
 
 /* Some of the code of a scope. */
 struct span {
@@ -39,15 +37,10 @@ struct entry {
 };
 
 struct walk {
-	const struct dw_unit *u;
+	struct dw_tree t;
 	struct dw_scopes *s;
-	struct cursor c;
-	uint32_t depth;
-	uint32_t muted_at; /* below this depth nothing is of interest; UINT32_MAX: not muted */
-	uint32_t parents[SCOPES_MAX_DEPTH];
 	struct dw_ranges ranges; /* of the entry at hand */
 	uint32_t max_scopes;     /* that have room */
-	uint64_t nr_uncharged;   /* attributes that were read */
 };
 
 struct dw_scopes *dw_scopes_free(struct dw_scopes *s)
@@ -92,24 +85,14 @@ static void read_entry(struct walk *w, const struct dw_abbrev *a, struct entry *
 {
 	*ret_entry = (struct entry){ 0 };
 	for (uint32_t i = 0; i < a->nr_attrs; i++) {
-		const struct dw_attr *attr = &w->u->abbrevs->attrs[a->first_attr + i];
+		const struct dw_attr *attr = &w->t.u->abbrevs->attrs[a->first_attr + i];
 		struct dw_value *to = entry_value(ret_entry, attr->name);
 
 		if (to)
-			dw_form_read(&w->c, w->u, attr, to);
+			dw_form_read(&w->t.c, w->t.u, attr, to);
 		else
-			dw_form_skip(&w->c, w->u, attr->form);
+			dw_form_skip(&w->t.c, w->t.u, attr->form);
 	}
-}
-
-static void skip_entry(struct walk *w, const struct dw_abbrev *a)
-{
-	if (a->fixed_bytes >= 0) {
-		(void)cursor_take(&w->c, (size_t)a->fixed_bytes);
-		return;
-	}
-	for (uint32_t i = 0; i < a->nr_attrs; i++)
-		dw_form_skip(&w->c, w->u, w->u->abbrevs->attrs[a->first_attr + i].form);
 }
 
 static uint32_t number_of(const struct dw_value *v)
@@ -127,7 +110,7 @@ static int add_scope(struct walk *w, uint32_t die, const struct entry *e, bool i
 	int r;
 
 	w->ranges.nr = 0;
-	r = dw_ranges_add(&w->ranges, w->u, &e->low_pc, &e->high_pc, &e->ranges);
+	r = dw_ranges_add(&w->ranges, w->t.u, &e->low_pc, &e->high_pc, &e->ranges);
 	if (r == -ENOMEM || r == -E2BIG)
 		return r;
 	if (!w->ranges.nr)
@@ -144,10 +127,10 @@ static int add_scope(struct walk *w, uint32_t die, const struct entry *e, bool i
 	*ret_scope = s->nr;
 	s->scopes[s->nr++] = (struct dw_scope){
 		.die = die,
-		.parent = w->parents[w->depth],
+		.parent = w->t.parents[w->t.depth],
 		.call_file = number_of(&e->call_file),
 		.call_line = number_of(&e->call_line),
-		.depth = (uint16_t)w->depth,
+		.depth = (uint16_t)w->t.depth,
 		.is_inlined = is_inlined,
 	};
 	return 0;
@@ -158,22 +141,14 @@ static bool jump_to_sibling(struct walk *w, const struct entry *e)
 {
 	struct dw_file *file;
 	uint64_t offset;
-	size_t here = (size_t)(w->c.at - w->u->view.bytes);
+	size_t here = (size_t)(w->t.c.at - w->t.u->view.bytes);
 
-	if (!e->sibling.form || !dw_value_reference(w->u, &e->sibling, &file, &offset) ||
-	    file != w->u->file || offset < w->u->offset + here ||
-	    offset >= w->u->offset + w->u->view.n)
+	if (!e->sibling.form || !dw_value_reference(w->t.u, &e->sibling, &file, &offset) ||
+	    file != w->t.u->file || offset < w->t.u->offset + here ||
+	    offset >= w->t.u->offset + w->t.u->view.n)
 		return false;
-	w->c.at = w->u->view.bytes + (offset - w->u->offset);
+	w->t.c.at = w->t.u->view.bytes + (offset - w->t.u->offset);
 	return true;
-}
-
-static int descend(struct walk *w, uint32_t scope)
-{
-	if (w->depth + 1 >= SCOPES_MAX_DEPTH)
-		return -E2BIG;
-	w->parents[++w->depth] = scope;
-	return 0;
 }
 
 /* Children that are of no interest. */
@@ -181,9 +156,9 @@ static int pass_over(struct walk *w, const struct entry *e)
 {
 	if (jump_to_sibling(w, e))
 		return 0;
-	if (w->muted_at == UINT32_MAX)
-		w->muted_at = w->depth;
-	return descend(w, DW_NO_SCOPE);
+	if (w->t.muted_at == UINT32_MAX)
+		w->t.muted_at = w->t.depth;
+	return dw_tree_descend(&w->t, DW_NO_SCOPE);
 }
 
 static int visit_leaf(struct walk *w, const struct dw_abbrev *a)
@@ -193,73 +168,35 @@ static int visit_leaf(struct walk *w, const struct dw_abbrev *a)
 	if (a->has_children && a->has_sibling)
 		read_entry(w, a, &e);
 	else
-		skip_entry(w, a);
+		dw_tree_skip(&w->t, a);
 	return a->has_children ? pass_over(w, &e) : 0;
 }
 
 static int visit_function(struct walk *w, const struct dw_abbrev *a, uint32_t die)
 {
-	uint32_t scope = w->parents[w->depth];
+	uint32_t scope = w->t.parents[w->t.depth];
 	struct entry e;
 	int r;
 
 	read_entry(w, a, &e);
-	if (w->c.bad)
+	if (w->t.c.bad)
 		return -EBADMSG;
 	r = add_scope(w, die, &e, a->kind == DW_KIND_INLINED, &scope);
 	if (r < 0 || !a->has_children)
 		return r;
-	return e.declaration.form ? pass_over(w, &e) : descend(w, scope);
+	return e.declaration.form ? pass_over(w, &e) : dw_tree_descend(&w->t, scope);
 }
 
-static int visit(struct walk *w, const struct dw_abbrev *a, uint32_t die)
+static int visit(void *ctx, const struct dw_abbrev *a, uint32_t die)
 {
-	if (a->kind == DW_KIND_LEAF || w->muted_at != UINT32_MAX)
+	struct walk *w = ctx;
+
+	if (a->kind == DW_KIND_LEAF || w->t.muted_at != UINT32_MAX)
 		return visit_leaf(w, a);
 	if (a->kind != DW_KIND_SCOPE)
 		return visit_function(w, a, die);
-	skip_entry(w, a);
-	return a->has_children ? descend(w, w->parents[w->depth]) : 0;
-}
-
-static void ascend(struct walk *w)
-{
-	if (w->depth)
-		w->depth--;
-	if (w->muted_at == w->depth)
-		w->muted_at = UINT32_MAX;
-}
-
-static int charge_entry(struct walk *w, const struct dw_abbrev *a)
-{
-	uint64_t nr = w->nr_uncharged += a->nr_attrs;
-
-	if (nr < CHARGE_EVERY)
-		return 0;
-	w->nr_uncharged = 0;
-	return dw_work(w->u->file->d, nr) ? 0 : -E2BIG;
-}
-
-/* What was found before damage is kept. */
-static int walk_entries(struct walk *w)
-{
-	int r = 0;
-
-	while (r == 0 && !w->c.bad && cursor_left(&w->c)) {
-		uint32_t die = (uint32_t)(w->c.at - w->u->view.bytes);
-		uint64_t code = cursor_uleb128(&w->c);
-		const struct dw_abbrev *a;
-
-		if (code == 0) {
-			ascend(w);
-			continue;
-		}
-		a = dw_abbrevs_find(w->u->abbrevs, code);
-		r = a ? charge_entry(w, a) : -EBADMSG;
-		if (r == 0)
-			r = visit(w, a, die);
-	}
-	return w->c.bad ? -EBADMSG : r;
+	dw_tree_skip(&w->t, a);
+	return a->has_children ? dw_tree_descend(&w->t, w->t.parents[w->t.depth]) : 0;
 }
 
 /* Of spans that begin together the outer one comes first, and of equals the later one: what comes
@@ -368,11 +305,12 @@ int dw_scopes_new(const struct dw_unit *u, struct dw_scopes **ret_scopes)
 		return -ENOMEM;
 	if (!dw_work(u->file->d, u->view.n))
 		return -E2BIG;
-	*w = (struct walk){ .u = u, .s = s, .muted_at = UINT32_MAX };
+	*w = (struct walk){ .s = s };
+	dw_tree_init(&w->t, u, DW_NO_SCOPE);
 	w->max_scopes = dw_room_for(u->file->d, SCOPE_COST_BYTES, SCOPES_MAX);
-	w->parents[0] = DW_NO_SCOPE;
-	w->c = cursor_of(u->view.bytes + u->first_die, u->view.n - u->first_die);
-	r = walk_entries(w);
+	r = dw_tree_walk(&w->t, visit, w);
+	if (w->t.c.bad)
+		r = -EBADMSG;
 	dw_ranges_done(&w->ranges);
 	if (r == -ENOMEM)
 		return r;
