@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tempfile
 
+from go_common import gos
 from names_common import Tap, ask, compare, need, output_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -13,15 +14,6 @@ SOURCE = os.path.join(HERE, "../integration/workloads/busy.go")
 WITH_C = os.path.join(HERE, "go_prog/with_c.go")
 # Marks of the linker, not functions.
 MARKS = {"runtime.text", "runtime.etext"}
-
-
-def gos():
-    """The go of the path, and Debian's where that is another one."""
-    found = {}
-    for path in (shutil.which("go"), "/usr/bin/go"):
-        if path and os.path.exists(path):
-            found.setdefault(os.path.realpath(path), path)
-    return found.values()
 
 
 def functions_of(go, path):
