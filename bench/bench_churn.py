@@ -93,7 +93,7 @@ def watch(agent, churn, seconds):
     return seen
 
 
-def tell(args, churn, seen, s):
+def report(args, churn, seen, s):
     late = seen[len(seen) // 10:]
     per_s = slope([(x[0], x[1]) for x in late])
     per_process = slope([(x[3], x[1]) for x in late])
@@ -125,7 +125,7 @@ def main():
         if agent.wait() != 0 or len(seen) < 10:
             sys.exit("the capture failed, or was too short to measure")
         with open(summary, encoding="utf-8") as f:
-            tell(args, churn, seen, json.load(f))
+            report(args, churn, seen, json.load(f))
 
 
 main()

@@ -14,10 +14,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "collect/ksyms.h"
+#include "collect/ksym_iter.h"
 #include "elf/elf_image.h"
 #include "symbolize/kernel_cache.h"
 #include "symbolize/symbolizer.h"
+#include "symbolize/symbolizer_elf.h"
+#include "symbolize/symbolizer_kernel.h"
 #include "tap.h"
 
 #define ROUNDS 5 /* the best of them counts: the machine is shared */
@@ -33,7 +35,7 @@ static int open_kallsyms(void *ctx, int *ret_fd)
 
 static int open_iterator(void *ctx, int *ret_fd)
 {
-	return ksyms_open(ret_fd);
+	return ksym_iter_open(NULL, ret_fd);
 }
 
 static int read_key(void *ctx, struct kernel_key *ret_key)

@@ -8,15 +8,15 @@
 
 #define NR_BLOCKS (1u << 20)
 #define NR_MAPPINGS (1u << 19)
-#include "agent/unwinder_internal.h"
 #include "base/clock.h"
+#include "stacks/unwinder_internal.h"
 #include "unit/bare_maker.h"
 #include "unit/fake_maps.h"
 
 #define FIRST_PID 1000
 
 struct scene {
-	struct world maps;
+	struct test_world maps;
 	struct fake fake;
 	struct filestore *store;
 	struct tracker *tracker;
@@ -103,15 +103,15 @@ int main(int argc, char **argv)
 {
 	struct scene s = { .nr_processes = argc > 1 ? (uint32_t)atoi(argv[1]) : 500,
 			   .nr_files = argc > 2 ? (uint32_t)atoi(argv[2]) : 200 };
-	uint32_t nr_told_first;
+	uint32_t nr_first_lists;
 	uint64_t start_ns;
 
 	begin(&s);
-	nr_told_first = nr_told;
+	nr_first_lists = nr_lists;
 	start_ns = clock_mono_ns();
 	run(&s);
-	printf("publish: %u processes, %u files: %u lists told, %.1f ms\n", s.nr_processes,
-	       s.nr_files, nr_told - nr_told_first, (double)(clock_mono_ns() - start_ns) / 1e6);
+	printf("publish: %u processes, %u files: %u lists written, %.1f ms\n", s.nr_processes,
+	       s.nr_files, nr_lists - nr_first_lists, (double)(clock_mono_ns() - start_ns) / 1e6);
 	end(&s);
 	return 0;
 }

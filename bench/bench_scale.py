@@ -55,7 +55,7 @@ last:
 """
 
 
-def tell(tmp, what, *target):
+def report(tmp, what, *target):
     summary = os.path.join(tmp, "s.json")
     begin = time.monotonic()
     subprocess.run([AGENT, "--profile", "-q", "-d", f"{SECONDS}s", "-o", os.path.join(tmp, "p.pb.gz"),
@@ -80,7 +80,7 @@ def many_processes(tmp):
     nap = "while :; do i=0; while [ $i -lt 500 ]; do i=$((i + 1)); done; sleep 5; done"
     processes = [subprocess.Popen(["sh", "-c", nap]) for _ in range(NR_PROCESSES)]
     try:
-        tell(tmp, f"{NR_PROCESSES} processes", "-a")
+        report(tmp, f"{NR_PROCESSES} processes", "-a")
     finally:
         end(processes)
 
@@ -91,7 +91,7 @@ def many_mappings(tmp):
         try:
             if p.stdout.readline() != b"ready\n":
                 sys.exit("many_maps failed")
-            tell(tmp, f"{nr} mappings", "--pid", str(p.pid))
+            report(tmp, f"{nr} mappings", "--pid", str(p.pid))
         finally:
             end([p])
 
@@ -103,7 +103,7 @@ def big_binary(tmp):
     subprocess.run(["cc", source, "-o", binary], check=True)
     p = subprocess.Popen([binary])
     try:
-        tell(tmp, f"a binary of {os.path.getsize(binary) >> 20} MiB", "--pid", str(p.pid))
+        report(tmp, f"a binary of {os.path.getsize(binary) >> 20} MiB", "--pid", str(p.pid))
     finally:
         end([p])
 

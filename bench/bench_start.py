@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """bench_start.py PERF_AGENT PROGS_DIR: from the start of the program to the first sample, in ms: of one
 process, and of a machine on which 500 more processes wait. Least and middle of some runs; the budgets are
-those of docs/architecture.md. Needs root.
+those of docs/sampling.md. Needs root.
 """
 import json
 import os
@@ -28,7 +28,7 @@ def first_sample_ms(tmp, *target):
     return (s["start_time_ns"] + s["first_sample_ns"] - begin_ns) / 1e6, s["agent_cpu_ns"] / 1e6
 
 
-def tell(tmp, what, *target):
+def report(tmp, what, *target):
     runs = [first_sample_ms(tmp, *target) for _ in range(RUNS)]
     ms, cpu_ms = zip(*runs)
     print(f"{what}: {min(ms):.1f} ms at least, {statistics.median(ms):.1f} in the middle (budget {BUDGET_MS[what]}); "
@@ -40,9 +40,9 @@ def main():
     waiting = []
     try:
         with tempfile.TemporaryDirectory() as tmp:
-            tell(tmp, "--pid", "--pid", str(busy.pid))
+            report(tmp, "--pid", "--pid", str(busy.pid))
             waiting = [subprocess.Popen(["sleep", "600"]) for _ in range(NR_PROCESSES)]
-            tell(tmp, "-a, 500 processes", "-a")
+            report(tmp, "-a, 500 processes", "-a")
     finally:
         for process in [busy, *waiting]:
             process.kill()

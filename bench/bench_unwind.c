@@ -13,15 +13,15 @@
 
 #include "base/clock.h"
 #include "elf/elf_image.h"
+#include "oracle/unwind_tool/oracle.h"
 #include "tap.h"
 #include "unwind/eh_frame.h"
 #include "unwind/rule_dict.h"
 #include "unwind/table.h"
-#include "unwind/tool/oracle.h"
 
 #define ROUNDS 5
 
-/* Not static: callgrind is told to count inside these two. */
+/* Not static: callgrind counts inside these two. */
 __attribute__((noinline)) void compile_once(int fd, struct rule_dict *dict,
 					    struct unwind_table **ret_table);
 __attribute__((noinline)) uint64_t ask_libdw(Elf *elf);

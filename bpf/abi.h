@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Everything that crosses the border between kernel and user space. Two compilers read it, so every
- * struct states its size. PIDs are those of the agent's own PID namespace.
+ * Everything shared between kernel and user space. Two compilers read it, so every struct states
+ * its size. PIDs are those of the agent's own PID namespace.
  */
 #ifndef BPF_ABI_H
 #define BPF_ABI_H
@@ -12,20 +12,39 @@
 #include <linux/types.h>
 #endif
 
-#define PA_ABI_VERSION 4
+#define PA_ABI_VERSION 10
+
+#define PA_INLINE static inline __attribute__((always_inline))
 
 #define PA_COMM_SIZE 16          /* TASK_COMM_LEN */
 #define PA_MAX_USER_FRAMES 512   /* 8 % of clang's stacks are deeper than 127 */
 #define PA_MAX_KERNEL_FRAMES 127 /* kernel.perf_event_max_stack, as shipped */
-#define PA_PCS_SLOTS 1024        /* room for both, a power of two so that an index can be masked */
-_Static_assert(PA_MAX_USER_FRAMES + PA_MAX_KERNEL_FRAMES <= PA_PCS_SLOTS, "frames must fit");
+#define PA_MAX_VALUES 7          /* per sample */
+#define PA_WORD_SLOTS 1024       /* room for all words of a sample; a power of two, for masks */
+_Static_assert(PA_MAX_VALUES + PA_MAX_KERNEL_FRAMES + PA_MAX_USER_FRAMES <= PA_WORD_SLOTS,
+	       "a sample must fit");
 
-/* On a user pc in a record: the pc is exact (the sampled one, the one a signal interrupted, or where
- * a signal handler returns to), not a return address. User addresses never have this bit. */
+/*
+ * A user frame is one to three words. The first is an address, with its kind in bits 58 to 62,
+ * which user addresses do not use; the kind determines how many auxiliary words follow: none for
+ * kinds 0 to 7, one for 8 to 15, two for 16 to 31 (an interpreter's frame: pointer, position,
+ * check).
+ */
+#define PA_FRAME_KIND_SHIFT 58
+#define PA_FRAME_KIND(word) ((__u32)((word) >> PA_FRAME_KIND_SHIFT) & 31)
+#define PA_FRAME_ADDR(word) ((word) & ((1ull << PA_FRAME_KIND_SHIFT) - 1))
+#define PA_FRAME_WORDS(kind) (1u + ((kind) >= 8) + ((kind) >= 16))
+
+enum pa_frame_kind {
+	PA_FRAME_NATIVE = 0, /* machine code, of a file or generated */
+};
+
+/* On the first word of a user frame: the pc is exact (the sampled one, one that a signal
+ * interrupted, or where a signal handler returns to), not a return address. */
 #define PA_PC_EXACT (1ull << 63)
 
 enum pa_stop {
-#define X(name, value, machine, text, cure) PA_STOP_##name = value,
+#define X(name, value, machine, text, advice) PA_STOP_##name = value,
 #include "stop_reasons.def"
 #undef X
 	PA_NR_STOPS
@@ -36,28 +55,44 @@ enum pa_stop {
 #define PA_STOPS_WITHOUT_STACK (1u << PA_STOP_KERNEL | 1u << PA_STOP_NO_MM | 1u << PA_STOP_EXEC)
 _Static_assert(PA_NR_STOPS <= 32, "a bit per stop");
 
-/* What a process in the target map is. */
+/* How targets are chosen. Processes and threads are listed in the target map; a user and a cgroup are a
+ * property of the running task, compared at every sample, so that whoever joins or leaves counts so from
+ * that moment on. */
+enum pa_select {
+	PA_SELECT_PIDS = 0,
+	PA_SELECT_ALL = 1,
+	PA_SELECT_TIDS = 2,
+	PA_SELECT_USER = 3,   /* the effective user ID, as ps shows it */
+	PA_SELECT_CGROUP = 4, /* of cgroup v2: the task is in it or below */
+};
+
+/* What a process or thread in the target map is; to either PA_TARGET_CPU may be added. */
 enum pa_target_state {
 	PA_TARGET_ON = 1,
 	PA_TARGET_AT_EXEC = 2, /* becomes ON with its next execve() */
 };
+#define PA_TARGET_CPU 4u /* its CPU time is counted when it ends */
 
-/* Fixed before the programs are loaded, so that the verifier removes what is switched off. */
+/* Fixed before the programs are loaded, so that the verifier removes what is disabled. */
 struct pa_config {
 	__u32 pidns_inum;      /* of the agent's PID namespace */
-	__u8 pidns_is_initial; /* then the kernel's own numbers are right and nothing is looked up */
-	__u8 all;              /* the whole machine: the target map is not asked */
+	__u8 pidns_is_initial; /* then the kernel's own numbers are right and nothing is translated */
+	__u8 select;           /* enum pa_select */
 	__u8 follow_children;
 	__u8 kernel_stacks;
-	__u32 thread_size; /* of a kernel stack, bytes; for kernels without bpf_task_pt_regs() */
+	__u32 thread_size; /* size of a kernel stack; for kernels without bpf_task_pt_regs() */
 	__u32 kernel_task_flags; /* bits of task->flags that mark kernel threads and workers */
-	__u8 use_tables;         /* else by frame pointer alone */
-	__u8 pad[7];
+	__u8 use_tables;         /* otherwise frame pointers only */
+	__u8 cgroup_ids;         /* samples have them; otherwise 0 */
+	__u8 state_source;       /* enum pa_state_source */
+	__u8 pad;
+	__u32 uid;       /* for PA_SELECT_USER; in the initial user namespace */
+	__u64 cgroup_id; /* for PA_SELECT_CGROUP: the inode of its directory */
 };
-_Static_assert(sizeof(struct pa_config) == 24, "changed: bump PA_ABI_VERSION");
+_Static_assert(sizeof(struct pa_config) == 32, "changed: bump PA_ABI_VERSION");
 
 /*
- * One per CPU; every run of the sampling program adds one to `ticks` and to exactly one of the five
+ * One per CPU; every run of the sampling program adds one to `ticks` and to exactly one of the seven
  * that follow it.
  */
 struct pa_tick_stats {
@@ -65,28 +100,48 @@ struct pa_tick_stats {
 	__u64 idle;
 	__u64 other;     /* not a target */
 	__u64 outside;   /* no PID in the agent's namespace */
-	__u64 submitted; /* a record went into the ring */
+	__u64 submitted; /* a record was written to the ring */
 	__u64 ring_full;
-	__u64 weight; /* sum of the sample periods of all ticks */
+	__u64 ring_busy; /* an NMI met the ring while somebody was writing to it */
+	__u64 nested;    /* a sample interrupted more contexts than PA_MAX_NESTING */
+	__u64 weight;    /* sum of the sample periods of all ticks */
 };
-_Static_assert(sizeof(struct pa_tick_stats) == 56, "changed: bump PA_ABI_VERSION");
+_Static_assert(sizeof(struct pa_tick_stats) == 72, "changed: bump PA_ABI_VERSION");
 
-/* Counters of the process programs; one for the machine, added to atomically. */
+/* Counters of the process programs; one for the machine, incremented atomically. It is alone in its section,
+ * which all objects of a session have in common. */
+#define PA_SHARED ".data.shared"
 struct pa_proc_stats {
-	__u64 nr_targets;   /* in the map now */
+	__u64 nr_targets;   /* in the target map now */
 	__u64 targets_lost; /* a child could not be added: the map was full */
 	__u64 notices_lost; /* the ring was full; costs latency only */
 	__s64 stack_budget; /* bytes of stacks that may still be copied; user space refills it */
+	__u64 counts_cpu;   /* set by user space: processes forked from now on have PA_TARGET_CPU */
+	__u64 ended_cpu_ns; /* of those that had it when they exited: from their begin to their end */
+	__u64 ended_lost;   /* those that the map of ended targets had no room for */
+	__u64 waits_on; /* set by user space: since when time off the CPU is counted; 0: it is not */
+	__u64 times_begin,
+		times_end; /* set by user space: when threads' time is counted; 0: not yet */
 };
-_Static_assert(sizeof(struct pa_proc_stats) == 32, "changed: bump PA_ABI_VERSION");
+_Static_assert(sizeof(struct pa_proc_stats) == 80, "changed: bump PA_ABI_VERSION");
 
 enum pa_record_type {
 	PA_RECORD_SAMPLE = 1,
-	PA_RECORD_NOTICE = 2,    /* look at this process now, it may be gone soon */
+	PA_RECORD_NOTICE = 2,    /* read this process now, it may be gone soon */
 	PA_RECORD_LAST_EXIT = 3, /* no target is left */
 	PA_RECORD_STACK = 4,     /* struct pa_stack_page */
 	PA_RECORD_EXEC = 5,      /* like a notice: it runs another program now */
 	PA_RECORD_STACK_END = 6, /* struct pa_stack_end */
+	PA_RECORD_WAIT = 7,      /* struct pa_wait_end, wait.h */
+};
+
+/* Where sched_switch says the state of the task that it takes off its CPU. */
+enum pa_state_source {
+	PA_STATE_OF_TASK = 0, /* nowhere: before 5.18 */
+	PA_STATE_ARG = 1,     /* in its fourth argument */
+	/* The same until 6.14, but also of a task that was about to sleep and goes on because of a signal: its own
+	 * state is 0 then. That of one that sleeps is not before the switch is over, even if it is woken up. */
+	PA_STATE_ARG_UNSURE = 2,
 };
 
 struct pa_record {
@@ -99,65 +154,138 @@ _Static_assert(sizeof(struct pa_record) == 16, "changed: bump PA_ABI_VERSION");
 enum pa_sample_flags {
 	PA_SAMPLE_IN_KERNEL = 1,   /* the CPU was in kernel mode */
 	PA_SAMPLE_KERNEL_TASK = 2, /* a kernel thread or io worker */
-	PA_SAMPLE_UNFINISHED = 4,  /* registers follow the pcs, and pages of the stack the record */
-	PA_SAMPLE_IN_SYSCALL =
-		8, /* the user pc is behind the instruction that made a system call */
+	PA_SAMPLE_UNFINISHED =
+		4, /* registers follow the frames, and pages of the stack follow the record */
+	PA_SAMPLE_IN_SYSCALL = 8, /* the user pc is after the instruction that made a system call */
+	PA_SAMPLE_WAIT =
+		16, /* its value is the stack's ID; what it stands for comes later (wait.h) */
 };
 
-/* Sizes of maps that both sides count with; powers of two. */
+/* Sizes of maps that both sides use; powers of two. */
 #define PA_SHARD_ROWS 524288u /* 2 MiB */
 #define PA_MAX_SHARDS 256u
-#define PA_CACHE_SLOTS 4096u /* per CPU */
+#define PA_CACHED_RULES 4096u /* per CPU */
+#define PA_CACHE_INDEX_SLOTS 8192u
 
-#define PA_CODE_BYTES 16 /* what walks look at (pa_record_at) fits into half of it, either way */
+#define PA_CODE_BYTES 16 /* what a walk examines (pa_record_at) fits into half of it, either way */
 
-/* A walk that user space can finish: the sampled registers stand behind the pcs; the stack comes
- * page by page in records of its own, from the same CPU, before its next sample. */
+/* How many samples of one CPU may be in progress at once, each interrupting the one before: task,
+ * soft interrupt, interrupt, NMI. */
+#define PA_MAX_NESTING 4
+#define PA_SERIAL_LEVEL_MASK (PA_MAX_NESTING - 1) /* of pa_sample.serial */
+
+/* What a thread of Go has left, as its runtime keeps it. */
+struct pa_go {
+	__u64 m;          /* the thread; 0: not known to be one */
+	__u64 g, end;     /* the current goroutine, and its stack's end; 0: none is */
+	__u64 pc, sp, fp; /* where it was left */
+	__u64 own_sp;     /* where the thread's own stack was left; 0: unknown */
+};
+
+/* A walk that user space can finish: the sampled registers follow the frames; the stack comes page
+ * by page in separate records, which carry the CPU and serial of their sample, before the next
+ * sample of that CPU and level. */
 struct pa_stack_regs {
 	__u64 pc, sp, lr;
-	__u64 regs[32];           /* by DWARF number */
+	__u64 regs[32]; /* by DWARF number */
+	struct pa_go go;
 	__u8 code[PA_CODE_BYTES]; /* half before pc, half from there on; as code.h reads it */
 };
-_Static_assert(sizeof(struct pa_stack_regs) == 296, "changed: bump PA_ABI_VERSION");
+_Static_assert(sizeof(struct pa_stack_regs) == 352, "changed: bump PA_ABI_VERSION");
 
 #define PA_STACK_MAX_PAGES 32 /* 128 KiB: 99.5 % of clang's stacks fit 108 KiB */
 #define PA_STACK_PAGE_BYTES 4096u
 #define PA_STACK_MAX_BYTES (PA_STACK_MAX_PAGES * PA_STACK_PAGE_BYTES)
 
-#define PA_RED_ZONE_BYTES 128 /* below sp, in use by leaf functions: x86-64 ABI, 3.2.2 */
+#define PA_RED_ZONE_BYTES 128 /* below sp, used by leaf functions: x86-64 ABI, 3.2.2 */
 
 struct pa_stack_page {
 	struct pa_record head; /* time_ns is the sample's */
 	__u64 addr;
 	__u32 cpu;
+	__u32 serial;
 	__u32 size; /* bytes that follow */
+	__u32 pad;
 	char bytes[];
 };
-_Static_assert(sizeof(struct pa_stack_page) == 32, "changed: bump PA_ABI_VERSION");
+_Static_assert(sizeof(struct pa_stack_page) == 40, "changed: bump PA_ABI_VERSION");
 
-/* Behind the last page. Where it is missing, the ring was full. */
+/* After the last page. If it is missing, the ring was full. */
 struct pa_stack_end {
 	struct pa_record head; /* time_ns is the sample's */
 	__u32 cpu;
-	__u32 stop; /* enum pa_stop: of a walk that needs more than was copied */
+	__u32 serial;
+	__u32 stop; /* enum pa_stop: for a walk that needs more than was copied */
+	__u32 pad;
 };
-_Static_assert(sizeof(struct pa_stack_end) == 24, "changed: bump PA_ABI_VERSION");
+_Static_assert(sizeof(struct pa_stack_end) == 32, "changed: bump PA_ABI_VERSION");
 
+/* The trigger that took a sample: its index in the session's list. */
+enum pa_origin {
+	PA_ORIGIN_ONCPU = 0, /* one value: the sample's period, ns or cycles */
+};
+
+/* What all samples have in common, whatever their trigger. `words` contains the values, the
+ * kernel's frames (plain addresses), the user's, further ones that user space merges with those,
+ * and the registers of an unfinished walk; frames leaf first. The numbers of frames count words. */
 struct pa_sample {
 	struct pa_record head;
-	__u64 weight; /* the sample's period: ns, or cycles */
+	__u64 cgroup_id; /* 0: not requested */
 	__u32 tid;
 	__u32 cpu;
-	__u16 nr_kernel; /* pcs[0 .. nr_kernel): leaf first */
-	__u16 nr_user;   /* the user pcs behind them, leaf first */
-	__u8 stop;       /* enum pa_stop */
-	__u8 flags;      /* enum pa_sample_flags */
-	__u8 pad[6];
-	__u32 generation;          /* of the mappings it was walked with; 0: none were used */
+	__u32 serial;     /* the two low bits: the nesting level; above them a counter */
+	__u32 generation; /* of the mappings used for the walk; 0: none */
+	__u16 nr_kernel;
+	__u16 nr_user;
+	__u16 nr_extra;
+	__u8 nr_values;
+	__u8 origin;      /* enum pa_origin */
+	__u8 stop;        /* enum pa_stop */
+	__u8 flags;       /* enum pa_sample_flags */
+	__u16 syscall_nr; /* with PA_SAMPLE_IN_SYSCALL */
+	__u8 pad[4];
 	char comm[PA_COMM_SIZE];   /* of the process: its first thread's name */
 	char thread[PA_COMM_SIZE]; /* of the thread */
-	__u64 pcs[];
+	__u64 words[];
 };
-_Static_assert(sizeof(struct pa_sample) == 80, "changed: bump PA_ABI_VERSION");
+_Static_assert(sizeof(struct pa_sample) == 88, "changed: bump PA_ABI_VERSION");
+
+PA_INLINE const __u64 *pa_sample_values(const struct pa_sample *s)
+{
+	return s->words;
+}
+
+PA_INLINE const __u64 *pa_sample_kernel(const struct pa_sample *s)
+{
+	return s->words + s->nr_values;
+}
+
+PA_INLINE const __u64 *pa_sample_user(const struct pa_sample *s)
+{
+	return pa_sample_kernel(s) + s->nr_kernel;
+}
+
+PA_INLINE const __u64 *pa_sample_extra(const struct pa_sample *s)
+{
+	return pa_sample_user(s) + s->nr_user;
+}
+
+/* struct pa_stack_regs, if the walk is unfinished. */
+PA_INLINE const void *pa_sample_regs(const struct pa_sample *s)
+{
+	return pa_sample_extra(s) + s->nr_extra;
+}
+
+PA_INLINE __u32 pa_sample_nr_words(const struct pa_sample *s)
+{
+	return (__u32)s->nr_values + s->nr_kernel + s->nr_user + s->nr_extra;
+}
+
+/* The size of the record according to its own fields. */
+PA_INLINE __u64 pa_sample_bytes(const struct pa_sample *s)
+{
+	return sizeof(*s) + 8ull * pa_sample_nr_words(s) +
+	       (s->flags & PA_SAMPLE_UNFINISHED ? sizeof(struct pa_stack_regs) : 0);
+}
 
 #endif

@@ -5,16 +5,14 @@
 
 #include "walk_state.h"
 
-#define PA_INLINE static inline __attribute__((always_inline))
-
-/* Defined by whoever includes this header. Reads target memory: 0, or negative. */
+/* Defined by the includer. Reads target memory: 0, or negative. */
 PA_INLINE int pa_walk_read(struct pa_walk *w, void *to, __u32 size, __u64 addr);
 
-/* Code may begin and end with its mapping: where its neighbour page cannot be read, the bytes on its
- * own one still can. Pages are this big or a multiple of it. */
+/* Code may begin and end with its mapping: if the neighbouring page cannot be read, the bytes on
+ * its own page still can. Pages have this size or a multiple of it. */
 #define PA_CODE_PAGE_BYTES 4096u
 
-/* The 8 bytes from pc on, the first one lowest; 0 in place of those that cannot be read. */
+/* The 8 bytes from pc on, the first one lowest; 0 for unreadable ones. */
 PA_INLINE __u64 pa_code_from(struct pa_walk *w, __u64 pc)
 {
 	__u32 nr = PA_CODE_PAGE_BYTES - (__u32)(pc & (PA_CODE_PAGE_BYTES - 1));

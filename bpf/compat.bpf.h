@@ -9,27 +9,40 @@
 
 /* Matched by name against the kernel's own list of helpers; the values here are never used. */
 enum bpf_func_id___pa {
+	BPF_FUNC_get_current_task_btf___pa = 158,
 	BPF_FUNC_task_pt_regs___pa = 175,
 };
 
+/* A field of the current task. With BTF pointers (5.11) it is loaded; before that a helper copies
+ * it, which takes several times as long, and samples read many. */
+#define HAS_TASK_BTF                                                                               \
+	bpf_core_enum_value_exists(enum bpf_func_id___pa, BPF_FUNC_get_current_task_btf___pa)
+#define CURRENT(field)                                                                             \
+	(HAS_TASK_BTF ? bpf_get_current_task_btf()->field                                          \
+		      : BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), field))
+
 /*
- * The registers that a task entered the kernel with. bpf_task_pt_regs() came with 5.15; before it
- * the frame lies at the end of the kernel stack (and only there: later kernels pad that end where
- * they use FRED).
+ * The registers at kernel entry. bpf_task_pt_regs() exists since 5.15; before, the frame is at the
+ * end of the kernel stack (and only then: later kernels pad that end if they use FRED).
  */
-static __always_inline const char *entry_frame(struct task_struct *task, u32 frame_bytes)
+static __always_inline const char *entry_frame(u32 frame_bytes)
 {
 	if (bpf_core_enum_value_exists(enum bpf_func_id___pa, BPF_FUNC_task_pt_regs___pa))
 		return (const char *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	return (const char *)BPF_CORE_READ(task, stack) + cfg.thread_size - frame_bytes;
+	return (const char *)CURRENT(stack) + cfg.thread_size - frame_bytes;
 }
 
-/* From the beginning of execve() to its end. A kernel without the mark does not tell. */
-static __always_inline bool task_is_in_execve(struct task_struct *task)
+/* From the beginning of execve() to its end. Unknown on kernels without the flag. */
+static __always_inline bool is_in_execve(void)
 {
+	struct task_struct *task = (void *)bpf_get_current_task();
+
 	if (!bpf_core_field_exists(task->in_execve))
 		return false;
-	return BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
+	if (!HAS_TASK_BTF)
+		return BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
+	task = bpf_get_current_task_btf();
+	return BPF_CORE_READ_BITFIELD(task, in_execve);
 }
 
 #endif

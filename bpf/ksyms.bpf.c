@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The kernel's functions in the format of /proc/kallsyms, for where that file shows zeroes. Loaded by
- * itself and only when it is needed (src/collect/ksyms.c). Written piece by piece: bpf_seq_printf()
+ * The kernel's functions in the format of /proc/kallsyms, for when that file shows zeroes. Loaded
+ * separately and on demand (src/collect/ksym_iter.c). Written piece by piece: bpf_seq_printf()
  * takes three times as long.
  */
 #include "vmlinux.h"
@@ -9,7 +9,7 @@
 #include <bpf/bpf_helpers.h>
 
 #define HEAD_BYTES 19  /* "ffffffff81000000 T " */
-#define NAME_BYTES 256 /* what is longer is cut: a name of C has 128 at most */
+#define NAME_BYTES 256 /* longer ones are truncated: a C name has at most 128 */
 
 /* "ffffffff81000000 T " */
 static __always_inline void write_head(struct seq_file *seq, u64 value, char type)
@@ -28,7 +28,7 @@ static __always_inline void write_head(struct seq_file *seq, u64 value, char typ
 	bpf_seq_write(seq, head, sizeof(head));
 }
 
-/* A string of the kernel's memory. */
+/* A string in kernel memory. */
 static __always_inline void write_string(struct seq_file *seq, const char *from)
 {
 	char text[NAME_BYTES];
@@ -55,7 +55,7 @@ int pa_ksyms(struct bpf_iter__ksym *ctx)
 		write_head(seq, sym->value, type);
 		write_string(seq, sym->name);
 	} else {
-		/* Of modules the iterator tells of all alike, and which are exported. */
+		/* For modules the iterator reports all symbols, and which are exported. */
 		write_head(seq, sym->value, sym->exported ? type & ~0x20 : lower);
 		write_string(seq, sym->name);
 		bpf_seq_write(seq, "\t[", 2);

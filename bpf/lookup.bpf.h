@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From a pc to its rule: the CPU's cache, the last mapping, the process's mappings, the block, its
- * rows, the dictionary. Searches halve by arithmetic instead of branches, and every index is masked
- * and pinned, so that the verifier sees one path and one bound on every compiler.
+ * From a pc to its rule: the last mapping, the process's mappings, the block, its rows, the
+ * dictionary. Searches bisect by arithmetic instead of branches, and every index is
+ * masked and pinned, so that the verifier sees one path and one bound with every compiler.
  */
 #ifndef BPF_LOOKUP_BPF_H
 #define BPF_LOOKUP_BPF_H
 
 #include "mappings.bpf.h"
 
-/* The process's mapping that pc may lie in, into w->mapping. */
+/* The process's mapping that may contain pc, into w->mapping. */
 static __always_inline int find_mapping(struct pa_walk *w, u64 pc)
 {
 	struct pa_mapping *m = pa_mapping_nr(&w->process, pa_find_mapping_nr(&w->process, pc));
@@ -25,7 +25,7 @@ static __always_inline bool is_in(const struct pa_mapping *m, u64 pc, u32 genera
 	return pc >= m->start && pc < m->end && m->generation == generation;
 }
 
-/* Leaves w->mapping alone: the walk goes on there. */
+/* Does not change w->mapping: the walk continues there. */
 static inline __attribute__((always_inline)) __u32 pa_walk_code_kind(struct pa_walk *w, __u64 addr)
 {
 	struct pa_mapping *m = pa_mapping_nr(&w->process, pa_find_mapping_nr(&w->process, addr));
@@ -82,47 +82,6 @@ static __always_inline u32 find_in_table(struct pa_walk *w, u64 pc, pa_rule *rul
 	if (word)
 		*rule = *word;
 	return 0;
-}
-
-static __always_inline struct pa_cache_slot *cache_slot(const struct pa_walk *w, u64 pc)
-{
-	u32 at = w->cache_at0 + (u32)((pc ^ (pc >> 12)) & (PA_CACHE_SLOTS - 1));
-
-	return bpf_map_lookup_elem(&rule_cache, &at);
-}
-
-static inline __attribute__((always_inline)) __u32 pa_walk_rule(struct pa_walk *w, __u64 pc,
-								pa_rule *rule)
-{
-	struct pa_cache_slot *slot;
-	u32 stop;
-
-	*rule = PA_RULE_WORD_FP;
-	if (!cfg.use_tables)
-		return 0;
-	slot = cache_slot(w, pc);
-	if (slot && slot->pc == pc && slot->generation == w->process.generation &&
-	    slot->epoch == w->process.epoch) {
-		*rule = slot->rule;
-		return 0;
-	}
-	if (!is_in(&w->mapping, pc, w->process.generation)) {
-		if (find_mapping(w, pc) || !is_in(&w->mapping, pc, w->process.generation))
-			return PA_STOP_UNKNOWN_CODE;
-	}
-	stop = find_in_table(w, pc, rule);
-	if (*rule == PA_RULE_WORD_NONE && w->mapping.nr_blocks)
-		*rule = PA_RULE_WORD_GAP;
-	else if (*rule == PA_RULE_WORD_NONE && w->mapping.first_block == PA_FIRST_BLOCK_RECORDS)
-		*rule = PA_RULE_WORD_RECORDS;
-	if (!stop && slot) {
-		slot->generation = 0; /* whoever interrupts this finds no half entry */
-		slot->pc = pc;
-		slot->rule = *rule;
-		slot->epoch = w->process.epoch;
-		slot->generation = w->process.generation;
-	}
-	return stop;
 }
 
 #endif

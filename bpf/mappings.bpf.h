@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a process has mapped, as user space told: searched by halving. */
+/* The published mappings of a process, searched by bisection. */
 #ifndef BPF_MAPPINGS_BPF_H
 #define BPF_MAPPINGS_BPF_H
 
@@ -10,8 +10,8 @@
 /* All ones if a < b, else 0. Both below 2^63. */
 #define LESS_MASK(a, b) ((u64)((__s64)((a) - (b)) >> 63))
 
-/* Which of the process's mappings is the last that begins at or below addr; where all begin above it,
- * the first. */
+/* The index of the last of the process's mappings that begins at or below addr; if all begin above
+ * it, the first. */
 static __always_inline u32 pa_find_mapping_nr(const struct pa_process *p, u64 addr)
 {
 	u64 lo = 0, n = p->nr;
@@ -29,7 +29,7 @@ static __always_inline u32 pa_find_mapping_nr(const struct pa_process *p, u64 ad
 	return (u32)lo;
 }
 
-/* NULL: it has not so many. */
+/* NULL if nr is out of range. */
 static __always_inline struct pa_mapping *pa_mapping_nr(const struct pa_process *p, u32 nr)
 {
 	u32 at = p->first + nr;

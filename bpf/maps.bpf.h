@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The maps and variables that the programs share. Maps are weak: every file that includes this brings
- * the definition along, and the linker keeps one. */
+/* The maps and variables that the programs share. Maps are weak: every file that includes this
+ * contains the definition, and the linker keeps one. */
 #ifndef BPF_MAPS_BPF_H
 #define BPF_MAPS_BPF_H
 
@@ -8,6 +8,7 @@
 
 #include <bpf/bpf_helpers.h>
 
+#include "wait.h"
 #include "walk_state.h"
 
 /* oncpu.bpf.c */
@@ -17,26 +18,39 @@ extern const volatile struct pa_config cfg;
 extern struct pa_proc_stats proc_stats;
 
 /*
- * A sample while it is put together: too big for the 512-byte stack. One per CPU is enough: the
- * kernel never runs a second program of this kind on a CPU while one is running there.
+ * A sample being assembled: too big for the 512-byte stack. A tracepoint's program may be
+ * interrupted by another sample, and that one by an NMI: each nesting level has its own scratch.
+ * Programs run with preemption off, so that an interrupting one finishes before the other
+ * continues.
  */
 struct pa_scratch {
 	struct pa_walk walk;
-	__u64 woken_ns; /* when user space was last asked to hurry */
+	__u32 nesting;           /* in the first one: how many are in use */
+	__u32 nr_taken;          /* at this level */
+	__u64 woken_ns;          /* when user space was last woken up */
+	__u32 at, limit;         /* in `words`: the walker's next word, and the end */
+	__u64 wait_id;           /* of a stack that is to be summed up: a hash; see offcpu.bpf.c */
+	struct pa_wait new_wait; /* nothing is summed up yet: all 0 but its check, another hash */
 	union {
 		struct pa_sample sample;
-		char bytes[sizeof(struct pa_sample) + PA_PCS_SLOTS * sizeof(__u64) +
-			   sizeof(struct pa_stack_regs)];
+		struct {
+			char header[sizeof(struct pa_sample)];
+			__u64 words[PA_WORD_SLOTS];
+			struct pa_stack_regs room;
+		};
 	};
 };
 
-/* A page of a stack on its way out, and where the rest of a stack in two pieces is. */
+#define PA_SCRATCH_RECORD_BYTES                                                                    \
+	(sizeof(struct pa_sample) + PA_WORD_SLOTS * sizeof(__u64) + sizeof(struct pa_stack_regs))
+
+/* A page of a stack to be sent, and the position of the rest of a stack in two parts. */
 struct pa_page_scratch {
-	__u64 at, end;              /* what comes next, where that ends; 0: not known */
-	__u64 alt_start, alt_bytes; /* the stack for signal handlers, if sp lies on it; else 0 */
-	__u64 other, other_end;     /* the same of the stack that was left for this one; 0: none */
-	__u32 stop;                 /* enum pa_stop, of a walk that goes on where the copy ends */
-	__u32 stop_at_end;          /* the same if the end is reached */
+	__u64 at, end;              /* the next page, and the end; 0: unknown */
+	__u64 alt_start, alt_bytes; /* the alternate signal stack, if sp lies on it; otherwise 0 */
+	__u64 other, other_end;     /* the same for the stack that was left for this one; 0: none */
+	__u32 stop;        /* enum pa_stop, for a walk that continues where the copy ends */
+	__u32 stop_at_end; /* the same if the end is reached */
 	union {
 		struct pa_stack_page page;
 		char record[sizeof(struct pa_stack_page) + PA_STACK_PAGE_BYTES];
@@ -45,14 +59,14 @@ struct pa_page_scratch {
 
 struct pa_page_map {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, PA_MAX_NESTING);
 	__type(key, __u32);
 	__type(value, struct pa_page_scratch);
 };
 
 struct pa_scratch_map {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, PA_MAX_NESTING);
 	__type(key, __u32);
 	__type(value, struct pa_scratch);
 };
@@ -64,24 +78,41 @@ struct pa_ring_map {
 };
 
 /* Preallocated, since perf_event programs of old kernels accept no other hash. User space shrinks
- * it to one entry when the whole machine is the target. */
+ * it to one entry where targets are not listed (enum pa_select). */
 #define PA_MAX_TARGETS 32768
 struct pa_target_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, PA_MAX_TARGETS);
-	__type(key, __u32);   /* pid */
+	__type(key, __u32);   /* pid; tid for PA_SELECT_TIDS */
 	__type(value, __u32); /* enum pa_target_state */
 };
 
-/* Who was a target until it began to exit: taking its memory down is its time as well, and the kernel
- * has said that it is gone before it begins (since 6.16). Nobody says when that is over; so the oldest
- * give way. */
+/* Targets that have entered exit. Since 6.16 sched_process_exit fires before the address space is
+ * torn down, and that time is still theirs. No event marks its end, hence LRU. */
 #define PA_MAX_EXITING 4096
 struct pa_exiting_map {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, PA_MAX_EXITING);
-	__type(key, __u32); /* pid */
+	__type(key, __u32); /* as in the target map */
 	__type(value, __u32);
+};
+
+/* The cgroup of PA_SELECT_CGROUP. Not created otherwise. */
+struct pa_cgroup_map {
+	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32); /* a descriptor, as user space writes it */
+};
+
+/* Processes and threads that were targets and have exited, until the kernel frees them: only then is their
+ * CPU time complete. A process by its first thread, since they have no PID any more by then. */
+#define PA_MAX_ENDED 8192
+struct pa_ended_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, PA_MAX_ENDED);
+	__type(key, __u64);   /* struct task_struct * */
+	__type(value, __u32); /* pid; tid for PA_SELECT_TIDS */
 };
 
 struct pa_stats_map {
@@ -93,7 +124,7 @@ struct pa_stats_map {
 
 /*
  * Rows live in shards, each one big element of an array that user space maps and writes; a shard is
- * made when it is needed. What the walker finds through the directory lies in one shard, whole.
+ * created on demand. The rows of a block lie in one shard.
  */
 
 struct pa_shard {
@@ -112,7 +143,8 @@ struct pa_shard_map {
 	__array(values, struct pa_shard);
 };
 
-/* By index into the directory: where a block's rows begin (shard * PA_SHARD_ROWS + row), how many. */
+/* By index into the directory: the start of a block's rows (shard * PA_SHARD_ROWS + row), and their
+ * number. */
 struct pa_block_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -129,7 +161,7 @@ struct pa_rule_map {
 	__type(value, __u64);
 };
 
-/* All processes' mappings, each process's in one piece. Sized by user space. */
+/* All processes' mappings, each process's contiguous. Sized by user space. */
 struct pa_mapping_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -145,19 +177,29 @@ struct pa_process_map {
 	__type(value, struct pa_process);
 };
 
-/* pc, generation and epoch to rule, one slice per CPU, so that nobody waits: what is asked again within a
- * moment is 93 to 98 % of all. */
-struct pa_cache_slot {
+/*
+ * Rules of pcs that walks on this CPU have met, one cache per CPU, so that no CPU waits: 93 to 98 %
+ * of lookups repeat a recent one. Rules are kept in the order in which walks met them: the callers
+ * of a frame are mostly the callers it had before, so that their rules lie one after the other and a
+ * deep walk reads a few cache lines in sequence instead of one for each frame, spread over many pages.
+ */
+struct pa_cached_rule {
 	__u64 pc;
 	__u64 rule;
-	__u32 generation, epoch; /* of the process */
+	__u64 owner; /* generation and epoch of the process; 0: none */
+};
+
+struct pa_rule_cache {
+	struct pa_cached_rule rules[PA_CACHED_RULES]; /* a ring */
+	__u16 index[PA_CACHE_INDEX_SLOTS];            /* by pc: where its rule was put */
+	__u32 nr_put;
 };
 
 struct pa_cache_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, PA_CACHE_SLOTS); /* times the number of CPUs */
+	__uint(max_entries, 1); /* the number of CPUs */
 	__type(key, __u32);
-	__type(value, struct pa_cache_slot);
+	__type(value, struct pa_rule_cache);
 };
 
 struct pa_page_map page_scratch SEC(".maps") __weak;
@@ -172,5 +214,7 @@ struct pa_stats_map tick_stats SEC(".maps") __weak;
 struct pa_ring_map ring SEC(".maps") __weak;
 struct pa_target_map targets SEC(".maps") __weak;
 struct pa_exiting_map exiting SEC(".maps") __weak;
+struct pa_cgroup_map selected_cgroup SEC(".maps") __weak;
+struct pa_ended_map ended SEC(".maps") __weak;
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Who is a target: kept up to date in the kernel, at the moment a process forks, execs or exits, so
+ * Keeps the targets up to date in the kernel, at the moment a process forks, execs or exits, so
  * that a child that lives for five milliseconds is covered from its first instruction. Raw
  * tracepoints and not tp_btf: for those libbpf reads all of the kernel's types at every start.
  */
@@ -12,12 +12,12 @@
 #include "mappings.bpf.h"
 #include "task.bpf.h"
 
-#define ADDR_ERROR (1ul << 63) /* what is above is a negative errno */
+#define ADDR_ERROR (1ul << 63) /* anything above is a negative errno */
 #define MAX_INVALIDATED 8      /* mappings at once; more: all of the process's */
 
-struct pa_proc_stats proc_stats = {};
+struct pa_proc_stats proc_stats SEC(PA_SHARED) = {};
 
-/* A child has its parent's memory: what is known of one's mappings holds for the other. */
+/* A child has its parent's memory: the parent's list of mappings applies to it. */
 static __always_inline void share_mappings(u32 parent, u32 child)
 {
 	struct pa_process *p;
@@ -26,9 +26,9 @@ static __always_inline void share_mappings(u32 parent, u32 child)
 		return;
 	p = bpf_map_lookup_elem(&processes, &parent);
 	if (p)
-		bpf_map_update_elem(&processes, &child, p, BPF_ANY); /* full: it is unknown then */
+		bpf_map_update_elem(&processes, &child, p, BPF_ANY); /* full: then it is unknown */
 	else
-		bpf_map_delete_elem(&processes, &child); /* left over from an earlier owner */
+		bpf_map_delete_elem(&processes, &child); /* left over from an earlier process */
 }
 
 static __always_inline void forget_mappings(u32 pid)
@@ -37,9 +37,15 @@ static __always_inline void forget_mappings(u32 pid)
 		bpf_map_delete_elem(&processes, &pid);
 }
 
+/* The key of a task in the target map. */
+static __always_inline u32 target_id(struct task_struct *task)
+{
+	return cfg.select == PA_SELECT_TIDS ? task_tid(task) : task_pid(task);
+}
+
 static __always_inline void add_target(u32 pid)
 {
-	u32 on = PA_TARGET_ON;
+	u32 on = PA_TARGET_ON | (proc_stats.counts_cpu ? PA_TARGET_CPU : 0);
 
 	if (!bpf_map_update_elem(&targets, &pid, &on, BPF_NOEXIST))
 		__sync_fetch_and_add(&proc_stats.nr_targets, 1);
@@ -49,10 +55,10 @@ static __always_inline void add_target(u32 pid)
 
 /* Who had the number before: gone by now, also where nobody has said so, because it was made a target
  * when its exit had begun. */
-static __always_inline void forget_target(u32 pid)
+static __always_inline void forget_target(u32 id)
 {
-	bpf_map_delete_elem(&exiting, &pid);
-	if (!bpf_map_delete_elem(&targets, &pid))
+	bpf_map_delete_elem(&exiting, &id);
+	if (!bpf_map_delete_elem(&targets, &id))
 		__sync_fetch_and_add(&proc_stats.nr_targets, -1);
 }
 
@@ -61,18 +67,20 @@ int BPF_PROG(pa_fork, struct task_struct *parent, struct task_struct *child)
 {
 	u32 ppid, pid;
 
+	if (cfg.select == PA_SELECT_TIDS) {
+		forget_target(task_tid(child)); /* threads that were not named are none */
+		return 0;
+	}
 	if (BPF_CORE_READ(child, pid) != BPF_CORE_READ(child, tgid))
 		return 0; /* a thread: its process is a target already, or not */
 	ppid = task_pid(parent);
 	pid = task_pid(child);
-	if (!cfg.all)
+	if (has_target_list())
 		forget_target(pid);
-	if (!pid || !is_target(ppid))
-		return 0;
-	if (!cfg.all && !cfg.follow_children)
+	if (!pid || (has_target_list() && (!cfg.follow_children || !is_listed(ppid))))
 		return 0;
 	share_mappings(ppid, pid);
-	if (!cfg.all)
+	if (has_target_list())
 		add_target(pid);
 	return 0;
 }
@@ -80,30 +88,36 @@ int BPF_PROG(pa_fork, struct task_struct *parent, struct task_struct *child)
 SEC("raw_tp/sched_process_exec")
 int BPF_PROG(pa_exec, struct task_struct *task)
 {
-	u32 pid = task_pid(task);
+	u32 pid = task_pid(task), id;
 	u32 *state;
 
 	if (!pid)
 		return 0;
 	forget_mappings(pid);
-	if (!cfg.all) {
-		state = bpf_map_lookup_elem(&targets, &pid);
+	if (has_target_list()) {
+		id = target_id(task);
+		state = bpf_map_lookup_elem(&targets, &id);
+		/* A thread that is not the first takes over the TID of the first one, which is gone. */
+		if (!state && cfg.select == PA_SELECT_TIDS)
+			bpf_map_delete_elem(&exiting, &id);
 		if (!state)
 			return 0;
-		*state = PA_TARGET_ON;
+		*state = PA_TARGET_ON | (*state & PA_TARGET_CPU);
+	} else if (!is_target(pid)) {
+		return 0;
 	}
 	pa_notify(PA_RECORD_EXEC, pid);
 	return 0;
 }
 
-/* What the walker knows of [start, end) does not hold any more. Whoever shares the list, a parent or
- * a child, loses that entry too, which user space makes good. */
+/* The published mappings in [start, end) are invalid now. Processes that share the list, a parent
+ * or a child, lose that entry too, which user space repairs. */
 static __always_inline void invalidate(struct pa_process *p, u32 pid, u64 start, u64 end)
 {
 	u32 nr = pa_find_mapping_nr(p, end - 1);
 
 	for (int i = 0; i < MAX_INVALIDATED; i++) {
-		struct pa_mapping *m = pa_mapping_nr(p, nr--); /* below the first there is none */
+		struct pa_mapping *m = pa_mapping_nr(p, nr--); /* there is none below the first */
 
 		if (!m || m->generation != p->generation || m->start >= end || m->end <= start)
 			return;
@@ -115,10 +129,10 @@ static __always_inline void invalidate(struct pa_process *p, u32 pid, u64 start,
 }
 
 /*
- * The kernel has found a free place for a mapping. Nobody tells when code is unmapped, so where the
- * walker still knows code in that place, this is the first sign that it is gone: a library that is
- * mapped there next must not be walked by the table of the one before, not even until user space has
- * heard of it.
+ * The kernel has found a free address range for a mapping. No event reports that code was unmapped,
+ * so if the walker still knows code in that range, this is the first sign that it is gone: a
+ * library that is mapped there next must not be unwound by the previous one's table, not even until
+ * user space has been notified.
  */
 SEC("raw_tp/vm_unmapped_area")
 int BPF_PROG(pa_mmap, unsigned long addr, struct vm_unmapped_area_info *info)
@@ -135,24 +149,56 @@ int BPF_PROG(pa_mmap, unsigned long addr, struct vm_unmapped_area_info *info)
 	return 0;
 }
 
+/* id: its key in the target map. */
+static __always_inline void await_free(struct task_struct *task, u32 id)
+{
+	u64 last = cfg.select == PA_SELECT_TIDS ? (u64)task
+						: (u64)BPF_CORE_READ(task, group_leader);
+
+	if (bpf_map_update_elem(&ended, &last, &id, BPF_ANY))
+		__sync_fetch_and_add(&proc_stats.ended_lost, 1);
+}
+
 SEC("raw_tp/sched_process_exit")
 int BPF_PROG(pa_exit, struct task_struct *task)
 {
-	u32 pid, yes = 1;
+	bool is_last = BPF_CORE_READ(task, signal, live.counter) == 0;
+	u32 pid, id, yes = 1, *state;
 
-	if (BPF_CORE_READ(task, signal, live.counter) != 0)
+	if (!is_last && cfg.select != PA_SELECT_TIDS)
 		return 0; /* other threads of the process live on */
 	pid = task_pid(task);
 	if (!pid)
 		return 0;
-	forget_mappings(pid);
-	if (cfg.all || bpf_map_delete_elem(&targets, &pid))
-		return 0; /* no target */
-	bpf_map_update_elem(&exiting, &pid, &yes, BPF_ANY);
+	if (is_last)
+		forget_mappings(pid);
+	id = target_id(task);
+	state = bpf_map_lookup_elem(&targets, &id);
+	if (!has_target_list() || bpf_map_delete_elem(&targets, &id))
+		return 0; /* not a listed target */
+	bpf_map_update_elem(&exiting, &id, &yes, BPF_ANY);
+	/* Read after the deletion, from where on user space cannot change it any more. */
+	if (state && *(volatile u32 *)state & PA_TARGET_CPU)
+		await_free(task, id);
 	/* Without its result: kernels before 5.12 know no other atomic addition. */
 	__sync_fetch_and_add(&proc_stats.nr_targets, -1);
 	if (!proc_stats.nr_targets)
 		pa_notify(PA_RECORD_LAST_EXIT, pid);
+	return 0;
+}
+
+/* All threads of a process are gone when its first one is freed, and the sum holds what each has used
+ * until its last moment. At exit a part is missing: the current slice, and taking the memory down. */
+SEC("raw_tp/sched_process_free")
+int BPF_PROG(pa_free, struct task_struct *task)
+{
+	u64 last = (u64)task, ns;
+
+	if (bpf_map_delete_elem(&ended, &last))
+		return 0;
+	ns = cfg.select == PA_SELECT_TIDS ? BPF_CORE_READ(task, se.sum_exec_runtime)
+					  : BPF_CORE_READ(task, signal, sum_sched_runtime);
+	__sync_fetch_and_add(&proc_stats.ended_cpu_ns, ns);
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* AArch64: where registers are when a sample hits. */
+/* AArch64: registers at the time of a sample. */
 #ifndef BPF_REGS_ARM64_BPF_H
 #define BPF_REGS_ARM64_BPF_H
 
@@ -34,13 +34,14 @@ static __always_inline u64 ctx_pc(struct bpf_perf_event_data *ctx)
 		(w)->regs[31] = (from)->sp;                                                        \
 	} while (0)
 
-/* The thread pointer. glibc puts what it points at to the top of a thread's stack. */
+/* The thread pointer. glibc puts what it points to at the top of a thread's stack. */
 static __always_inline u64 task_thread_pointer(struct task_struct *task)
 {
 	return BPF_CORE_READ(task, thread.uw.tp_value);
 }
 
-/* Where Go keeps which stack a thread is on: a register, and its walks do not cross stacks here. */
+/* Where Go keeps the current stack of a thread: a register, and its walks do not cross stacks here.
+ * */
 static __always_inline u64 task_go_word(struct task_struct *task)
 {
 	return 0;
@@ -54,17 +55,30 @@ static __always_inline u32 ctx_user_regs(struct bpf_perf_event_data *ctx, struct
 	return ctx->regs.pstate & PSR_MODE32_BIT ? PA_STOP_COMPAT : 0;
 }
 
-/* From the frame the kernel was entered with: it begins with the user-visible registers. */
+/* From the frame at kernel entry: it begins with the user-visible registers. */
 static __always_inline u32 entry_user_regs(const char *frame, struct pa_walk *w)
 {
-	struct pa_ctx_regs regs;
+	struct pa_ctx_regs *regs = (void *)w->window; /* big, and nothing is in it yet */
 
-	if (bpf_probe_read_kernel(&regs, sizeof(regs), frame))
+	_Static_assert(sizeof(*regs) <= sizeof(w->window), "does not fit");
+	if (bpf_probe_read_kernel(regs, sizeof(*regs), frame))
 		return PA_STOP_STACK_FAULT;
-	COPY_REGS(w, &regs);
-	/* The number in the frame would tell a fault apart, but on the way in it is not there yet. */
-	w->in_syscall = is_behind_syscall(regs.pc);
-	return regs.pstate & PSR_MODE32_BIT ? PA_STOP_COMPAT : 0;
+	COPY_REGS(w, regs);
+	/* The system call number in the frame would distinguish a fault, but at entry it is not
+	 * stored yet. */
+	w->in_syscall = is_behind_syscall(regs->pc);
+	w->syscall_nr = regs->regs[8];
+	return regs->pstate & PSR_MODE32_BIT ? PA_STOP_COMPAT : 0;
+}
+
+static __always_inline bool is_compat(const struct pa_ctx_regs *regs)
+{
+	return regs->pstate & PSR_MODE32_BIT;
+}
+
+static __always_inline int syscall_nr_of(const struct pa_ctx_regs *regs)
+{
+	return (int)regs->regs[8];
 }
 
 static __always_inline u32 entry_frame_bytes(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* x86-64: where registers are when a sample hits. */
+/* x86-64: registers at the time of a sample. */
 #ifndef BPF_REGS_X86_BPF_H
 #define BPF_REGS_X86_BPF_H
 
@@ -47,13 +47,13 @@ static __always_inline u64 ctx_pc(struct bpf_perf_event_data *ctx)
 		(w)->regs[15] = (from)->r15;                                                       \
 	} while (0)
 
-/* The thread pointer. glibc puts what it points at to the top of a thread's stack. */
+/* The thread pointer. glibc puts what it points to at the top of a thread's stack. */
 static __always_inline u64 task_thread_pointer(struct task_struct *task)
 {
 	return BPF_CORE_READ(task, thread.fsbase);
 }
 
-/* Where Go keeps which stack a thread is on. */
+/* Where Go keeps the current stack of a thread. */
 static __always_inline u64 task_go_word(struct task_struct *task)
 {
 	u64 own = task_thread_pointer(task);
@@ -69,17 +69,29 @@ static __always_inline u32 ctx_user_regs(struct bpf_perf_event_data *ctx, struct
 	return (*(volatile __u64 *)&ctx->regs.cs & 0xffff) == USER32_CS ? PA_STOP_COMPAT : 0;
 }
 
-/* From the frame the kernel was entered with. */
+/* From the frame at kernel entry. */
 static __always_inline u32 entry_user_regs(const char *frame, struct pa_walk *w)
 {
-	struct pa_ctx_regs regs;
+	struct pa_ctx_regs *regs = (void *)w->window; /* big, and nothing is in it yet */
 
-	if (bpf_probe_read_kernel(&regs, sizeof(regs), frame))
+	_Static_assert(sizeof(*regs) <= sizeof(w->window), "does not fit");
+	if (bpf_probe_read_kernel(regs, sizeof(*regs), frame))
 		return PA_STOP_STACK_FAULT;
-	COPY_REGS(w, &regs);
-	/* -1 where an interrupt or fault came in */
-	w->in_syscall = (__s64)regs.orig_ax >= 0 && is_behind_syscall(regs.ip);
-	return (regs.cs & 0xffff) == USER32_CS ? PA_STOP_COMPAT : 0;
+	COPY_REGS(w, regs);
+	/* -1 after an interrupt or a fault */
+	w->in_syscall = (__s64)regs->orig_ax >= 0 && is_behind_syscall(regs->ip);
+	w->syscall_nr = regs->orig_ax;
+	return (regs->cs & 0xffff) == USER32_CS ? PA_STOP_COMPAT : 0;
+}
+
+static __always_inline bool is_compat(const struct pa_ctx_regs *regs)
+{
+	return (regs->cs & 0xffff) == USER32_CS;
+}
+
+static __always_inline int syscall_nr_of(const struct pa_ctx_regs *regs)
+{
+	return (__s64)regs->orig_ax >= 0 ? (int)regs->orig_ax : -1;
 }
 
 static __always_inline u32 entry_frame_bytes(void)

@@ -47,13 +47,14 @@ _Static_assert(sizeof(struct pa_block) == 8, "changed: bump PA_ABI_VERSION");
 /* The dictionary: 64-bit rules by number. Two numbers are fixed. */
 #define PA_RULE_ID_NONE 0
 #define PA_RULE_ID_USER 1
-#define PA_MAX_RULES 65535 /* 0xffff is no rule's number */
+#define PA_MAX_RULES 65535 /* 0xffff is not a rule number */
 
 /*
  * A rule in one word, so that equal rules are equal words: each meaning has one form, and fields
  * without a meaning are 0.
  *
- *	bits  0- 3  cfa kind         enum pa_cfa
+ *	bits  0- 2  cfa kind         enum pa_cfa
+ *	bit   3     after a call     only in a walk's copy: PA_RULE_AFTER_CALL
  *	bits  4- 8  cfa register     DWARF number
  *	bits  9-34  cfa offset       signed, bytes: +-32 MiB. DEREF: 18 bits of offset inside the
  *	                             brackets, then 8 bits of what is added outside
@@ -68,26 +69,41 @@ typedef __u64 pa_rule;
 /* The CFA: the value that the stack pointer has in the caller. */
 enum pa_cfa {
 	PA_CFA_NONE = 0,   /* no rule here; the whole word is 0 */
-	PA_CFA_USER = 1,   /* there is a rule, but only user space can carry it out */
-	PA_CFA_REG = 2,    /* register + offset; beyond sp and fp the register is known at the
-			    * sampled frame (and one that a signal interrupted) only */
+	PA_CFA_USER = 1,   /* there is a rule, but only user space can evaluate it */
+	PA_CFA_REG = 2,    /* register + offset; other registers than sp and fp are known
+			    * only in the sampled frame and in one that a signal interrupted */
 	PA_CFA_DEREF = 3,  /* *(register + offset) + add */
 	PA_CFA_PLT = 4,    /* sp + 8, and 8 more where (pc & 15) >= offset */
 	PA_CFA_SIGNAL = 5, /* everything from the kernel's signal frame at sp */
 	PA_CFA_END = 6,    /* the outermost frame: there is no caller */
-	PA_CFA_SWITCH = 7, /* by frame pointer to another stack, which may lie anywhere */
+	PA_CFA_SWITCH = 7, /* to another stack, which may lie anywhere: enum pa_switch */
 };
 
 /*
- * The caller's frame pointer. A slot below sp is the red zone of x86-64, good while the pc is exact:
- * a register popped a moment ago, or saved there by a leaf. At a return address the call has
+ * The way to the other stack, in the place of the CFA's register. The offset is the frame's on that
+ * stack; it holds the caller's frame pointer below the return address if there is room. The others
+ * than FP are Go's; see walk_switch.h.
+ */
+enum pa_switch {
+	PA_SWITCH_FP = 0,        /* the frame pointer leads there */
+	PA_SWITCH_LOST = 1,      /* nothing does */
+	PA_SWITCH_MCALL = 2,     /* left for good: to the goroutine; on top of the stack is which */
+	PA_SWITCH_MORESTACK = 3, /* left for good: to the current goroutine */
+	PA_SWITCH_SYSTEM = 4,    /* the current goroutine's function is still on its stack */
+	PA_SWITCH_C = 5,        /* the frame holds a goroutine (at sp + slot) and its depth below */
+	PA_SWITCH_CALLBACK = 6, /* to the thread's own stack, which called back */
+};
+
+/*
+ * The caller's frame pointer. A slot below sp is the red zone of x86-64, valid while the pc is
+ * exact: a register popped a moment ago, or saved there by a leaf. At a return address the call has
  * overwritten it, and the register is unchanged.
  */
 enum pa_fp {
 	PA_FP_SAME = 0,
 	PA_FP_AT_CFA = 1, /* at CFA + slot */
 	PA_FP_AT_FP = 2,  /* at fp + slot */
-	PA_FP_LOST = 3,   /* not known; the walk goes on until a rule needs it */
+	PA_FP_LOST = 3,   /* unknown; the walk continues until a rule needs it */
 };
 
 /* The return address. */
@@ -121,25 +137,33 @@ _Static_assert(PA_RULE_DEREF_BITS + PA_RULE_ADD_BITS == PA_RULE_CFA_BITS, "both 
 
 #define PA_RULE_WORD_NONE ((pa_rule)PA_CFA_NONE)
 #define PA_RULE_WORD_USER ((pa_rule)PA_CFA_USER)
-/* What a look-up answers where a file that has rules has none: in no table. */
+/* The result of a lookup where a file that has rules has none: in no table. */
 #define PA_RULE_WORD_GAP (PA_RULE_WORD_NONE | 1ull << 63)
-/* The same where tables are not used: frame pointers alone are asked for, and nothing speaks for them. */
+/* The same if tables are not used: only frame pointers are requested, and nothing confirms them. */
 #define PA_RULE_WORD_FP (PA_RULE_WORD_NONE | 1ull << 62)
-/* The same of generated code whose runtime was asked to keep frame records: whoever made a call has one.
- * The function that runs may be where it has none yet, or none any more. */
+/* The same for generated code whose runtime was started to keep frame records: every caller has
+ * one. The running function may not have its record yet, or any more. */
 #define PA_RULE_WORD_RECORDS (PA_RULE_WORD_NONE | 1ull << 61)
 
-#define PA_RULE_CFA_KIND(w) ((__u32)((w)&15))
+/* Added to a table's rule when a walk remembers it: the code at this return address was seen to
+ * follow a call. */
+#define PA_RULE_AFTER_CALL (1ull << 3)
+_Static_assert(PA_CFA_SWITCH < PA_RULE_AFTER_CALL, "fields must not overlap");
+
+#define PA_RULE_CFA_KIND(w) ((__u32)((w)&7))
 #define PA_RULE_CFA_REG(w) ((__u32)((w) >> PA_RULE_REG_SHIFT & 31))
 #define PA_RULE_FP_KIND(w) ((__u32)((w) >> PA_RULE_FP_SHIFT & 3))
 #define PA_RULE_RA_KIND(w) ((__u32)((w) >> PA_RULE_RA_SHIFT & 7))
 
-/* A signed field: `bits` of them from `shift` on. Shifts right are arithmetic in both compilers. */
+/* A signed field of `bits` bits at `shift`. Right shifts are arithmetic in both compilers. */
 #define PA_RULE_FIELD(w, shift, bits) ((__s64)((w) << (64 - (shift) - (bits))) >> (64 - (bits)))
 
 #define PA_RULE_CFA_OFF(w) PA_RULE_FIELD(w, PA_RULE_CFA_SHIFT, PA_RULE_CFA_BITS)
 #define PA_RULE_DEREF_OFF(w) PA_RULE_FIELD(w, PA_RULE_CFA_SHIFT, PA_RULE_DEREF_BITS)
 #define PA_RULE_DEREF_ADD(w) PA_RULE_FIELD(w, PA_RULE_ADD_SHIFT, PA_RULE_ADD_BITS)
+
+#define PA_RULE_SWITCH_WAY(w) PA_RULE_CFA_REG(w)
+#define PA_RULE_SWITCH_HAS_FP(w) (PA_RULE_CFA_OFF(w) > 8)
 
 /* In bytes; the number of the register for PA_RA_REG is PA_RULE_RA_REG(). */
 #define PA_RULE_SLOT(w) (PA_RULE_FIELD(w, PA_RULE_SLOT_SHIFT, PA_RULE_SLOT_BITS) * 8)
@@ -147,7 +171,7 @@ _Static_assert(PA_RULE_DEREF_BITS + PA_RULE_ADD_BITS == PA_RULE_CFA_BITS, "both 
 #define PA_RULE_BOTH_RA(w) (PA_RULE_FIELD(w, PA_RULE_HALF_SHIFT, PA_RULE_HALF_BITS) * 8)
 #define PA_RULE_RA_REG(w) ((__u32)((w) >> PA_RULE_SLOT_SHIFT & 31))
 
-/* DWARF numbers of the registers that the walker follows. */
+/* DWARF numbers of the registers that the walker tracks. */
 #define PA_REG_X86_FP 6
 #define PA_REG_X86_SP 7
 #define PA_REG_ARM64_FP 29

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Included by the registers of an architecture, which says by SYSCALL_CODE and SYSCALL_BYTES how its
- * instruction lies in memory. */
+/* Included by the registers of an architecture, which defines SYSCALL_CODE and SYSCALL_BYTES. */
 #ifndef BPF_SYSCALL_BPF_H
 #define BPF_SYSCALL_BPF_H
 

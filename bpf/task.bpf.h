@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the programs ask of a task: its numbers as the agent sees them, whether it is a target. */
+/* Facts about a task: its IDs as the agent sees them, whether it is a target. */
 #ifndef BPF_TASK_BPF_H
 #define BPF_TASK_BPF_H
 
@@ -7,12 +7,14 @@
 
 #include <bpf/bpf_core_read.h>
 
+#include "compat.bpf.h"
+
 #define MAX_PID_NS_LEVEL 32 /* include/linux/pid_namespace.h: the kernel nests no deeper */
 
 /*
- * The number of a pid in the agent's namespace, or 0 when it has none there. A pid has one number
- * per namespace from the initial one (level 0) down to its own. The kernel's helper of that name
- * answers only for tasks whose own namespace it is, that is for no container.
+ * The ID of a pid in the agent's namespace, or 0 if it has none there. A pid has one ID per
+ * namespace from the initial one (level 0) down to its own. The kernel's helper of that name works
+ * only for tasks whose own namespace it is, that is for no container.
  */
 static __always_inline u32 pid_number(struct pid *pid)
 {
@@ -30,7 +32,7 @@ static __always_inline u32 pid_number(struct pid *pid)
 	return 0;
 }
 
-/* The PID of a task's process, and its own number; 0 outside of the agent's namespace. */
+/* The PID of a task's process; 0 outside the agent's namespace. */
 static __always_inline u32 task_pid(struct task_struct *task)
 {
 	if (cfg.pidns_is_initial)
@@ -45,25 +47,126 @@ static __always_inline u32 task_tid(struct task_struct *task)
 	return pid_number(BPF_CORE_READ(task, thread_pid));
 }
 
-static __always_inline bool is_target(u32 pid)
+/* The same for the current task, for which the kernel's own numbers are cheap. */
+static __always_inline u32 current_pid(void)
 {
-	u32 *state;
+	struct task_struct *first;
 
-	if (cfg.all)
-		return true;
-	state = bpf_map_lookup_elem(&targets, &pid);
-	return state && *state == PA_TARGET_ON;
+	if (cfg.pidns_is_initial)
+		return (u32)(bpf_get_current_pid_tgid() >> 32);
+	first = CURRENT(group_leader);
+	return pid_number(BPF_CORE_READ(first, thread_pid));
+}
+
+static __always_inline u32 current_tid(void)
+{
+	if (cfg.pidns_is_initial)
+		return (u32)bpf_get_current_pid_tgid();
+	return pid_number(CURRENT(thread_pid));
+}
+
+/* True if targets are listed in the target map. */
+static __always_inline bool has_target_list(void)
+{
+	u32 select = cfg.select; /* read once: every use of a volatile is a load */
+
+	return select == PA_SELECT_PIDS || select == PA_SELECT_TIDS;
+}
+
+/* id: a PID; a TID for PA_SELECT_TIDS. */
+static __always_inline bool is_listed(u32 id)
+{
+	u32 *state = bpf_map_lookup_elem(&targets, &id);
+
+	return state && (*state & ~PA_TARGET_CPU) == PA_TARGET_ON;
 }
 
 #define PF_EXITING 0x4 /* include/linux/sched.h */
 
-/* Whether it was one until it began to exit. */
-static __always_inline bool is_exiting_target(struct task_struct *task, u32 pid)
+/* Whether the current task was listed until it, or the last thread of its process, began to exit. */
+static __always_inline bool is_exiting_target(u32 id)
 {
-	return (BPF_CORE_READ(task, flags) & PF_EXITING) && bpf_map_lookup_elem(&exiting, &pid);
+	return (CURRENT(flags) & PF_EXITING) && bpf_map_lookup_elem(&exiting, &id);
 }
 
-/* A short record that wakes the agent up at once: what it is about may be gone in a moment. */
+static __always_inline u32 current_euid(void)
+{
+	const struct cred *cred = CURRENT(real_cred);
+
+	return BPF_CORE_READ(cred, euid.val);
+}
+
+/* Whether the current task, whose process is pid, is a target. All but one of the ways to decide are
+ * removed when the program is loaded. */
+static __always_inline bool is_target(u32 pid)
+{
+	u32 id = pid, select = cfg.select;
+
+	if (select == PA_SELECT_ALL)
+		return true;
+	if (select == PA_SELECT_USER)
+		return current_euid() == cfg.uid;
+	if (select == PA_SELECT_CGROUP)
+		return bpf_current_task_under_cgroup(&selected_cgroup, 0) == 1;
+	if (select == PA_SELECT_TIDS)
+		id = current_tid();
+	return is_listed(id) || is_exiting_target(id);
+}
+
+/* The same for any task, at every event: a cgroup is compared only for the current one, where it is cheap. */
+static __always_inline bool is_target_task(struct task_struct *task, u32 pid)
+{
+	u32 select = cfg.select;
+
+	if (select == PA_SELECT_ALL)
+		return true;
+	if (select == PA_SELECT_USER)
+		return BPF_CORE_READ(task, real_cred, euid.val) == cfg.uid;
+	if (select == PA_SELECT_TIDS)
+		return is_listed(task_tid(task));
+	return select == PA_SELECT_PIDS && is_listed(pid);
+}
+
+/* Whether a task is in the selected cgroup, or below it. The kernel's helper answers that for the current task
+ * alone; cgroups are nested less deeply than this. */
+#define MAX_CGROUP_DEPTH 64
+static __always_inline bool is_in_cgroup(struct task_struct *task)
+{
+	char *cgroup = (char *)BPF_CORE_READ(task, cgroups, dfl_cgrp);
+
+	for (u32 i = 0; i < MAX_CGROUP_DEPTH; i++) {
+		struct cgroup *at = (struct cgroup *)cgroup;
+
+		if (BPF_CORE_READ(at, kn, id) == cfg.cgroup_id)
+			return true;
+		cgroup = (char *)BPF_CORE_READ(at, self.parent);
+		if (!cgroup)
+			return false;
+		cgroup -= bpf_core_field_offset(struct cgroup, self);
+	}
+	return false;
+}
+
+/* The same for any task and every way to select targets: for programs that run once per task. */
+static __always_inline bool is_member_task(struct task_struct *task, u32 pid)
+{
+	return cfg.select == PA_SELECT_CGROUP ? is_in_cgroup(task) : is_target_task(task, pid);
+}
+
+/* A process that reads for the agent: a child of it, or a child's, whose end it does not want to be
+ * notified of (src/proc/reader.c). The command that is profiled is a child as well, whose end it does. */
+static __always_inline bool is_helper(struct task_struct *task, u32 own_pid)
+{
+	struct task_struct *first = BPF_CORE_READ(task, group_leader);
+	struct task_struct *parent = BPF_CORE_READ(first, real_parent);
+
+	if (BPF_CORE_READ(first, exit_signal))
+		return false;
+	return task_pid(parent) == own_pid ||
+	       task_pid(BPF_CORE_READ(parent, real_parent)) == own_pid;
+}
+
+/* A short record that wakes the agent up at once: its subject may be gone in a moment. */
 static __always_inline void pa_notify(u32 type, u32 pid)
 {
 	struct pa_record rec = { .type = type, .pid = pid, .time_ns = bpf_ktime_get_ns() };
@@ -72,7 +175,7 @@ static __always_inline void pa_notify(u32 type, u32 pid)
 		__sync_fetch_and_add(&proc_stats.notices_lost, 1);
 }
 
-/* Have a look at this process now, it may be gone soon. */
+/* Asks to read this process now, it may be gone soon. */
 static __always_inline void pa_wake(u32 pid)
 {
 	pa_notify(PA_RECORD_NOTICE, pid);

@@ -44,8 +44,35 @@ struct pid {
 	struct upid numbers[1];
 };
 
+typedef struct {
+	unsigned int val;
+} kuid_t;
+
+struct cred {
+	kuid_t euid;
+};
+
+struct kernfs_node {
+	u64 id; /* the inode's number */
+};
+
+struct cgroup_subsys_state {
+	struct cgroup_subsys_state *parent;
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp; /* of cgroup v2 */
+};
+
 struct signal_struct {
 	atomic_t live; /* threads that have not begun to exit */
+	int nr_threads; /* that are not gone; the first one stays until its parent has waited for it */
+	unsigned long long sum_sched_runtime; /* ns of CPU time, of the threads that are gone */
 };
 
 struct mm_struct {
@@ -70,20 +97,45 @@ struct thread_struct {
 };
 #endif
 
+struct sched_entity {
+	u64 sum_exec_runtime;        /* ns of CPU time, up to the last tick or switch */
+	unsigned char sched_delayed; /* since 6.12: queued, but asleep */
+};
+
+struct sched_info {
+	unsigned long long run_delay;    /* ns that it has waited for CPUs */
+	unsigned long long last_arrival; /* on a CPU, by the clock of its run queue */
+	unsigned long long last_queued;  /* likewise, if it waits for one */
+};
+
 struct task_struct {
+	struct sched_entity se;
+	struct sched_info sched_info;
+	int on_cpu;
+	int on_rq;
 	void *stack;
 	unsigned int flags;
 	int pid;
 	int tgid;
 	struct mm_struct *mm;
 	struct task_struct *group_leader;
+	struct task_struct *real_parent;
+	int exit_signal; /* that the parent gets when it exits; 0: none */
 	struct pid *thread_pid;
+	const struct cred
+		*real_cred; /* those that others see; `cred` may be borrowed for a while */
 	struct signal_struct *signal;
+	int exit_state; /* 0: it has not ended */
+	struct css_set *cgroups;
 	struct thread_struct thread;
 	unsigned long sas_ss_sp; /* the stack for signal handlers, as by sigaltstack() */
 	unsigned long sas_ss_size;
 	char comm[16];
+	u64 start_time;
 	unsigned int in_execve : 1; /* from the beginning of execve() to its end */
+	unsigned int in_iowait : 1;
+	unsigned int __state; /* since 5.14 */
+	long state;           /* before */
 };
 
 #if defined(__TARGET_ARCH_x86)
@@ -125,7 +177,7 @@ struct pt_regs {
 #error "no such architecture"
 #endif
 
-/* kernel/kallsyms.c: one symbol, as the iterator hands it out (since 6.0). */
+/* kernel/kallsyms.c: one symbol, as passed by the iterator (since 6.0). */
 struct kallsym_iter {
 	unsigned long value;
 	char type;
@@ -140,7 +192,7 @@ struct seq_file {
 
 #pragma clang attribute pop
 
-/* What an iterator over symbols is handed. Its layout is that of the kernel's BTF, all pointers. */
+/* The context of a symbol iterator. Its layout is that of the kernel's BTF, all pointers. */
 struct bpf_iter_meta {
 	struct seq_file *seq;
 	__u64 session_id;
@@ -152,7 +204,12 @@ struct bpf_iter__ksym {
 	struct kallsym_iter *ksym;
 };
 
-/* What a perf_event program is handed. Its layout is kernel ABI, so nothing in it is relocated. */
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
+/* The context of a perf_event program. Its layout is kernel ABI, so nothing in it is relocated. */
 #if defined(__TARGET_ARCH_x86)
 struct pa_ctx_regs {
 	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs,

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The walker in the kernel. */
 #include "walk.bpf.h"
-#include "lookup.bpf.h"
 #include "maps.bpf.h"
-#include "walk.h"
+#include "rule_cache.bpf.h"
+#include "walk_plain.h"
 
-/* Whether the word there can be a return address. A global function for the same reason as the next. */
-__attribute__((noinline)) int pa_return_at(__u64 addr)
+/* True if the word there may be a return address. A global function for the same reason as the
+ * next. */
+__attribute__((noinline)) int pa_return_at(u32 level, u64 addr)
 {
-	u32 zero = 0;
-	struct pa_scratch *s = bpf_map_lookup_elem(&scratch, &zero);
+	struct pa_scratch *s = bpf_map_lookup_elem(&scratch, &level);
 	u64 word;
 
 	if (!s || pa_walk_word(&s->walk, &word, addr))
@@ -18,26 +18,53 @@ __attribute__((noinline)) int pa_return_at(__u64 addr)
 }
 
 /*
- * One frame. A global function of default visibility is verified once, by itself, whatever calls it:
- * 512 frames then cost a few thousand verified instructions instead of hundreds of thousands. Its
- * state lives in the scratch map because older kernels pass such a function nothing but numbers.
+ * One frame. A global function of default visibility is verified once, on its own, whatever calls
+ * it: 512 frames then cost a few thousand verified instructions instead of hundreds of thousands.
+ * Its state lives in the scratch map because older kernels pass only numbers to such a function.
  * Returns 1 while there is a caller.
  */
-__attribute__((noinline)) int pa_walk_step(u32 unused)
+__attribute__((noinline)) int pa_walk_step(u32 level)
 {
-	u32 zero = 0;
-	struct pa_scratch *s = bpf_map_lookup_elem(&scratch, &zero);
+	struct pa_scratch *s = bpf_map_lookup_elem(&scratch, &level);
 	u32 at;
 
 	if (!s)
 		return 0;
+	at = s->at;
+	if (at >= s->limit)
+		return pa_walk_end(&s->walk, PA_STOP_TOO_DEEP);
 	if (!pa_walk_frame(&s->walk))
 		return 0;
-	at = s->sample.nr_kernel + s->walk.nr - 1;
-	s->sample.pcs[at & (PA_PCS_SLOTS - 1)] = s->walk.pc | (s->walk.is_exact ? PA_PC_EXACT : 0);
+	s->words[at & (PA_WORD_SLOTS - 1)] = s->walk.pc | (s->walk.is_exact ? PA_PC_EXACT : 0);
 	if (s->walk.is_interrupted)
-		s->sample.pcs[(at - 1) & (PA_PCS_SLOTS - 1)] |= PA_PC_EXACT;
+		s->words[(at - 1) & (PA_WORD_SLOTS - 1)] |= PA_PC_EXACT;
+	s->at = at + 1;
 	return 1;
+}
+
+/* A rule of the cache, without a look-up. */
+PA_INLINE int pa_walk_rule_at(const struct pa_walk *w, struct pa_rule_cache *rules, __u32 at,
+			      __u64 pc, pa_rule *rule)
+{
+	const struct pa_cached_rule *r = cached_rule_nr(rules, at);
+
+	*rule = r->rule;
+	return is_rule_of(r, w, pc);
+}
+
+/* The next frames, as long as they are plain. A global function for the same reason. */
+__attribute__((noinline)) int pa_walk_plain(u32 level)
+{
+	struct pa_scratch *s = bpf_map_lookup_elem(&scratch, &level);
+	struct pa_rule_cache *cache;
+
+	if (!s || !pa_walk_may_be_plain(&s->walk))
+		return 0;
+	cache = bpf_map_lookup_elem(&rule_cache, &s->walk.cpu);
+	if (!cache)
+		return 0; /* impossible: there is one for each CPU */
+	s->at += pa_walk_plain_frames(&s->walk, cache, s->words, s->at, s->limit - s->at);
+	return 0;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -11,24 +11,13 @@ PA_INLINE int pa_walk_read(struct pa_walk *w, void *to, __u32 size, __u64 addr)
 	return bpf_probe_read_user(to, size, (const void *)addr);
 }
 
-int pa_walk_step(u32 unused);
+int pa_walk_step(u32 level);
+int pa_walk_plain(u32 level);
 
-/* The sampled address alone: the stack below it is gone, or not ours to walk. */
-static __always_inline void pa_walk_leaf(struct pa_scratch *s, u8 stop)
+/* Finds the process's mappings, whose generation is *ret_generation; without them nothing is known
+ * of its code. */
+static __always_inline bool pa_walk_begin(struct pa_walk *w, u32 pid, u32 cpu, u32 *ret_generation)
 {
-	struct pa_sample *rec = &s->sample;
-
-	rec->generation = 0;
-	rec->pcs[rec->nr_kernel & (PA_PCS_SLOTS - 1)] = s->walk.pc | PA_PC_EXACT;
-	rec->nr_user = 1;
-	rec->stop = stop;
-}
-
-/* Finds the process's mappings; without them nothing is known of its code. */
-static __always_inline bool pa_walk_begin(struct pa_scratch *s)
-{
-	struct pa_walk *w = &s->walk;
-	u32 pid = s->sample.head.pid;
 	struct pa_process *p;
 
 	w->nr = 1;
@@ -40,33 +29,51 @@ static __always_inline bool pa_walk_begin(struct pa_scratch *s)
 	w->window_at = 0;
 	w->nr_looked = 0;
 	w->mapping.end = 0;
-	w->cache_at0 = s->sample.cpu * PA_CACHE_SLOTS;
+	w->cpu = cpu;
+	w->cached_next = 0;
+	w->go.m = 0;
+	w->own_sp = 0;
+	*ret_generation = 0;
 	if (!cfg.use_tables)
 		return true;
 	p = bpf_map_lookup_elem(&processes, &pid);
 	if (!p)
 		return false;
 	w->process = *p;
-	s->sample.generation = w->process.generation; /* *p may be another process by now */
+	w->rule_owner = (u64)w->process.generation << 32 | w->process.epoch;
+	*ret_generation = w->process.generation; /* p may be another process by now */
 	return true;
 }
 
-/*
- * Walks from the registers in s->walk; appends to the sample behind its kernel pcs, sets nr_user and
- * stop. The loop's bound is the number of frames a record holds; the step itself ends the walk with
- * TOO_DEEP at that number.
- */
-static __always_inline void pa_walk(struct pa_scratch *s)
+/* The sampled address: every walk has it, even if the stack is gone or cannot be walked. It may lie
+ * in the kernel's half (vsyscall), whose bits would be a kind. */
+static __always_inline void pa_walk_leaf(struct pa_scratch *s)
 {
-	pa_walk_leaf(s, PA_STOP_NO_PROCESS);
-	if (!pa_walk_begin(s))
-		return;
+	u32 at = s->at;
+
+	s->words[at & (PA_WORD_SLOTS - 1)] = PA_FRAME_ADDR(s->walk.pc) | PA_PC_EXACT;
+	s->at = at + 1;
+}
+
+/*
+ * Walks from the registers in s->walk, and writes the words of the frames at the cursor. The loop's
+ * bound is the number of frames that a record holds; the step itself ends the walk with TOO_DEEP at
+ * that number. Returns why it ended.
+ */
+static __always_inline u32 pa_walk(struct pa_scratch *s, u32 pid, u32 cpu, u32 *ret_generation)
+{
+	u32 level = s->walk.level;
+
+	pa_walk_leaf(s);
+	if (!pa_walk_begin(&s->walk, pid, cpu, ret_generation))
+		return PA_STOP_NO_PROCESS;
 	for (u32 i = 0; i < PA_MAX_USER_FRAMES; i++) {
-		if (!pa_walk_step(i))
+		if (!pa_walk_step(level))
 			break;
+		if (cfg.use_tables)
+			pa_walk_plain(level);
 	}
-	s->sample.nr_user = s->walk.nr;
-	s->sample.stop = s->walk.stop;
+	return s->walk.stop;
 }
 
 #endif

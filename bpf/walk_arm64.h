@@ -6,15 +6,15 @@
 #define PA_REG_SP PA_REG_ARM64_SP
 #define PA_REG_FP PA_REG_ARM64_FP
 
-/* The code lies in the bits below; a signature in those above (bit 55 tells the halves apart). */
+/* The code address is in the bits below; a signature in those above (bit 55 distinguishes the
+ * halves). */
 #define PA_ARM64_VA_MASK ((1ull << 48) - 1)
 
-PA_INLINE __u64 pa_strip_pac(__u64 pc)
+PA_INLINE __u64 pa_strip_pac(struct pa_walk *w, __u64 pc)
 {
+	(void)w;
 	return pc & PA_ARM64_VA_MASK;
 }
-
-PA_INLINE int pa_walk_enter(struct pa_walk *w, __u64 pc, __u64 sp, __u64 fp, int is_exact);
 
 PA_INLINE int pa_walk_signal(struct pa_walk *w)
 {
@@ -76,8 +76,8 @@ PA_INLINE int pa_is_behind_call(__u64 before)
 	       (code & 0xfefff800) == 0xd63f0800;
 }
 
-/* Whether a function that keeps no frame record may return to there, as far as its call shows. All
- * compilers keep one, so that nothing speaks against it where the call does not say who it calls. */
+/* True if a function that keeps no frame record may return there, as far as its call shows. All
+ * compilers keep one, so it is accepted if the call does not show the callee. */
 PA_INLINE int pa_may_skip_to(struct pa_walk *w, __u64 pc, __u64 addr, int is_bare)
 {
 	__u32 call = (__u32)(pa_code_before(w, pc) >> 32), first;
@@ -98,7 +98,7 @@ PA_INLINE int pa_is_sigreturn(__u64 code)
 	return (__u32)code == PA_ARM64_MOV_SIGRETURN;
 }
 
-/* Goroutines return behind a nop of runtime.goexit, where it calls on. */
+/* Goroutines return to the address after a nop in runtime.goexit. */
 PA_INLINE int pa_is_goexit(__u64 before, __u64 code)
 {
 	return before >> 32 == PA_ARM64_NOP && pa_is_bl((__u32)code);
@@ -109,7 +109,7 @@ PA_INLINE int pa_walk_called(struct pa_walk *w)
 {
 	if (!w->has_lr)
 		return pa_walk_end(w, PA_STOP_FP_END);
-	return pa_walk_enter(w, pa_strip_pac(w->lr), w->sp, w->fp, 0);
+	return pa_walk_enter(w, pa_strip_pac(w, w->lr), w->sp, w->fp, 0);
 }
 
 #endif

@@ -6,14 +6,14 @@
 #define PA_REG_SP PA_REG_X86_SP
 #define PA_REG_FP PA_REG_X86_FP
 
-PA_INLINE __u64 pa_strip_pac(__u64 pc)
+PA_INLINE __u64 pa_strip_pac(struct pa_walk *w, __u64 pc)
 {
+	(void)w;
 	return pc;
 }
 
-PA_INLINE int pa_walk_enter(struct pa_walk *w, __u64 pc, __u64 sp, __u64 fp, int is_exact);
-
-/* The interrupted registers lie above sp. A handler on a stack of its own makes sp jump anywhere. */
+/* The interrupted registers are above sp. A handler on an alternate stack makes sp jump anywhere.
+ * */
 PA_INLINE int pa_walk_signal(struct pa_walk *w)
 {
 	__u64 pc, sp, fp;
@@ -26,19 +26,19 @@ PA_INLINE int pa_walk_signal(struct pa_walk *w)
 	return pa_walk_enter(w, pc, sp, fp, 1);
 }
 
-/* Instructions as they lie in memory, the first byte lowest. */
+/* Instructions as bytes in memory, the first byte lowest. */
 #define PA_X86_ENDBR64 0xfa1e0ff3u
 #define PA_X86_PUSH_FP 0x55u
 #define PA_X86_REX_B 0x41u /* before it: push %r13 */
 #define PA_X86_RET 0xc3u
 #define PA_X86_RET_N 0xc2u
 #define PA_X86_REP_RET 0xc3f3u
-#define PA_X86_JMP_MEM 0x25ffu /* jmp *disp(%rip), as stubs for calls into other files do */
+#define PA_X86_JMP_MEM 0x25ffu /* jmp *disp(%rip), as in PLT stubs */
 #define PA_X86_BND_JMP_MEM 0x25fff2u
 #define PA_X86_CALL 0xe8u
-#define PA_X86_CALL_INDIRECT 0x10ffu /* and which bits of the second byte count */
+#define PA_X86_CALL_INDIRECT 0x10ffu /* and the significant bits of the second byte */
 #define PA_X86_CALL_INDIRECT_MASK 0x38ffu
-#define PA_X86_NO_BASE 0x14u /* the operand may be an index and an offset alone */
+#define PA_X86_NO_BASE 0x14u /* the operand may be only an index and an offset */
 #define PA_X86_NOP 0x90u
 #define PA_X86_MOV_SIGRETURN_RAX 0x0000000fc0c748ull /* mov $15,%rax */
 #define PA_X86_MOV_SIGRETURN_EAX 0x0000000fb8ull     /* mov $15,%eax */
@@ -67,7 +67,7 @@ PA_INLINE __u32 pa_record_at(struct pa_walk *w)
 										: PA_RECORD_AT_FP;
 }
 
-/* How many bytes an indirect call takes, by the byte behind its first: where its operand is. */
+/* The length of an indirect call, by the byte after its first: where its operand is. */
 PA_INLINE __u32 pa_call_bytes(__u32 operand)
 {
 	__u32 mod = operand >> 6, rm = operand & 7;
@@ -78,7 +78,7 @@ PA_INLINE __u32 pa_call_bytes(__u32 operand)
 	return mod == 2 || (mod == 0 && rm == 5) ? nr + 4 : nr;
 }
 
-/* Whether one of nr bytes ends where these 8 do. */
+/* True if a call of nr bytes ends with these 8 bytes. */
 PA_INLINE int pa_is_call_indirect(__u64 before, __u32 nr)
 {
 	__u32 code = (__u32)(before >> (64 - 8 * nr)) & 0xffff;
@@ -94,8 +94,7 @@ PA_INLINE int pa_is_behind_call(__u64 before)
 	       pa_is_call_indirect(before, 6) || pa_is_call_indirect(before, 7);
 }
 
-/* push %rbp; mov %rsp,%rbp: behind a landing pad, or HotSpot's touch of the stack below,
- * mov %eax,-N(%rsp). */
+/* push %rbp; mov %rsp,%rbp: after a landing pad, or HotSpot's stack bang, mov %eax,-N(%rsp). */
 #define PA_X86_TOUCH_SP 0x248489u
 
 PA_INLINE int pa_keeps_fp(struct pa_walk *w, __u64 start)
@@ -111,7 +110,7 @@ PA_INLINE int pa_keeps_fp(struct pa_walk *w, __u64 start)
 
 #define PA_X86_JMP 0xe9u
 
-/* Whether a call to there may end in code without a rule: it begins there, or jumps there. */
+/* True if a call to there may end in code without a rule: it begins there, or jumps there. */
 PA_INLINE int pa_leads_to_bare(struct pa_walk *w, __u64 start)
 {
 	__u64 code = pa_code_from(w, start);
@@ -128,9 +127,9 @@ PA_INLINE int pa_leads_to_bare(struct pa_walk *w, __u64 start)
 /* The running function is not longer than that. */
 #define PA_MAX_FUNCTION 0x10000u
 
-/* Whether a function without a rule that keeps no frame pointer may return to there, as far as its call
- * shows: what was called has a rule, or keeps one. The running function keeps none any more behind its
- * pop %rbp: what it returns to is on top of the stack then. */
+/* True if a function without a rule that keeps no frame pointer may return there, as far as its
+ * call shows: the callee has a rule, or keeps one. The running function has none any more after its
+ * pop %rbp: then its return address is on top of the stack. */
 PA_INLINE int pa_may_skip_to(struct pa_walk *w, __u64 pc, __u64 addr, int is_bare)
 {
 	__u64 before = pa_code_before(w, pc), start = pc + (__u64)(__s64)(__s32)(before >> 32);
@@ -149,7 +148,7 @@ PA_INLINE int pa_is_sigreturn(__u64 code)
 	       (code & 0xffffffffffull) == PA_X86_MOV_SIGRETURN_EAX;
 }
 
-/* Goroutines return behind a nop of runtime.goexit, where it calls on. */
+/* Goroutines return to the address after a nop in runtime.goexit. */
 PA_INLINE int pa_is_goexit(__u64 before, __u64 code)
 {
 	return before >> 56 == PA_X86_NOP && (code & 0xff) == PA_X86_CALL;

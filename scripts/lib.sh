@@ -108,17 +108,17 @@ install_deps() {
 	fi
 }
 
-# setup_build DIR OPTION…: configures once; later calls only look for what has been installed since.
+# setup_build DIR OPTION…: with tests; configures once; later calls only look for what has been installed since.
 setup_build() {
 	dir=$1
 	shift
 	if [ -f "$dir/build.ninja" ]; then
-		run meson setup --reconfigure "$dir" "$@" >"$dir/setup.log" || {
+		run meson setup --reconfigure "$dir" -Dtests=true "$@" >"$dir/setup.log" || {
 			cat "$dir/setup.log"
 			return 1
 		}
 	else
-		run meson setup "$dir" "$@"
+		run meson setup "$dir" -Dtests=true "$@"
 	fi
 }
 

@@ -112,7 +112,7 @@ static void model_add(struct profile *p, const uint32_t *stack, uint32_t nr, uin
 	must(profile_add(p, id, labels, values) == 0);
 }
 
-static struct profile *model_new(void)
+static struct profile *model_empty(void)
 {
 	struct profile *p;
 
@@ -131,7 +131,7 @@ static struct profile *model_new(void)
  */
 __attribute__((unused)) static struct profile *model_example(void)
 {
-	struct profile *p = model_new();
+	struct profile *p = model_empty();
 	uint32_t app = model_mapping(p, "/usr/bin/app", 1, 0x400000, 0x10000);
 	uint32_t lib = model_mapping(p, "/usr/lib/libspin.so", 2, 0x7f0000000000, 0x8000);
 	uint32_t start = model_location(p, app, 0x401000, "main");
@@ -196,7 +196,7 @@ static void model_random_things(struct profile *p, uint64_t *s)
 /* Thousands of things with values from all over their ranges. */
 __attribute__((unused)) static struct profile *model_large(uint64_t seed)
 {
-	struct profile *p = model_new();
+	struct profile *p = model_empty();
 	uint32_t frames[200], labels[10];
 	uint64_t s = seed;
 

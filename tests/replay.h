@@ -16,7 +16,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "agent/capture.h"
+#include "capture.h"
 
 #define REPLAY_SAMPLES 40
 #define REPLAY_MAX_FRAMES 8
@@ -64,8 +64,8 @@ static inline uint32_t replay_generation(const char *path)
 static inline int replay_mmap(struct capture *c, uint64_t time_ns, pid_t pid,
 			      const struct replay_map *m)
 {
-	struct sideband_event e = {
-		.type = SIDEBAND_MMAP,
+	struct process_event e = {
+		.type = EVENT_MMAP,
 		.time_ns = time_ns,
 		.pid = pid,
 		.start = m->start,
@@ -81,10 +81,10 @@ static inline int replay_mmap(struct capture *c, uint64_t time_ns, pid_t pid,
 	return capture_event(c, &e);
 }
 
-static inline int replay_task(struct capture *c, enum sideband_type type, uint64_t time_ns,
+static inline int replay_task(struct capture *c, enum process_event_type type, uint64_t time_ns,
 			      pid_t pid, pid_t ppid)
 {
-	struct sideband_event e = { .type = type, .time_ns = time_ns, .pid = pid, .ppid = ppid };
+	struct process_event e = { .type = type, .time_ns = time_ns, .pid = pid, .ppid = ppid };
 
 	return capture_event(c, &e);
 }
@@ -95,9 +95,9 @@ static inline int replay_sample(struct capture *c, uint64_t time_ns, pid_t pid,
 {
 	union {
 		struct pa_sample s;
-		char bytes[sizeof(struct pa_sample) + 2 * REPLAY_MAX_FRAMES * 8];
+		char bytes[sizeof(struct pa_sample) + (1 + 2 * REPLAY_MAX_FRAMES) * 8];
 	} r = { .s = { .head = { PA_RECORD_SAMPLE, (uint32_t)pid, time_ns },
-		       .weight = 1000000,
+		       .nr_values = 1,
 		       .tid = (uint32_t)pid,
 		       .nr_kernel = nr_kernel,
 		       .nr_user = nr_user,
@@ -105,22 +105,23 @@ static inline int replay_sample(struct capture *c, uint64_t time_ns, pid_t pid,
 		       .flags = flags,
 		       .comm = "replay",
 		       .thread = "worker" } };
-	size_t size = sizeof(r.s) + 8u * (nr_kernel + nr_user);
+	size_t size = pa_sample_bytes(&r.s);
 
-	memcpy(r.s.pcs, kernel, 8u * nr_kernel);
+	r.s.words[0] = 1000000;
+	memcpy(r.s.words + 1, kernel, 8u * nr_kernel);
 	if (nr_user)
-		memcpy(r.s.pcs + nr_kernel, user, 8u * nr_user);
+		memcpy(r.s.words + 1 + nr_kernel, user, 8u * nr_user);
 	return capture_record(c, r.bytes, size);
 }
 
-#define REPLAY_PARENT 900001 /* nobody: what is told of them is all that is known */
+#define REPLAY_PARENT 900001 /* not a real process: only events are known */
 #define REPLAY_CHILD 900002
 
 /* One process with mappings of this one and some memory of its own, then its child. */
 static inline int replay_processes(struct capture *c, const uint64_t *code, unsigned int nr_code)
 {
 	struct replay_map m, anon = { .start = 0x10000000, .end = 0x10010000, .path = "//anon" };
-	int r = replay_task(c, SIDEBAND_EXEC, 10, REPLAY_PARENT, 0);
+	int r = replay_task(c, EVENT_EXEC, 10, REPLAY_PARENT, 0);
 
 	for (unsigned int i = 0; i < nr_code && r == 0; i++)
 		if (replay_find_map(code[i], &m))
@@ -128,7 +129,7 @@ static inline int replay_processes(struct capture *c, const uint64_t *code, unsi
 	if (r == 0)
 		r = replay_mmap(c, 40, REPLAY_PARENT, &anon);
 	if (r == 0)
-		r = replay_task(c, SIDEBAND_FORK, 50, REPLAY_CHILD, REPLAY_PARENT);
+		r = replay_task(c, EVENT_FORK, 50, REPLAY_CHILD, REPLAY_PARENT);
 	return r;
 }
 
@@ -163,9 +164,9 @@ static inline int replay_story(struct capture *c, const uint64_t *code, unsigned
 		r = replay_sample(c, 180, 2, &kernel, 1, NULL, 0,
 				  PA_SAMPLE_KERNEL_TASK | PA_SAMPLE_IN_KERNEL, PA_STOP_KERNEL);
 	if (r == 0)
-		r = replay_task(c, SIDEBAND_EXEC, 190, REPLAY_CHILD, 0);
+		r = replay_task(c, EVENT_EXEC, 190, REPLAY_CHILD, 0);
 	if (r == 0)
-		r = replay_task(c, SIDEBAND_EXIT, 200, REPLAY_CHILD, 0);
+		r = replay_task(c, EVENT_EXIT, 200, REPLAY_CHILD, 0);
 	return r == 0 ? capture_settle(c, true) : r;
 }
 

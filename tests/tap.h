@@ -7,8 +7,22 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int tap_nr, tap_failed;
+
+/* A name is read alone in a log, so it begins with its topic: its own ("walk: …"), or that of its file. */
+__attribute__((unused)) static void tap_topic(const char *file, const char *fmt)
+{
+	const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
+	size_t word = strcspn(fmt, " :");
+
+	if (fmt[word] == ':')
+		return;
+	if (strncmp(base, "test_", 5) == 0)
+		base += 5;
+	printf("%.*s: ", (int)strcspn(base, "."), base);
+}
 
 __attribute__((format(printf, 4, 5), unused)) static bool tap_ok(bool pass, const char *file,
 								 int line, const char *fmt, ...)
@@ -16,6 +30,7 @@ __attribute__((format(printf, 4, 5), unused)) static bool tap_ok(bool pass, cons
 	va_list ap;
 
 	printf("%s %d - ", pass ? "ok" : "not ok", ++tap_nr);
+	tap_topic(file, fmt);
 	va_start(ap, fmt);
 	vprintf(fmt, ap);
 	va_end(ap);
@@ -28,7 +43,7 @@ __attribute__((format(printf, 4, 5), unused)) static bool tap_ok(bool pass, cons
 	return pass;
 }
 
-/* ok(condition, "what is true then, as a sentence", …) */
+/* ok(condition, "what holds, as a sentence that is understood alone", …) */
 #define ok(cond, ...) tap_ok((cond), __FILE__, __LINE__, __VA_ARGS__)
 
 /* For what the rest of a test cannot do without: set-up, not behaviour. */

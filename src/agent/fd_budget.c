@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "collect/cpus.h"
 #include "fetch/fetcher.h"
+#include "names/naming_crew.h"
 #include "proc/roots.h"
 
 #define FDS_PER_CPU 4 /* two events, a ring, a link */
@@ -22,7 +23,7 @@ static uint64_t limit(void)
 	return getrlimit(RLIMIT_NOFILE, &lim) < 0 ? UINT64_MAX : lim.rlim_cur;
 }
 
-/* All but files of targets. */
+/* Descriptors for everything except files of targets. */
 static uint64_t own_needs(unsigned int nr_cpus)
 {
 	return OTHER_FDS + ROOTS_MAX + (uint64_t)FDS_PER_CPU * nr_cpus;
@@ -47,7 +48,8 @@ int fd_budget_check(struct pa_error *err)
 
 unsigned int fd_budget_kept_files(const struct pa_options *o)
 {
-	uint64_t others = own_needs(cpus_possible()) + (o->nr_debuginfod_urls ? FETCH_MAX_HELD : 0);
+	uint64_t others = own_needs(cpus_possible()) + NAMING_MAX_HELD_FDS +
+			  (o->nr_debuginfod_urls ? FETCH_MAX_HELD : 0);
 	uint64_t all = limit();
 
 	if (all < others + MIN_KEPT_FILES)

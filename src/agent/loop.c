@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The session's thread: sleep, drain, settle, until the end; then name and write. */
+/* The session's thread: sleeps, drains the rings and settles records until the capture ends; then
+ * resolves symbols and writes. */
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 
-#include "agent/cost.h"
+#include "agent/own_usage.h"
 #include "agent/session.h"
 #include "agent/summary.h"
 #include "base/clock.h"
@@ -12,7 +13,7 @@
 
 #define LOOK_EVERY_NS NS_PER_S
 #define EXIT_MAX_NS (10 * NS_PER_S)
-#define SOON_MS 2 /* capture_is_in_a_hurry(), or the last target is about to be gone */
+#define SOON_MS 2 /* pipe_is_in_a_hurry(), or the last target is about to exit */
 
 struct loop {
 	struct pa_session *s;
@@ -20,8 +21,7 @@ struct loop {
 	int drain_fd; /* owned: fires every drain interval */
 	int end_fd;   /* owned: fires when the duration is over */
 	uint64_t looked_ns;
-	uint64_t exited_ns;          /* when no target was left; 0: some are */
-	struct pa_tick_stats *ticks; /* owned; of each CPU, when they were looked at; NULL: never */
+	uint64_t exited_ns; /* when the last target had exited; 0: some are left */
 };
 
 static int add_timer(struct loop *l, uint64_t first_ns, uint64_t every_ns, int *ret_fd)
@@ -63,14 +63,13 @@ static int loop_init(struct loop *l)
 		r = watch(l, l->end_fd, 0);
 	if (r == 0)
 		r = watch(l, l->s->wake_fd, 0);
-	/* When a record asks for it, and not because there are others by then: samples wait for the
-	 * timer. */
+	/* Woken only by records that ask for it: samples wait for the timer. */
 	if (r == 0)
 		r = watch(l, programs_ring_fd(l->s->programs), EPOLLET);
-	if (r == 0)
+	if (r == 0 && l->s->sideband)
 		r = watch(l, sideband_fd(l->s->sideband), 0);
-	if (r == 0 && capture_fd(l->s->capture) >= 0)
-		r = watch(l, capture_fd(l->s->capture), 0);
+	if (r == 0 && pipe_fd(l->s->pipe) >= 0)
+		r = watch(l, pipe_fd(l->s->pipe), 0);
 	return r;
 }
 
@@ -82,57 +81,71 @@ static void loop_done(struct loop *l)
 		close(l->drain_fd);
 	if (l->end_fd >= 0)
 		close(l->end_fd);
-	free(l->ticks);
+}
+
+static void add_progress(const struct pa_session *s, uint32_t origin, struct pa_progress *to)
+{
+	const struct pipe_stats *pipe = pipe_stats(s->pipe, (uint8_t)origin);
+	struct model_stats st = session_model_stats(s, origin);
+
+	if (!triggers_get(s->triggers, origin)->intervals) /* else they come at the end */
+		to->nr_samples += st.nr_kept;
+	to->nr_stacks += s->models[origin].now->profile->nr_stacks;
+	to->nr_lost += pipe->nr_bad + pipe->nr_no_memory + st.nr_full + st.nr_no_memory;
 }
 
 static void publish(struct pa_session *s)
 {
-	const struct capture_stats *st = &s->capture->stats;
+	struct pa_progress sum = { .nr_lost = triggers_nr_lost(s->triggers) };
+	struct trigger_intervals ended = triggers_intervals(s->triggers);
+	struct pa_sched_counts switches = { 0 };
 
+	if (s->sched && !session_takes_samples(s) &&
+	    sched_collector_counts(s->sched, &switches) == 0)
+		sum.nr_samples = switches.recorded;
+	world_lock(s->world);
+	for (uint32_t i = 0; i < triggers_nr(s->triggers); i++)
+		add_progress(s, i, &sum);
+	world_unlock(s->world);
 	pthread_mutex_lock(&s->lock);
-	s->progress.nr_samples = st->nr_kept;
-	s->progress.nr_stacks = s->capture->profile->nr_stacks;
-	s->progress.nr_lost = st->nr_bad + st->nr_model_full + st->nr_no_memory + s->nr_ring_full;
+	s->progress.nr_samples = sum.nr_samples;
+	s->progress.nr_stacks = sum.nr_stacks;
+	s->progress.nr_lost = sum.nr_lost;
+	s->progress.nr_intervals = ended.nr;
+	s->progress.off_cpu_ns = ended.ns;
 	s->progress.elapsed_ns = (s->end_ns ? s->end_ns : clock_mono_ns()) - s->start_ns;
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* The ring before the side-band: whatever happened before a sample is then in the side-band. */
-static int turn(struct pa_session *s, bool is_last)
+/* News of processes whose code is of no interest. */
+static int drop_record(void *ctx, const void *bytes, size_t size)
 {
-	int r;
+	return 0;
+}
 
-	capture_begin_turn(s->capture);
-	r = programs_drain(s->programs, capture_record, s->capture);
+/* The ring is drained before the side-band, so that the side-band then contains everything that
+ * happened before a sample. */
+int session_turn(struct pa_session *s, bool is_last)
+{
+	int r = s->sched ? sched_collector_turn(s->sched) : 0;
+
+	if (r < 0)
+		return r;
+	if (!session_takes_samples(s)) {
+		publish(s);
+		return programs_drain(s->programs, drop_record, NULL);
+	}
+	world_lock(s->world);
+	pipe_begin_turn(s->pipe);
+	r = programs_drain(s->programs, pipe_record, s->pipe);
 	if (r == 0)
-		r = sideband_drain(s->sideband, capture_event, s->capture);
+		r = sideband_drain(s->sideband, pipe_event, s->pipe);
 	if (r == 0)
-		r = capture_settle(s->capture, is_last);
+		r = pipe_settle(s->pipe, is_last);
+	world_unlock(s->world);
 	session_refill_stack_budget(s);
 	publish(s);
 	return r;
-}
-
-/* What the kernel side has lost, for the progress line; and which CPUs have not ticked since the last
- * look: the others are as they were, and need not be asked. */
-static void look_at_ticks(struct loop *l, struct cpus *ret_silent)
-{
-	struct pa_tick_stats *per_cpu = NULL;
-	uint64_t ring_full = 0;
-	unsigned int nr = 0;
-	int r = programs_tick_stats(l->s->programs, &per_cpu, &nr);
-
-	memset(ret_silent, r < 0 ? 0xff : 0, sizeof(*ret_silent));
-	for (unsigned int i = 0; i < nr; i++) {
-		ring_full += per_cpu[i].ring_full;
-		if (!l->ticks || per_cpu[i].ticks == l->ticks[i].ticks)
-			cpus_add(ret_silent, i);
-	}
-	if (r < 0)
-		return;
-	l->s->nr_ring_full = ring_full;
-	free(l->ticks);
-	l->ticks = per_cpu;
 }
 
 static void once_a_second(struct loop *l)
@@ -144,48 +157,58 @@ static void once_a_second(struct loop *l)
 	if (now - l->looked_ns < LOOK_EVERY_NS)
 		return;
 	l->looked_ns = now;
-	look_at_ticks(l, &silent);
+	triggers_look(l->s->triggers, &silent);
 	session_recheck_targets(l->s);
 	r = cpus_read(CPUS_ONLINE_PATH, &online);
-	if (r == 0)
+	if (r == 0 && l->s->sideband)
 		r = sideband_follow(l->s->sideband, &online, &silent);
 	if (r == 0)
-		r = events_follow(l->s->events, &online, &silent);
+		r = triggers_follow(l->s->triggers, &online);
+	if (r == 0 && l->s->sched)
+		r = sched_collector_follow(l->s->sched, &online);
 	if (r < 0)
 		log_warn(&l->s->log, "collect: a CPU that came online is not sampled: %s",
 			 strerror(-r));
 }
 
-/* One that waits for others in its exit may never be. */
+/* A target that waits for others in its exit may never be gone. */
 static bool are_gone(struct loop *l)
 {
 	return session_targets_are_gone(l->s) || clock_mono_ns() - l->exited_ns > EXIT_MAX_NS;
 }
 
-static bool is_over(struct loop *l)
+/* Why sampling is over, as in pa_summary; NULL: it is not. */
+static const char *why_over(struct loop *l)
 {
 	struct pa_session *s = l->s;
 	uint64_t fired;
 
-	/* First: whoever asks to stop may do so because the targets are gone. */
-	s->targets_exited = !s->settings.o.all && programs_nr_targets(s->programs) == 0;
+	/* Checked first: the caller may stop because the targets have exited. */
+	s->targets_exited = settings_has_target_list(&s->settings) &&
+			    programs_nr_targets(s->programs) == 0;
 	if (!s->targets_exited)
 		l->exited_ns = 0;
 	else if (!l->exited_ns)
 		l->exited_ns = clock_mono_ns();
-	if (atomic_load(&s->stop) || (s->targets_exited && are_gone(l)))
-		return true;
-	return l->end_fd >= 0 && read(l->end_fd, &fired, sizeof(fired)) == sizeof(fired);
+	if (s->targets_exited && (atomic_load(&s->stop) || are_gone(l)))
+		return "targets_exited";
+	if (atomic_load(&s->stop))
+		return session_command_has_exited(s) ? "command_exited" : "stopped";
+	if (l->end_fd >= 0 && read(l->end_fd, &fired, sizeof(fired)) == sizeof(fired))
+		return "duration";
+	return NULL;
 }
 
 static bool is_in_a_hurry(const struct pa_session *s)
 {
-	return s->targets_exited || capture_is_in_a_hurry(s->capture);
+	return s->targets_exited || pipe_is_in_a_hurry(s->pipe);
 }
 
 static int run(struct loop *l)
 {
-	while (!is_over(l)) {
+	const char *reason;
+
+	while ((reason = why_over(l)) == NULL) {
 		struct epoll_event events[8];
 		uint64_t fired;
 		int timeout_ms = is_in_a_hurry(l->s) ? SOON_MS : -1;
@@ -193,58 +216,63 @@ static int run(struct loop *l)
 
 		if (r < 0 && errno != EINTR)
 			return -errno;
-		(void)!read(l->drain_fd, &fired, sizeof(fired)); /* not due yet is fine */
-		r = turn(l->s, false);
+		(void)!read(l->drain_fd, &fired, sizeof(fired)); /* fails if not due */
+		r = session_turn(l->s, false);
 		if (r < 0)
 			return r;
 		once_a_second(l);
 	}
+	l->s->end_reason = reason; /* whoever asks to stop from here on changes nothing */
 	return 0;
 }
 
-/* No tick after this one; what is in the rings is the rest. */
+/* No samples are taken after this; the rest is in the rings. */
 static int finish_sampling(struct pa_session *s)
 {
-	struct profile *p = s->capture->profile;
-	int r;
+	int r, sched_r = 0, times_r, summed;
 
-	events_disable(s->events);
 	s->end_ns = clock_mono_ns();
-	p->time_ns = (int64_t)s->start_real_ns;
-	p->duration_ns = (int64_t)(s->end_ns - s->start_ns);
+	triggers_disable(s->triggers, s->end_ns);
+	thread_clock_end(&s->thread_clock, s->end_ns);
+	if (s->sched)
+		sched_collector_stop(s->sched);
+	cpu_account_end(&s->cpu, s->programs);
 	publish(s);
-	atomic_store(&s->phase, PA_PHASE_NAMING); /* from here on there is nothing to stop */
-	r = turn(s, true);
+	world_lock(s->world);
+	atomic_store(&s->phase, PA_PHASE_NAMING); /* from here on there is nothing left to stop */
+	world_unlock(s->world);
+	for (uint32_t i = 0; i < triggers_nr(s->triggers); i++) {
+		session_date_model(s, i, s->end_ns);
+		session_describe_profile(s, i);
+	}
+	world_lock(s->world);
+	summed = triggers_sums(s->triggers, pipe_sum, s->pipe);
+	world_unlock(s->world);
+	r = session_turn(s, true);
 	atomic_store(&s->is_drained, true);
-	/* Names may take a while, during which the machine pays for nothing. */
+	if (s->sched)
+		sched_r = sched_collector_read(s->sched, &s->sched_report);
+	times_r = thread_clock_read(&s->thread_clock, &s->thread_times);
+	/* Symbols can take a while, during which nothing should be charged to the machine. */
 	programs_detach(s->programs);
 	s->sideband = sideband_free(s->sideband);
-	s->end_cpu_ns = cost_cpu_ns();
-	s->end_rss_bytes = cost_peak_rss_bytes();
-	return r;
-}
-
-static int write_output(struct pa_session *s, struct output *o)
-{
-	int r = o->writer->write(s->capture->profile, o->file, &s->cancel, &s->error);
-
+	s->end_cpu_ns = own_cpu_ns();
+	s->end_rss_bytes = own_peak_rss_bytes();
 	if (r == 0)
-		r = outfile_commit(o->file, &s->error);
-	return r;
+		r = summed;
+	if (r == 0)
+		r = sched_r;
+	return r < 0 ? r : times_r;
 }
 
-/* Every output gets its chance; the first failure is the session's. */
-static int write_outputs(struct pa_session *s)
+/* Only now: sampling does not wait for it. What is yet to be executed has no threads. */
+static void add_silent_threads(struct pa_session *s)
 {
-	int result = 0;
+	int r = s->settings.o.start_on_exec ? 0 : thread_clock_add_silent(&s->thread_clock);
 
-	for (unsigned int i = 0; i < s->nr_outputs; i++) {
-		int r = atomic_load(&s->cancel) ? -ECANCELED : write_output(s, &s->outputs[i]);
-
-		if (r < 0 && result == 0)
-			result = r;
-	}
-	return result;
+	if (r < 0)
+		log_warn(&s->log, "threads that never run are not in the time of threads: %s",
+			 strerror(-r));
 }
 
 static int sample(struct pa_session *s)
@@ -253,6 +281,7 @@ static int sample(struct pa_session *s)
 	int r = loop_init(&l), finished;
 
 	l.looked_ns = clock_mono_ns();
+	add_silent_threads(s);
 	if (r == 0)
 		r = run(&l);
 	finished = finish_sampling(s);
@@ -262,15 +291,20 @@ static int sample(struct pa_session *s)
 
 static int name_and_write(struct pa_session *s)
 {
-	int r = capture_name(s->capture, &s->cancel);
+	int r = 0;
 
+	for (uint32_t i = 0; i < triggers_nr(s->triggers) && r == 0; i++)
+		r = model_name(s->models[i].now, &s->cancel);
 	if (r < 0)
 		return r;
+	for (uint32_t i = 0; i < triggers_nr(s->triggers); i++)
+		session_describe_end(s, i);
 	atomic_store(&s->phase, PA_PHASE_WRITING);
-	r = write_outputs(s);
+	r = session_write_outputs(s);
 	if (r == -ECANCELED)
 		return r;
-	/* A failed output does not take the summary with it. */
+	cpu_account_settle(&s->cpu, s->programs, &s->cancel);
+	/* If an output failed, the summary is still made. */
 	if (summary_new(s, &s->summary) < 0 && r == 0)
 		r = -ENOMEM;
 	return r;
@@ -290,6 +324,6 @@ void *session_thread(void *session)
 	s->result = r;
 	publish(s);
 	atomic_store(&s->phase, PA_PHASE_DONE);
-	(void)!write(s->done_fd, &one, sizeof(one)); /* an empty counter takes it */
+	(void)!write(s->done_fd, &one, sizeof(one)); /* cannot block: the counter is 0 */
 	return NULL;
 }

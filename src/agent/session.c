@@ -5,32 +5,30 @@
 #include <limits.h>
 #include <signal.h>
 #include <sys/eventfd.h>
-#include <time.h>
 
-#include "agent/cache_dir.h"
-#include "agent/cost.h"
-#include "agent/debug_files.h"
 #include "agent/fd_budget.h"
+#include "agent/own_usage.h"
+#include "agent/process_names.h"
 #include "agent/summary.h"
-#include "base/buf.h"
+#include "base/cache_dir.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "collect/cpus.h"
 #include "collect/features.h"
-#include "collect/ksyms.h"
-#include "fetch/cache.h"
+#include "collect/ksym_iter.h"
+#include "debugfiles/debug_files.h"
+#include "fetch/fetch_cache.h"
 #include "fetch/server_url.h"
-#include "write/text.h"
+#include "proc/cgroup_dir.h"
 
-#define AUTO_NAME_MAX 256
 #define RING_MIN_BYTES (256u << 10)
 #define RING_MAX_BYTES (64u << 20)
 #define RECORD_USUAL_BYTES 1024 /* 119 frames */
-#define RING_RESERVE 4          /* drains that may be missed */
+#define RING_RESERVE 4          /* drains that may be late */
 #define STACK_BYTES_PER_S (32u << 20)
 #define TABLE_MAX_BYTES (256u << 20)
 
-/* /proc must show the PIDs of our own namespace, since that is whose PIDs are used throughout. */
+/* /proc must be that of our own PID namespace, because its PIDs are used throughout. */
 int session_check_proc(struct pa_error *err)
 {
 	char self[32];
@@ -48,54 +46,7 @@ int session_check_proc(struct pa_error *err)
 	return 0;
 }
 
-/* What a process calls itself, as part of a file name that others may list and type. What is not clean
- * has become '?', which a shell would expand. */
-static void make_file_name(char *name, size_t size)
-{
-	_cleanup_(buf_done) struct buf clean = BUF_INIT(4 * AUTO_NAME_MAX);
-
-	if (text_append_clean(&clean, name) < 0 || buf_append(&clean, "", 1) < 0)
-		name[0] = '\0'; /* works without */
-	else
-		(void)snprintf(name, size, "%s", clean.data);
-	for (char *c = name; *c; c++)
-		if (*c == '/' || *c == '?')
-			*c = '_';
-}
-
-/* The part of an automatic name that says whose profile it is. */
-static void target_name(const struct pa_session *s, char *to, size_t size)
-{
-	const struct pa_options *o = &s->settings.o;
-	char comm[PROC_COMM_SIZE] = "";
-
-	to[0] = '\0';
-	if (o->auto_name)
-		(void)snprintf(to, size, "%s-", o->auto_name);
-	else if (!o->all && procfs_comm(&s->capture->procfs, o->pids[0], comm) == 0)
-		(void)snprintf(to, size, "%s-", comm);
-	else if (!o->all)
-		(void)snprintf(to, size, "pid%d-", o->pids[0]);
-	make_file_name(to, size);
-}
-
-/* <comm>-YYYYMMDDHHMM-on-cpu.pb.gz, in local time. A leading '.' would hide it, a leading '-' make
- * an option of it. */
-static void auto_name(const struct pa_session *s, char *to, size_t size)
-{
-	char name[AUTO_NAME_MAX / 2], when[32] = "";
-	time_t now = time(NULL);
-	struct tm tm;
-
-	target_name(s, name, sizeof(name));
-	if (name[0] == '.' || name[0] == '-')
-		name[0] = '_';
-	if (localtime_r(&now, &tm))
-		(void)strftime(when, sizeof(when), "%Y%m%d%H%M", &tm);
-	(void)snprintf(to, size, "%s%s-on-cpu.pb.gz", name, when);
-}
-
-/* Somebody who stops a capture does not wait for targets that are slow on purpose. */
+/* Once the user has asked to stop, slow targets get short deadlines. */
 static bool wants_short_waits(const void *session)
 {
 	const struct pa_session *s = session;
@@ -103,50 +54,6 @@ static bool wants_short_waits(const void *session)
 	return atomic_load_explicit(&s->hurry, memory_order_relaxed) ||
 	       (atomic_load_explicit(&s->stop, memory_order_relaxed) &&
 		!atomic_load_explicit(&s->is_drained, memory_order_relaxed));
-}
-
-static bool is_cancelled(void *session)
-{
-	const struct pa_session *s = session;
-
-	return atomic_load_explicit(&s->cancel, memory_order_relaxed);
-}
-
-static int add_output(struct pa_session *s, const struct writer *w, const char *path, bool unique,
-		      struct pa_error *err)
-{
-	const struct pa_options *o = &s->settings.o;
-	struct outfile_options oo = { .unique = unique,
-				      .set_owner = o->set_owner,
-				      .uid = o->owner_uid,
-				      .gid = o->owner_gid,
-				      .is_cancelled = is_cancelled,
-				      .cancel_ctx = s };
-	struct output *out = &s->outputs[s->nr_outputs];
-	int r = outfile_open(path, &oo, &out->file, err);
-
-	if (r < 0)
-		return r;
-	out->writer = w;
-	s->nr_outputs++;
-	return 0;
-}
-
-static int open_outputs(struct pa_session *s, struct pa_error *err)
-{
-	const struct pa_options *o = &s->settings.o;
-	char name[AUTO_NAME_MAX];
-	int r = 0;
-
-	if (!o->no_pprof && o->pprof_path) {
-		r = add_output(s, &writer_pprof, o->pprof_path, false, err);
-	} else if (!o->no_pprof) {
-		auto_name(s, name, sizeof(name));
-		r = add_output(s, &writer_pprof, name, true, err);
-	}
-	if (r == 0 && o->folded_path)
-		r = add_output(s, &writer_folded, o->folded_path, false, err);
-	return r;
 }
 
 static void publish_fetches(void *session, const struct fetch_progress *p)
@@ -160,25 +67,17 @@ static void publish_fetches(void *session, const struct fetch_progress *p)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* For tests and for the day the iterator misbehaves. */
-static bool is_forced_to_kallsyms(void)
-{
-	const char *value = secure_getenv("PERFAGENT_FORCE_KERNEL_FALLBACK");
-
-	return value && !strcmp(value, "1");
-}
-
-/* Beside the kernel's symbols, unless told otherwise. NULL: there is no such place. */
+/* By default, next to the cached kernel symbols. NULL: there is no such directory. */
 static int find_debug_dir(const struct pa_session *s, char **ret_path)
 {
-	const char *told = s->settings.o.symbol_cache_dir;
+	const char *given = s->settings.o.symbol_cache_dir;
 
-	if (told)
-		*ret_path = strdup(told);
+	if (given)
+		*ret_path = strdup(given);
 	else if (!s->cache_dir)
 		return 0;
 	else if (asprintf(ret_path, "%s/debuginfo", s->cache_dir) < 0)
-		*ret_path = NULL; /* else it is not defined */
+		*ret_path = NULL; /* undefined after a failed asprintf() */
 	return *ret_path ? 0 : -ENOMEM;
 }
 
@@ -187,7 +86,14 @@ static const char *fetch_program(const struct pa_options *o)
 	return o->fetch_program ? o->fetch_program : PERFAGENT_PROGRAM;
 }
 
-static int new_capture(struct pa_session *s)
+/* Every context switch takes a stack: until tables are there, each is copied, which soon costs more than
+ * compiling the tables of everything at once. */
+static bool compiles_first(const struct pa_options *o)
+{
+	return o->unwind == PA_UNWIND_DWARF || (o->modes & PA_MODE_OFFCPU);
+}
+
+static int new_world(struct pa_session *s)
 {
 	const struct pa_options *o = &s->settings.o;
 	_cleanup_(freep) char *debug_dir = NULL;
@@ -201,22 +107,19 @@ static int new_capture(struct pa_session *s)
 		.progress = publish_fetches,
 		.progress_ctx = s,
 	};
-	struct capture_config cfg = {
+	struct world_config cfg = {
 		.proc_root = "/proc",
 		.kallsyms_path = "/proc/kallsyms",
-		.open_ksyms = is_forced_to_kallsyms() ? NULL : ksyms_open,
-		.notes_path = is_forced_to_kallsyms() ? NULL : "/sys/kernel/notes",
+		.open_ksyms = o->kallsyms_only ? NULL : ksym_iter_open,
+		.notes_path = o->kallsyms_only ? NULL : "/sys/kernel/notes",
 		.cache_dir = s->cache_dir,
-		.all = o->all,
-		.event = o->event,
-		.period_ns = o->event == PA_EVENT_CPU_CLOCK ? NS_PER_S / o->sample_rate_hz : 0,
-		.tags = o->tags,
-		.nr_tags = o->nr_tags,
+		.all = !settings_has_target_list(&s->settings),
 		.max_fds = fd_budget_kept_files(o),
-		.compile_first = o->unwind == PA_UNWIND_DWARF,
+		.compile_first = compiles_first(o),
 		.table_bytes = o->table_bytes ? o->table_bytes : TABLE_MAX_BYTES,
 		.debug = &debug,
 		.hurry = &s->hurry,
+		.is_interrupted = &s->is_interrupted,
 		.short_waits = &(const struct cancel){ wants_short_waits, s },
 	};
 	int r = find_debug_dir(s, &debug_dir);
@@ -224,28 +127,38 @@ static int new_capture(struct pa_session *s)
 	if (r < 0)
 		return r;
 	debug.cache_dir = debug_dir;
-	return capture_new(&cfg, &s->log, &s->capture);
+	return world_new(&cfg, &s->log, &s->world);
 }
 
-/* A capture whose names must come from servers is not begun where none can come; nor one with a
- * folder that was named by mistake. One that was made for somebody else is only not used. */
+/* One world and one pipe; each trigger has its own model at the end of the pipe. */
+static int new_pipe(struct pa_session *s)
+{
+	int r = new_world(s);
+
+	if (r == 0)
+		r = pipe_new(s->world, &s->pipe);
+	return r < 0 ? r : session_new_models(s);
+}
+
+/* Fails before the capture if symbols are required and nothing can be fetched, or if the directory
+ * given is not usable. A cache of another user is only ignored. */
 static int check_cache(struct pa_session *s, struct pa_error *err)
 {
 	const struct pa_options *o = &s->settings.o;
-	struct debug_stats st = debug_files_stats(s->capture->debug);
+	struct debug_stats st = debug_files_stats(s->world->debug);
 
 	if (!st.problem)
 		return 0;
 	if (o->symbol_fail_closed || (o->symbol_cache_dir && st.problem_code != EPERM))
 		return error_set(err, st.problem_code, "%s%s",
-				 o->symbol_cache_dir ? "--symbol-cache-dir: "
-						     : "--symbol-fail-closed: ",
+				 o->symbol_cache_dir ? "pa_options.symbol_cache_dir: "
+						     : "pa_options.symbol_fail_closed: ",
 				 st.problem);
 	log_warn(&s->log, "debuginfod: nothing is fetched: %s", st.problem);
 	return 0;
 }
 
-/* What would be found out when the capture is over. */
+/* Finds problems now that would otherwise show up after the capture. */
 static int check_fetching(struct pa_session *s, struct pa_error *err)
 {
 	const struct pa_options *o = &s->settings.o;
@@ -255,14 +168,24 @@ static int check_fetching(struct pa_session *s, struct pa_error *err)
 	if (!o->nr_debuginfod_urls)
 		return 0;
 	r = check_cache(s, err);
-	client = debug_files_client(s->capture->debug);
-	if (r == 0 && client != FETCH_FETCHED) /* what is in the cache can be used even so */
+	client = debug_files_client(s->world->debug);
+	if (r == 0 && client != FETCH_FETCHED) /* files in the cache can be used even so */
 		log_warn(&s->log, "debuginfod: debug files that are not in the cache are %s",
 			 fetch_result_text(client));
 	return r;
 }
 
-static int prepare(struct pa_session *s, const struct pa_options *opts, struct pa_error *err)
+/* Resolves process names and a cgroup path to targets. */
+static int find_targets(struct pa_session *s, struct pa_error *err)
+{
+	const char *cgroup = s->settings.o.cgroup;
+	int r = process_names_find(&s->settings, &s->world->procfs, &s->log, err);
+
+	return r < 0 || !cgroup ? r : cgroup_dir_open(cgroup, &s->cgroup_fd, err);
+}
+
+static int prepare(struct pa_session *s, const struct session_config *cfg,
+		   const struct pa_options *opts, struct pa_error *err)
 {
 	int r = session_check_proc(err);
 
@@ -274,13 +197,20 @@ static int prepare(struct pa_session *s, const struct pa_options *opts, struct p
 	if (r == 0)
 		r = fd_budget_check(err);
 	if (r == 0 && cache_dir_default(&s->cache_dir) < 0)
-		s->cache_dir = NULL; /* works without */
+		s->cache_dir = NULL; /* optional */
 	if (r == 0)
-		r = new_capture(s);
+		r = triggers_new(cfg->triggers, cfg->nr_triggers, &s->settings.o, &s->log,
+				 &s->triggers, err);
+	if (r == 0)
+		r = new_pipe(s);
+	if (r == 0)
+		r = find_targets(s, err);
+	if (r == 0)
+		session_describe_targets(s);
 	if (r == 0)
 		r = check_fetching(s, err);
 	if (r == 0)
-		r = open_outputs(s, err);
+		r = session_open_outputs(s, err);
 	if (r == 0) {
 		s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 		s->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -289,8 +219,8 @@ static int prepare(struct pa_session *s, const struct pa_options *opts, struct p
 	return r;
 }
 
-int pa_session_new(const struct pa_options *opts, struct pa_session **ret_session,
-		   struct pa_error *err)
+int session_new(const struct session_config *cfg, const struct pa_options *opts,
+		struct pa_session **ret_session, struct pa_error *err)
 {
 	struct pa_session *s = calloc(1, sizeof(*s));
 	int r;
@@ -299,9 +229,12 @@ int pa_session_new(const struct pa_options *opts, struct pa_session **ret_sessio
 		*err = (struct pa_error){ 0 };
 	if (!s)
 		return error_set(err, ENOMEM, "out of memory");
-	s->wake_fd = s->done_fd = -1;
+	s->wake_fd = s->done_fd = s->cgroup_fd = -1;
+	s->has_cgroup_ids = cfg->cgroup_ids;
+	s->cpu = (struct cpu_account)CPU_ACCOUNT_NONE;
+	s->thread_clock = (struct thread_clock)THREAD_CLOCK_NONE;
 	pthread_mutex_init(&s->lock, NULL);
-	r = prepare(s, opts, err);
+	r = prepare(s, cfg, opts, err);
 	if (r < 0) {
 		pa_session_free(s);
 		return error_set(err, -r, "cannot prepare the capture: %s", strerror(-r));
@@ -310,7 +243,25 @@ int pa_session_new(const struct pa_options *opts, struct pa_session **ret_sessio
 	return 0;
 }
 
-/* For walks that user space finishes, per turn: a named budget, since a copy is up to 128 KiB. */
+int pa_session_new(const struct pa_options *opts, struct pa_session **ret_session,
+		   struct pa_error *err)
+{
+	const struct trigger *triggers[2];
+	struct session_config cfg = { triggers, 0 };
+	struct pa_options o;
+	int r = settings_read(opts, &o, err);
+
+	if (r < 0)
+		return r;
+	if (!o.modes || (o.modes & PA_MODE_PROFILE))
+		triggers[cfg.nr_triggers++] = &trigger_oncpu;
+	if (o.modes & PA_MODE_OFFCPU)
+		triggers[cfg.nr_triggers++] = &trigger_offcpu;
+	return session_new(&cfg, opts, ret_session, err);
+}
+
+/* Budget per turn for stacks that are copied to be unwound in user space: a copy is up to 128 KiB.
+ */
 static int64_t stack_bytes_per_turn(const struct pa_options *o)
 {
 	if (o->unwind == PA_UNWIND_FP)
@@ -326,10 +277,10 @@ void session_refill_stack_budget(struct pa_session *s)
 				  stack_budget_next(&s->stack_budget, left, clock_mono_ns()));
 }
 
-static size_t ring_bytes(const struct pa_options *o, unsigned int nr_cpus)
+static size_t ring_bytes(const struct pa_options *o, uint64_t records_per_s)
 {
-	uint64_t want = (uint64_t)o->sample_rate_hz * nr_cpus * RECORD_USUAL_BYTES * RING_RESERVE *
-			o->drain_interval_ms / 1000;
+	uint64_t want =
+		records_per_s * RECORD_USUAL_BYTES * RING_RESERVE * o->drain_interval_ms / 1000;
 
 	if (o->ring_bytes)
 		return o->ring_bytes;
@@ -339,43 +290,81 @@ static size_t ring_bytes(const struct pa_options *o, unsigned int nr_cpus)
 	return want > RING_MAX_BYTES ? RING_MAX_BYTES : (size_t)want;
 }
 
+/* What samples are resolved by: events about processes and mappings, and the walker's tables. */
+static int attach_world(struct pa_session *s, const struct cpus *online, bool use_tables,
+			struct pa_error *err)
+{
+	int r = 0;
+
+	if (!session_takes_samples(s))
+		return 0;
+	session_refill_stack_budget(s);
+	if (use_tables)
+		r = world_use_tables(s->world, programs_tables(s->programs));
+	return r < 0 ? r : sideband_open(online, &s->log, &s->sideband, err);
+}
+
+/* After the targets are known. */
+static int settle_world(struct pa_session *s)
+{
+	int r;
+
+	if (!session_takes_samples(s))
+		return 0;
+	/* scanning takes a while: handles what happened meanwhile */
+	r = sideband_drain(s->sideband, pipe_event, s->pipe);
+	if (r < 0)
+		return r;
+	world_compile_first(s->world);
+	return pipe_settle(s->pipe, false); /* publishes what was found to the walker */
+}
+
+static int attach_sched(struct pa_session *s, const struct cpus *online, struct pa_error *err)
+{
+	const struct sched_collector_config cfg = { .per_process = s->settings.o.per_process,
+						    .programs = s->programs,
+						    .online = online,
+						    .log = &s->log };
+
+	return s->settings.o.modes & PA_MODE_PMU ? sched_collector_new(&cfg, &s->sched, err) : 0;
+}
+
 static int attach(struct pa_session *s, struct pa_error *err)
 {
 	const struct pa_options *o = &s->settings.o;
 	struct cpus online;
 	int r = cpus_read(CPUS_ONLINE_PATH, &online);
-	struct programs_config pc = { .all = o->all,
+	struct programs_config pc = { .select = s->settings.select,
+				      .uid = o->user,
+				      .cgroup_fd = s->cgroup_fd,
 				      .follow_children = !o->no_follow_children,
 				      .kernel_stacks = o->kernel_stacks,
-				      .use_tables = o->unwind != PA_UNWIND_FP,
-				      .table_bytes = s->capture->cfg.table_bytes };
+				      .cgroup_ids = s->has_cgroup_ids,
+				      .use_tables = session_takes_samples(s) &&
+						    o->unwind != PA_UNWIND_FP,
+				      .table_bytes = s->world->cfg.table_bytes };
 
 	if (r < 0)
 		return error_set(err, -r, "cannot read %s: %s", CPUS_ONLINE_PATH, strerror(-r));
-	pc.ring_bytes = ring_bytes(o, cpus_count(&online));
+	pc.use_times = session_times_threads(s);
+	triggers_configure(s->triggers, &online, &pc);
+	pc.ring_bytes = ring_bytes(o, pc.records_per_s);
 	stack_budget_init(&s->stack_budget, STACK_BYTES_PER_S, stack_bytes_per_turn(o),
 			  clock_mono_ns());
 	r = programs_load(&pc, &s->log, &s->programs, err);
 	if (r == 0)
-		session_refill_stack_budget(s);
-	if (r == 0 && pc.use_tables)
-		r = capture_use_tables(s->capture, programs_tables(s->programs));
-	if (r == 0)
-		r = sideband_open(&online, &s->log, &s->sideband, err);
+		r = attach_world(s, &online, pc.use_tables, err);
 	if (r == 0)
 		r = session_add_targets(s, err);
 	if (r == 0 && atomic_load(&s->cancel))
 		return -ECANCELED;
-	if (r == 0) /* what happened meanwhile: to look at all of them takes a while */
-		r = sideband_drain(s->sideband, capture_event, s->capture);
 	if (r == 0)
-		capture_compile_first(s->capture);
+		r = settle_world(s);
 	if (r == 0)
-		r = capture_settle(s->capture, false); /* tells the walker what was found */
-	if (r == 0)
-		r = events_open(o->event, o->sample_rate_hz, programs_sampler_fd(s->programs),
-				&online, &s->events, err);
-	return r;
+		r = triggers_attach(s->triggers, s->programs, &online, err);
+	if (r == 0 && pc.use_times)
+		r = thread_clock_attach(&s->thread_clock, s->programs, err);
+	return r < 0 ? r : attach_sched(s, &online, err);
 }
 
 static int start_thread(struct pa_session *s)
@@ -383,7 +372,7 @@ static int start_thread(struct pa_session *s)
 	sigset_t all, before;
 	int r;
 
-	/* Signals are the caller's business: none is ever handled on our thread. */
+	/* Signals belong to the caller: none is handled on our thread. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	r = pthread_create(&s->thread, NULL, session_thread, s);
@@ -394,7 +383,10 @@ static int start_thread(struct pa_session *s)
 
 static void detach(struct pa_session *s)
 {
-	s->events = events_free(s->events);
+	cpu_account_close(&s->cpu);
+	thread_clock_detach(&s->thread_clock);
+	triggers_detach(s->triggers);
+	s->sched = sched_collector_free(s->sched);
 	s->sideband = sideband_free(s->sideband);
 	s->programs = programs_free(s->programs);
 }
@@ -409,18 +401,25 @@ int pa_session_start(struct pa_session *s, struct pa_error *err)
 		return error_set(err, EALREADY, "the session has already been started");
 	atomic_store(&s->is_starting, true);
 	r = attach(s, err);
+	if (r == 0 && s->sched)
+		r = sched_collector_start(s->sched, err); /* its statistics are of no time span */
 	if (r == 0) {
 		s->start_real_ns = clock_ns(CLOCK_REALTIME);
-		s->start_cpu_ns = cost_cpu_ns();
+		s->start_cpu_ns = own_cpu_ns();
+		cpu_account_begin(&s->cpu, s->programs, s->cgroup_fd);
 		s->start_ns = clock_mono_ns();
-		r = events_enable(s->events);
+		thread_clock_begin(&s->thread_clock, s->start_ns);
+		r = triggers_enable(s->triggers, s->start_ns);
 	}
+	if (r == 0)
+		session_add_blocked(s);
 	if (r == 0) {
 		atomic_store(&s->phase, PA_PHASE_SAMPLING);
 		r = start_thread(s);
 	}
 	atomic_store(&s->is_starting, false);
 	if (r < 0) {
+		world_drop_tables(s->world); /* they are in maps of the programs */
 		detach(s);
 		atomic_store(&s->phase, PA_PHASE_NEW);
 		return error_set(err, -r, "cannot start sampling: %s", strerror(-r));
@@ -437,7 +436,7 @@ static void wake(struct pa_session *s)
 {
 	uint64_t one = 1;
 
-	(void)!write(s->wake_fd, &one, sizeof(one)); /* full means that it is awake already */
+	(void)!write(s->wake_fd, &one, sizeof(one)); /* fails only if a wake-up is pending */
 }
 
 int pa_session_request_stop(struct pa_session *s)
@@ -449,13 +448,27 @@ int pa_session_request_stop(struct pa_session *s)
 	return 0;
 }
 
+int pa_session_note_signal(struct pa_session *s, enum pa_signal_role role, int signal_nr)
+{
+	int none = 0;
+
+	if (signal_nr <= 0 || signal_nr >= NSIG || (unsigned int)role > PA_SIGNAL_KILLED_COMMAND)
+		return -EINVAL;
+	(void)atomic_compare_exchange_strong(&s->signals[role], &none, signal_nr);
+	return 0;
+}
+
 int pa_session_hurry(struct pa_session *s)
 {
 	int phase = atomic_load(&s->phase);
 
-	/* While it starts: what is not known yet is not looked for, and nothing will be sampled. */
+	/* While the session starts, targets that are not known yet are not looked for, and nothing
+	 * will be sampled. */
 	if (phase == PA_PHASE_NEW ? atomic_load(&s->is_starting) : phase != PA_PHASE_SAMPLING)
 		atomic_store(&s->hurry, true);
+	/* Without a duration that is the usual end. */
+	else if (phase == PA_PHASE_SAMPLING && s->settings.o.duration_ns)
+		atomic_store(&s->is_interrupted, true);
 	return pa_session_request_stop(s);
 }
 
@@ -488,18 +501,24 @@ void pa_session_free(struct pa_session *s)
 	if (!s)
 		return;
 	if (s->has_thread) {
-		(void)pa_session_cancel(s); /* cannot fail: it runs */
+		(void)pa_session_cancel(s); /* cannot fail while it runs */
 		pthread_join(s->thread, NULL);
 	}
-	for (unsigned int i = 0; i < s->nr_outputs; i++)
-		outfile_free(s->outputs[i].file);
+	session_free_outputs(s);
 	summary_free(s->summary);
-	capture_free(s->capture); /* its tables lie in maps of the programs */
+	sched_report_done(&s->sched_report);
+	thread_times_done(&s->thread_times);
+	pipe_free(s->pipe);
+	session_free_models(s);
+	world_free(s->world); /* its tables are in maps of the programs */
 	detach(s);
+	triggers_free(s->triggers);
 	if (s->wake_fd >= 0)
 		close(s->wake_fd);
 	if (s->done_fd >= 0)
 		close(s->done_fd);
+	if (s->cgroup_fd >= 0)
+		close(s->cgroup_fd);
 	free(s->cache_dir);
 	settings_done(&s->settings);
 	pthread_mutex_destroy(&s->lock);
@@ -518,9 +537,10 @@ void pa_session_progress(const struct pa_session *s, struct pa_progress *ret_pro
 	p.sz = sz;
 	p.phase = (enum pa_phase)atomic_load(&unlocked->phase);
 	p.duration_ns = s->settings.o.duration_ns;
+	p.modes = s->settings.o.modes;
 	if (p.phase == PA_PHASE_SAMPLING)
 		p.elapsed_ns = clock_mono_ns() - s->start_ns;
-	p.agent_cpu_ns = cost_cpu_ns();
+	p.agent_cpu_ns = own_cpu_ns();
 	memcpy(ret_progress, &p, sz < sizeof(p) ? sz : sizeof(p));
 }
 
@@ -537,16 +557,6 @@ long pa_max_sample_rate(void)
 const char *pa_url_mistake(const char *url)
 {
 	return server_url_mistake(url);
-}
-
-bool pa_is_fetch(int argc, char *const argv[])
-{
-	return argc > 1 && strcmp(argv[1], FETCH_COMMAND) == 0;
-}
-
-int pa_fetch_main(int argc, char *const argv[])
-{
-	return fetch_main(argc, argv);
 }
 
 const char *pa_version(void)

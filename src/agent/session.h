@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The session: the only place that joins the modules. pa_session_new() checks and prepares,
- * pa_session_start() attaches, then a thread of the session's own turns the crank until the capture
- * ends, names what was seen and writes it.
+ * pa_session_start() attaches, then the session's own thread runs the pipeline until the capture
+ * ends, resolves symbols and writes.
  */
 #ifndef AGENT_SESSION_H
 #define AGENT_SESSION_H
@@ -11,20 +11,37 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "agent/capture.h"
+#include "agent/cpu_account.h"
 #include "agent/settings.h"
-#include "agent/stack_budget.h"
 #include "base/log.h"
-#include "collect/events.h"
+#include "capture/pipe.h"
 #include "collect/programs.h"
+#include "collect/sched_collector.h"
 #include "collect/sideband.h"
+#include "collect/thread_clock.h"
+#include "collect/trigger.h"
+#include "model/model.h"
+#include "perfdata/perf_data.h"
+#include "stacks/stack_budget.h"
+#include "world/world.h"
 #include "write/writer.h"
 
-#define SESSION_MAX_OUTPUTS 2
+#define SESSION_TARGET_TEXT_SIZE 256
 
 struct output {
-	const struct writer *writer;
-	struct outfile *file; /* owned */
+	const char *format, *suffix; /* static */
+	const struct writer *writer; /* of a profile; NULL: a stream, or scheduler statistics */
+	struct perf_data *stream;    /* owned; of samples while they come; NULL: it is none */
+	uint32_t origin;             /* index of the trigger whose profile it is */
+	bool has_all;                /* the profiles of all triggers, in one file */
+	struct outfile *file;        /* owned */
+};
+
+/* Where the samples of a trigger go. Changes under world_lock(). */
+struct session_model {
+	struct model *now;          /* owned */
+	uint64_t began_ns;          /* 0: when the session did */
+	struct model_account taken; /* of models that were taken out before */
 };
 
 struct summary; /* agent/summary.h */
@@ -32,29 +49,41 @@ struct summary; /* agent/summary.h */
 struct pa_session {
 	struct settings settings;
 	struct log log;
-	char *cache_dir; /* owned; NULL: none */
+	char *cache_dir;                            /* owned; NULL: none */
+	int cgroup_fd;                              /* of the selected cgroup; owned; -1: none */
+	bool has_cgroup_ids;                        /* see session_config */
+	char target_text[SESSION_TARGET_TEXT_SIZE]; /* see pa_summary.target */
 
-	/* Of whoever calls new, start and free until the thread runs; then of the thread. */
-	struct capture *capture;
+	/* Belong to the caller of new, start and free until the thread runs; then to the thread. */
+	struct world *world;
+	struct pipe *pipe;
+	struct session_model *models; /* owned; by origin: one per trigger */
 	struct programs *programs;
 	struct sideband *sideband;
-	struct events *events;
-	struct output outputs[SESSION_MAX_OUTPUTS];
-	unsigned int nr_outputs;
+	struct triggers *triggers;
+	struct sched_collector *sched; /* owned; NULL: no scheduler statistics, or not attached */
+	struct sched_report sched_report; /* after the end */
+	struct thread_clock thread_clock;
+	struct thread_times thread_times; /* after the end */
+	struct output *outputs;           /* owned */
+	uint32_t nr_outputs;
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
 	uint64_t start_real_ns;
-	uint64_t start_cpu_ns, end_cpu_ns, end_rss_bytes; /* what it had cost by then */
+	uint64_t start_cpu_ns, end_cpu_ns, end_rss_bytes; /* own CPU time and memory at that time */
 	bool targets_exited;
-	uint64_t nr_ring_full; /* as of the last look */
+	const char *end_reason; /* static; set by the thread when sampling is over */
+	atomic_int signals[2];  /* by pa_signal_role; 0: none */
+	struct cpu_account cpu;
 	struct stack_budget stack_budget;
 
 	pthread_t thread;
-	bool has_thread; /* of the caller */
+	bool has_thread; /* belongs to the caller */
 	int wake_fd;     /* the thread sleeps on it; owned */
 	int done_fd;     /* readable when everything is written; owned */
 	atomic_bool stop, hurry, cancel;
-	atomic_bool is_drained;  /* every record has been read: from here on names are waited for */
-	atomic_bool is_starting; /* pa_session_start() is at work, maybe on another thread */
+	atomic_bool is_interrupted; /* the user asked for the end while sampling */
+	atomic_bool is_drained;     /* every record was read; from here on, symbols are awaited */
+	atomic_bool is_starting;    /* pa_session_start() is running, maybe on another thread */
 	atomic_int phase;
 
 	/* Set by the thread before done_fd becomes readable, read afterwards. */
@@ -66,20 +95,94 @@ struct pa_session {
 	struct pa_progress progress;
 };
 
-/* session.c: whether /proc is there and shows our own PID namespace. */
+/* Configuration beyond the public options; a program that links all modules can have its own
+ * triggers. */
+struct session_config {
+	const struct trigger *const
+		*triggers; /* borrowed during the call; what they point to outlives it */
+	uint32_t nr_triggers;
+	bool cgroup_ids; /* samples have them; otherwise they are 0 and cost nothing */
+};
+int session_new(const struct session_config *cfg, const struct pa_options *opts,
+		struct pa_session **ret_session, struct pa_error *err);
+
+/* Without samples nothing is unwound or named, and no mapping is of interest. */
+static inline bool session_takes_samples(const struct pa_session *s)
+{
+	return triggers_nr(s->triggers) > 0;
+}
+
+/* Whether the report says where the time of threads went: both parts of it, or the scheduler, are of
+ * interest. */
+static inline bool session_times_threads(const struct pa_session *s)
+{
+	const unsigned int both = PA_MODE_PROFILE | PA_MODE_OFFCPU;
+	unsigned int modes = s->settings.o.modes;
+
+	return (modes & PA_MODE_PMU) || (modes & both) == both;
+}
+
+/* session.c: fails unless /proc is mounted and shows our own PID namespace. */
 int session_check_proc(struct pa_error *err);
 
-/* session.c: once per turn, what stacks the kernel may copy until the next one. */
+/* session.c: once per turn, sets how many bytes of stacks the kernel may copy until the next one.
+ */
 void session_refill_stack_budget(struct pa_session *s);
 
-/* loop.c: the thread's life. */
+/* models.c */
+int session_new_models(struct pa_session *s);
+void session_free_models(struct pa_session *s);
+/* Records in a profile when it began and how long it took. */
+void session_date_model(const struct pa_session *s, uint32_t origin, uint64_t end_ns);
+/*
+ * Takes out the model of an origin, for the caller to name, write and free before the session is
+ * freed. From here on, samples go to a new model; each sample is in one of the two. The summary
+ * includes what naming it finds out, if it is named before the session's own. Any thread, while the
+ * session samples; otherwise -EINVAL. -EOPNOTSUPP: the kernel sums up what this trigger measures by stacks
+ * that it has sent once, to the model that would be taken out.
+ */
+int session_take_model(struct pa_session *s, uint32_t origin, struct model **ret_model);
+/* Sums over that model and all that were taken out before. Under world_lock(). */
+struct model_stats session_model_stats(const struct pa_session *s, uint32_t origin);
+
+/* description.c: describes the targets in target_text, while they still have their names. */
+void session_describe_targets(struct pa_session *s);
+/* See pa_summary. */
+const char *session_unwind_name(const struct pa_session *s);
+const char *session_event_name(const struct pa_session *s);
+/* Whose statistics they are, as the heading of their text says it. Returns text. */
+const char *session_pmu_heading(const struct pa_session *s, char *text, size_t size);
+/* Adds comments to a profile: what was profiled, where, how, and why it ended. */
+void session_describe_profile(const struct pa_session *s, uint32_t origin);
+
+/* Comments on why sampling ended; a signal may be known only some time later. */
+void session_describe_end(const struct pa_session *s, uint32_t origin);
+
+/* "SIGINT"; NULL: no signal ended sampling. */
+const char *session_end_signal(const struct pa_session *s);
+
+/* outputs.c: opens every requested output, for each trigger's profile. */
+int session_open_outputs(struct pa_session *s, struct pa_error *err);
+/* Tries every output. Returns the first failure, with its message in s->error. */
+int session_write_outputs(struct pa_session *s);
+void session_free_outputs(struct pa_session *s);
+
+/* loop.c: the thread's main function. */
 void *session_thread(void *session);
 
-/* targets.c: makes the targets targets, and learns what they have mapped. */
+/* blocked_threads.c: threads that waited before the capture began, as records for the pipe. */
+void session_add_blocked(struct pa_session *s);
+
+/* loop.c: drains the rings, and settles what is complete; everything if it is the last one. */
+int session_turn(struct pa_session *s, bool is_last);
+
+/* targets.c: adds the targets to the kernel side and reads their mappings. */
 int session_add_targets(struct pa_session *s, struct pa_error *err);
-/* One that had begun to exit when it became a target has nobody who says when it is gone. */
+/* Checks targets that had begun to exit when they were added: no event reports their end. */
 void session_recheck_targets(struct pa_session *s);
-/* Whether those that are none any more have come to the end of their exit. */
+/* True if the process that was to execute a command has ended, even if its children still run. */
+bool session_command_has_exited(const struct pa_session *s);
+/* True if all former targets have finished exiting. */
 bool session_targets_are_gone(struct pa_session *s);
 
 #endif

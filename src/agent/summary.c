@@ -3,36 +3,20 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/utsname.h>
 
-#include "agent/cost.h"
-#include "agent/cures.h"
-#include "agent/debug_files.h"
+#include "agent/own_usage.h"
 #include "agent/session.h"
 #include "base/clock.h"
+#include "debugfiles/debug_files.h"
+#include "names/advice.h"
 #include "proc/unanswered.h"
-#include "profile/top.h"
+#include "write/pmu_text.h"
 
-#define MAX_FUNCTIONS 100
-#define MAX_UNNAMED 10
 #define MAX_LIMITS 100
-#define MAX_CUTS 10
-
-enum loss {
-	LOSS_NOT_DELIVERED,
-	LOSS_RING_FULL,
-	LOSS_LEFT_IN_RING,
-	LOSS_BAD_RECORD,
-	LOSS_MODEL_FULL,
-	LOSS_NO_MEMORY,
-	NR_LOSSES,
-};
-
-static const struct pa_count stop_counts[] = {
-#define X(stop, value, machine, people, how) [value] = { .name = machine, .text = people },
-#include "bpf/stop_reasons.def"
-#undef X
-};
-#define NR_STOPS (sizeof(stop_counts) / sizeof(stop_counts[0]))
+#define MAX_WAITS 100
+#define NR_COMMON_LOSSES 4
+#define NR_OWN_SECTIONS 1 /* those without a trigger: context switches */
 
 static const struct pa_count naming_failures[] = {
 #define X(failure, machine, people) { .name = machine, .text = people },
@@ -40,18 +24,34 @@ static const struct pa_count naming_failures[] = {
 #undef X
 };
 
+/* Storage for what a section points to. */
+struct section_lists {
+	struct pa_count counts[TRIGGER_MAX_COUNTS];
+	struct pa_count losses[TRIGGER_MAX_COUNTS + NR_COMMON_LOSSES];
+	struct summary_quality quality;
+};
+
 struct summary {
 	struct pa_summary pub;
-	struct pa_count losses[NR_LOSSES];
-	struct pa_count stops[NR_STOPS];
-	struct pa_cut_stat cuts[MAX_CUTS];
-	char cut_cures[MAX_CUTS][CURE_SIZE], unnamed_cures[MAX_UNNAMED][CURE_SIZE];
+	struct utsname machine;
+	struct pa_section *sections;         /* owned */
+	struct section_lists *section_lists; /* owned; one per section */
+	struct pa_section first;             /* how the samples of the first one were unwound … */
+	struct summary_quality first_quality;
 	struct pa_count naming_failures[NAMING_NR_FAILURES];
-	struct pa_function_stat functions[MAX_FUNCTIONS];
-	struct pa_unnamed_stat unnamed[MAX_UNNAMED];
+	struct summary_digest digest;
 	struct pa_limit_stat limits[MAX_LIMITS];
+	struct pa_wait_stat waits[MAX_WAITS];
+	char wait_texts[MAX_WAITS][SUMMARY_WAIT_SIZE];
+	struct pa_hint hints[SUMMARY_MAX_HINTS];
+	char hint_texts[SUMMARY_MAX_HINTS][SUMMARY_HINT_SIZE];
 	struct pa_count jit[SUMMARY_NR_JIT];
-	struct pa_output_stat outputs[SESSION_MAX_OUTPUTS];
+	struct pa_count gaps[SUMMARY_NR_GAPS];
+	uint64_t nr_unsummed;    /* of all triggers; see trigger_account */
+	struct pa_pmu_stat *pmu; /* owned */
+	struct pa_count pmu_gaps[SUMMARY_NR_PMU_GAPS];
+	struct pa_thread_stat *threads; /* owned */
+	struct pa_output_stat *outputs; /* owned */
 	struct pa_unanswered_stat unanswered[UNANSWERED_MAX_ITEMS];
 	struct unanswered_item unanswered_items[UNANSWERED_MAX_ITEMS];
 	struct pa_count fetches[NR_FETCH_RESULTS];
@@ -63,6 +63,14 @@ struct summary {
 
 struct summary *summary_free(struct summary *s)
 {
+	if (!s)
+		return NULL;
+	free(s->sections);
+	free(s->section_lists);
+	free(s->outputs);
+	free(s->pmu);
+	free(s->threads);
+	summary_digest_done(&s->digest);
 	free(s);
 	return NULL;
 }
@@ -72,87 +80,171 @@ const struct pa_summary *summary_get(const struct summary *s)
 	return &s->pub;
 }
 
-static struct pa_tick_stats sum_ticks(const struct pa_tick_stats *per_cpu, unsigned int nr)
+static void lose(struct pa_section *s, struct section_lists *to, struct pa_count c)
 {
-	struct pa_tick_stats t = { 0 };
-
-	for (unsigned int i = 0; i < nr; i++) {
-		t.ticks += per_cpu[i].ticks;
-		t.idle += per_cpu[i].idle;
-		t.other += per_cpu[i].other;
-		t.outside += per_cpu[i].outside;
-		t.submitted += per_cpu[i].submitted;
-		t.ring_full += per_cpu[i].ring_full;
-	}
-	return t;
+	to->losses[s->nr_losses++] = c;
+	s->lost += c.count;
 }
 
-static void add_losses(struct summary *to, uint64_t due, const struct pa_tick_stats *t,
-		       const struct capture_stats *c)
+static int64_t residual_of(const struct pa_section *s)
 {
-	struct pa_count l[NR_LOSSES] = {
-		[LOSS_NOT_DELIVERED] = { "not_delivered", "not delivered by the kernel",
-					 due - t->ticks },
-		[LOSS_RING_FULL] = { "ring_full", "the sample ring was full", t->ring_full },
-		[LOSS_LEFT_IN_RING] = { "left_in_ring", "never came out of the ring",
-					t->submitted - c->nr_records },
-		[LOSS_BAD_RECORD] = { "bad_record", "the record could not be understood",
-				      c->nr_bad },
-		[LOSS_MODEL_FULL] = { "model_full", "the profile is at its size limit",
-				      c->nr_model_full },
-		[LOSS_NO_MEMORY] = { "no_memory", "the agent ran out of memory", c->nr_no_memory },
+	uint64_t sum = s->samples + s->lost;
+
+	for (size_t i = 0; i < s->nr_counts; i++)
+		sum += s->counts[i].count;
+	return (int64_t)(s->due - sum);
+}
+
+/* Records can also be lost after they left the kernel, whichever trigger produced them. */
+static void fill_section(const struct summary_source *from, struct pa_section *s,
+			 struct section_lists *to)
+{
+	const struct trigger_account *a = &from->account;
+	const struct pipe_stats *pipe = from->pipe;
+	const struct model_stats *model = &from->model;
+	const struct pa_count on_the_way[NR_COMMON_LOSSES] = {
+		{ "left_in_ring", "were never read from the ring",
+		  a->submitted > pipe->nr_records ? a->submitted - pipe->nr_records : 0 },
+		{ "bad_record", "the record was invalid", pipe->nr_bad + model->nr_without_stack },
+		{ "model_full", "the profile is at its size limit", model->nr_full },
+		{ "no_memory", "the agent ran out of memory",
+		  pipe->nr_no_memory + model->nr_no_memory },
 	};
 
-	for (unsigned int i = 0; i < NR_LOSSES; i++) {
-		to->losses[i] = l[i];
-		to->pub.ticks_lost += l[i].count;
+	memcpy(to->counts, a->counts, sizeof(to->counts));
+	s->name = from->trigger->name;
+	s->unit = from->trigger->unit;
+	s->units = from->trigger->units;
+	s->due = a->due;
+	s->counts = to->counts;
+	s->nr_counts = a->nr_counts;
+	s->samples = model->nr_kept;
+	s->losses = to->losses;
+	for (uint32_t i = 0; i < a->nr_losses; i++)
+		lose(s, to, a->losses[i]);
+	for (uint32_t i = 0; i < NR_COMMON_LOSSES; i++)
+		lose(s, to, on_the_way[i]);
+	s->unexplained = residual_of(s);
+}
+
+/* That of the first one is known, as it is also that of the summary. */
+static int add_quality(struct summary *to, const struct summary_source *from, uint32_t i)
+{
+	if (!i)
+		to->sections[i] = to->first;
+	return i && from->profile
+		       ? summary_quality_fill(&to->section_lists[i].quality, from->profile,
+					      &from->model, &to->sections[i])
+		       : 0;
+}
+
+int summary_add_sections(struct summary *to, const struct summary_source *sources, uint32_t nr)
+{
+	int r = 0;
+
+	to->sections = calloc(nr + NR_OWN_SECTIONS, sizeof(*to->sections));
+	to->section_lists = calloc(nr + NR_OWN_SECTIONS, sizeof(*to->section_lists));
+	if (!to->sections || !to->section_lists)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nr && r == 0; i++) {
+		r = add_quality(to, &sources[i], i);
+		fill_section(&sources[i], &to->sections[i], &to->section_lists[i]);
+		to->nr_unsummed += sources[i].account.nr_unsummed;
+		if (sources[i].account.nr_cpus > to->pub.nr_cpus)
+			to->pub.nr_cpus = sources[i].account.nr_cpus;
 	}
-	to->pub.losses = to->losses;
-	to->pub.nr_losses = NR_LOSSES;
+	to->pub.sections = to->sections;
+	to->pub.nr_sections = nr;
+	to->pub.samples = nr ? to->sections[0].samples : 0;
+	return r;
 }
 
-void summary_add_ticks(struct summary *to, const struct pa_tick_stats *per_cpu, unsigned int nr,
-		       uint64_t due, const struct capture_stats *c)
+/* Behind those of the triggers. What is missing of them is in pmu_gaps. */
+static void add_switches(const struct pa_sched_counts *c, struct summary *to)
 {
-	struct pa_tick_stats t = sum_ticks(per_cpu, nr);
+	struct section_lists *lists = &to->section_lists[to->pub.nr_sections];
+	struct pa_section *section = &to->sections[to->pub.nr_sections++];
+	const struct pa_count others[] = {
+		{ "idle", "idle", c->idle },
+		{ "own", "own", c->own },
+		{ "other", "other", c->other },
+		{ "outside", "outside", c->outside },
+	};
 
-	to->pub.ticks_due = due;
-	to->pub.ticks_idle = t.idle;
-	to->pub.ticks_other = t.other;
-	to->pub.ticks_outside = t.outside;
-	to->pub.samples = c->nr_kept;
-	add_losses(to, due, &t, c);
+	memcpy(lists->counts, others, sizeof(others));
+	*section = (struct pa_section){ .name = "sched",
+					.unit = "switch",
+					.units = "switches",
+					.due = c->switches,
+					.counts = lists->counts,
+					.nr_counts = sizeof(others) / sizeof(others[0]),
+					.samples = c->recorded,
+					.losses = lists->losses };
+	section->unexplained = residual_of(section);
 }
 
-static int add_ticks(const struct pa_session *s, struct summary *to)
+static int add_pmu(const struct pa_session *s, struct summary *to)
 {
-	_cleanup_(freep) struct pa_tick_stats *per_cpu = NULL;
-	struct pa_proc_stats proc;
-	unsigned int nr;
-	int r = programs_tick_stats(s->programs, &per_cpu, &nr);
+	const struct sched_report *report = &s->sched_report;
+	int r;
 
+	if (!s->sched)
+		return 0;
+	r = summary_list_pmu(report, &to->pmu, &to->pub.nr_pmu);
 	if (r < 0)
 		return r;
-	summary_add_ticks(to, per_cpu, nr, events_ticks_due(s->events, per_cpu, nr),
-			  &s->capture->stats);
-	proc = programs_proc_stats(s->programs);
-	to->pub.sideband_lost = s->capture->stats.sideband_lost + proc.targets_lost;
-	to->pub.notices_lost = proc.notices_lost;
+	to->pub.pmu = to->pmu;
+	summary_count_pmu_gaps(&report->counts, s->thread_times.nr_waiting, to->pmu_gaps);
+	to->pub.pmu_gaps = to->pmu_gaps;
+	to->pub.nr_pmu_gaps = SUMMARY_NR_PMU_GAPS;
+	to->pub.no_hw_counters = report->no_counters;
+	add_switches(&report->counts, to);
+	if (!session_takes_samples(s))
+		to->pub.nr_cpus = sched_collector_nr_cpus(s->sched);
 	return 0;
 }
 
-static void add_stops(const struct capture_stats *c, struct summary *to)
+static int add_threads(const struct pa_session *s, struct summary *to)
 {
-	for (size_t i = 0; i < NR_STOPS; i++) {
-		if (!c->stops[i])
-			continue;
-		to->stops[to->pub.nr_stops] = stop_counts[i];
-		to->stops[to->pub.nr_stops++].count = c->stops[i];
-		if (PA_STOPS_WITHOUT_STACK >> i & 1)
-			to->pub.no_user_stack += c->stops[i];
+	int r = summary_list_threads(&s->thread_times, &to->threads, &to->pub.nr_threads);
+
+	to->pub.threads = to->threads;
+	to->pub.threads_seen = s->thread_times.nr_threads;
+	if (to->threads && to->pub.threads_seen >= to->pub.nr_threads) {
+		to->pub.threads_unlisted = &to->threads[to->pub.nr_threads];
+		to->pub.nr_threads_unlisted = 1;
 	}
-	to->pub.stops = to->stops;
-	to->pub.stacks_complete = c->stops[PA_STOP_END];
+	to->pub.thread_events_no_room = s->thread_times.nr_events_no_room;
+	return r;
+}
+
+static int add_sections(const struct pa_session *s, struct summary *to)
+{
+	uint32_t nr = triggers_nr(s->triggers);
+	_cleanup_(freep) struct summary_source *sources = calloc(nr + 1, sizeof(*sources));
+	int r = sources ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < nr && r == 0; i++) {
+		sources[i].trigger = triggers_get(s->triggers, i);
+		sources[i].pipe = pipe_stats(s->pipe, (uint8_t)i);
+		sources[i].model = session_model_stats(s, i);
+		sources[i].profile = s->models[i].now;
+		r = triggers_account(s->triggers, i, &sources[i].account);
+	}
+	return r < 0 ? r : summary_add_sections(to, sources, nr);
+}
+
+static void add_other_losses(const struct pa_session *s, struct summary *to)
+{
+	struct pa_proc_stats proc = programs_proc_stats(s->programs);
+
+	to->pub.sideband_lost = s->world->nr_events_lost + proc.targets_lost;
+	to->pub.notices_lost = proc.notices_lost;
+}
+
+int summary_add_digest(struct summary *to, const struct profile *p, uint32_t max_functions)
+{
+	return summary_digest_fill(&to->digest, p, max_functions, &to->pub);
 }
 
 const char *summary_mapping_path(const struct profile *p, uint32_t mapping)
@@ -160,50 +252,29 @@ const char *summary_mapping_path(const struct profile *p, uint32_t mapping)
 	return mapping >= p->nr_mappings ? "[unknown]" : profile_str(p, p->mappings[mapping].path);
 }
 
-static int add_functions(const struct profile *p, struct summary *to)
+static void add_names(const struct model *model, const struct model_account *all,
+		      struct summary *to)
 {
-	_cleanup_(freep) struct top_function *top = NULL;
-	uint32_t nr;
-	int r = profile_top(p, &top, &nr);
-
-	if (r < 0)
-		return r;
-	to->pub.functions_seen = nr;
-	for (uint32_t i = 0; i < nr; i++)
-		to->pub.functions_self += (uint64_t)top[i].self;
-	for (uint32_t i = 0; i < nr && i < MAX_FUNCTIONS; i++) {
-		const struct profile_function *f = &p->functions[top[i].function];
-
-		to->functions[i] = (struct pa_function_stat){
-			.name = profile_str(p, f->name),
-			.file = summary_mapping_path(p, f->mapping),
-			.nr_self = (uint64_t)top[i].self,
-			.nr_total = (uint64_t)top[i].total,
-		};
-		to->pub.nr_functions++;
-	}
-	to->pub.functions = to->functions;
-	return 0;
-}
-
-static void add_names(const struct capture *c, struct summary *to)
-{
-	const struct profile *p = c->profile;
+	const struct profile *p = model->profile;
 
 	to->pub.nr_locations = p->nr_locations;
 	for (uint32_t i = 0; i < p->nr_locations; i++)
 		to->pub.nr_locations_named += p->locations[i].is_named;
-	summary_count_jit(c, to->jit);
+	summary_count_jit(model->world, all, to->jit);
 	to->pub.jit = to->jit;
 	to->pub.nr_jit = SUMMARY_NR_JIT;
-	to->pub.kernel_symbols = c->kernel.source[0] ? c->kernel.source : NULL;
-	if (c->unwinder) {
-		struct unwinder_stats u = unwinder_stats(c->unwinder);
+	to->pub.kernel_symbols = model->naming.kernel.source[0] ? model->naming.kernel.source
+								: NULL;
+	if (model->world->unwinder) {
+		struct unwinder_stats u = unwinder_stats(model->world->unwinder);
 
-		to->pub.walks_again = c->stats.nr_walked_again;
-		to->pub.walks_finished = c->stats.nr_finished;
+		to->pub.walks_again = all->stats.nr_walked_again;
+		to->pub.walks_finished = all->stats.nr_finished;
 		to->pub.nr_tables = u.files.nr_compiled;
 		to->pub.tables_peak_bytes = u.files.tables.peak_bytes;
+		to->pub.tables_shared = u.files.tables.nr_shared;
+		to->pub.table_rows_in_agent = u.files.dropped.nr_user;
+		to->pub.cfi_unused = u.files.dropped.nr_outside;
 		to->pub.tables_evicted = u.files.tables.nr_evicted;
 		to->pub.tables_refused = u.files.tables.nr_refused + u.files.tables.nr_short +
 					 u.nr_processes_refused;
@@ -229,12 +300,12 @@ static void add_fetch_failures(const struct fetch_stats *s, struct summary *to)
 	to->pub.nr_fetch_failures = s->nr_failures;
 }
 
-static void add_debug_files(const struct capture *c, struct summary *to)
+static void add_debug_files(const struct model *model, struct summary *to)
 {
 	struct debug_stats s = { 0 };
 
-	if (c->debug)
-		s = debug_files_stats(c->debug);
+	if (model->world->debug)
+		s = debug_files_stats(model->world->debug);
 	for (unsigned int i = 0; i < NR_FETCH_RESULTS; i++)
 		if (s.fetch.results[i])
 			to->fetches[to->pub.nr_fetches++] = (struct pa_count){
@@ -287,24 +358,51 @@ static void add_unanswered(const struct procfs *procfs, struct summary *to)
 	to->pub.unanswered = to->unanswered;
 }
 
-/* Only what is there: a failed output is told by the error. */
-static void add_outputs(const struct pa_session *s, struct summary *to)
+/* Only files that exist: a failed output is reported by its error. */
+static int add_outputs(const struct pa_session *s, struct summary *to)
 {
+	to->outputs = calloc(s->nr_outputs + 1, sizeof(*to->outputs));
+	if (!to->outputs)
+		return -ENOMEM;
 	for (unsigned int i = 0; i < s->nr_outputs; i++)
 		if (outfile_is_committed(s->outputs[i].file))
 			to->outputs[to->pub.nr_outputs++] = (struct pa_output_stat){
-				.kind = s->outputs[i].writer->name,
+				.kind = s->outputs[i].format,
 				.path = outfile_path(s->outputs[i].file),
 				.size_bytes = outfile_size(s->outputs[i].file),
 			};
 	to->pub.outputs = to->outputs;
+	return 0;
 }
 
 static uint64_t first_sample_ns(const struct pa_session *s)
 {
-	uint64_t at = s->capture->stats.first_ns;
+	uint64_t at = session_takes_samples(s) ? session_model_stats(s, 0).first_ns : 0;
 
 	return at > s->start_ns ? at - s->start_ns : 0;
+}
+
+/* Strings and lists are borrowed from the session. */
+static void add_description(const struct pa_session *s, struct summary *to)
+{
+	const struct pa_options *o = &s->settings.o;
+
+	(void)uname(&to->machine);
+	to->pub.host = to->machine.nodename;
+	to->pub.kernel_release = to->machine.release;
+	to->pub.machine = to->machine.machine;
+	to->pub.target_text = s->target_text;
+	to->pub.end_reason = s->end_reason;
+	to->pub.end_signal = session_end_signal(s);
+	to->pub.unwind = session_unwind_name(s);
+	to->pub.kernel_stacks = o->kernel_stacks;
+	to->pub.all = o->all;
+	to->pub.follow_children = o->nr_pids && !o->no_follow_children;
+	to->pub.pids = o->pids;
+	to->pub.nr_pids = o->nr_pids;
+	to->pub.tags = o->tags;
+	to->pub.nr_tags = o->nr_tags;
+	to->pub.duration_asked_ns = o->duration_ns;
 }
 
 static void add_frame(const struct pa_session *s, struct summary *to)
@@ -312,21 +410,22 @@ static void add_frame(const struct pa_session *s, struct summary *to)
 	const struct pa_options *o = &s->settings.o;
 	to->pub.sz = sizeof(to->pub);
 	to->pub.version = PERFAGENT_VERSION;
-	to->pub.event = o->event == PA_EVENT_CYCLES ? "cycles" : "cpu-clock";
-	to->pub.period = events_period(s->events);
+	to->pub.event = session_event_name(s);
+	to->pub.period = session_takes_samples(s) ? triggers_values(s->triggers, 0)->period : 0;
 	to->pub.sample_rate_hz = o->sample_rate_hz;
 	to->pub.start_time_ns = s->start_real_ns;
 	to->pub.duration_ns = s->end_ns - s->start_ns;
 	to->pub.first_sample_ns = first_sample_ns(s);
-	to->pub.nr_cpus = events_nr_cpus(s->events);
 	to->pub.targets_exited = s->targets_exited;
-	to->pub.agent_cpu_ns = cost_cpu_ns();
-	to->pub.agent_peak_rss_bytes = cost_peak_rss_bytes();
+	to->pub.steal_ns = cpu_account_steal_ns(&s->cpu);
+	to->pub.targets_cpu_ns = cpu_account_targets_ns(&s->cpu, s->programs);
+	to->pub.agent_cpu_ns = own_cpu_ns();
+	to->pub.agent_peak_rss_bytes = own_peak_rss_bytes();
 	to->pub.agent_sampling_cpu_ns = s->end_cpu_ns ? s->end_cpu_ns - s->start_cpu_ns : 0;
 	to->pub.agent_sampling_rss_bytes = s->end_rss_bytes;
 }
 
-/* Those that samples have: some were taken apart in the end, by what was where when they were sampled. */
+/* Stacks that still have samples: splitting JIT stacks by code version leaves some without. */
 static uint64_t count_stacks(const struct profile *p)
 {
 	_cleanup_(freep) bool *is_used = calloc((size_t)p->nr_stacks + 1, sizeof(*is_used));
@@ -341,29 +440,59 @@ static uint64_t count_stacks(const struct profile *p)
 	return nr;
 }
 
-int summary_of_capture(const struct capture *c, struct summary **ret_summary)
+/* Lets callers that were compiled with smaller structures step through the lists. */
+void summary_add_item_sizes(struct pa_summary *to)
 {
+	to->pa_count_sz = sizeof(struct pa_count);
+	to->pa_section_sz = sizeof(struct pa_section);
+	to->pa_cut_stat_sz = sizeof(struct pa_cut_stat);
+	to->pa_function_stat_sz = sizeof(struct pa_function_stat);
+	to->pa_unnamed_stat_sz = sizeof(struct pa_unnamed_stat);
+	to->pa_limit_stat_sz = sizeof(struct pa_limit_stat);
+	to->pa_fetch_failure_sz = sizeof(struct pa_fetch_failure);
+	to->pa_unanswered_stat_sz = sizeof(struct pa_unanswered_stat);
+	to->pa_output_stat_sz = sizeof(struct pa_output_stat);
+	to->pa_hint_sz = sizeof(struct pa_hint);
+	to->pa_label_stat_sz = sizeof(struct pa_label_stat);
+	to->pa_command_stat_sz = sizeof(struct pa_command_stat);
+	to->pa_process_stat_sz = sizeof(struct pa_process_stat);
+	to->pa_path_stat_sz = sizeof(struct pa_path_stat);
+	to->pa_pmu_stat_sz = sizeof(struct pa_pmu_stat);
+	to->pa_wait_stat_sz = sizeof(struct pa_wait_stat);
+	to->pa_thread_stat_sz = sizeof(struct pa_thread_stat);
+}
+
+void summary_add_gaps(struct summary *to, const struct world *w, const struct pipe *p)
+{
+	summary_count_gaps(w, p, to->nr_unsummed, to->gaps);
+	to->pub.gaps = to->gaps;
+	to->pub.nr_gaps = SUMMARY_NR_GAPS;
+}
+
+int summary_of_model(const struct model *model, const struct model_account *taken,
+		     struct summary **ret_summary)
+{
+	struct model_account all = taken ? *taken : (struct model_account){ 0 };
 	_cleanup_(summary_freep) struct summary *to = calloc(1, sizeof(*to));
 	int r;
 
 	if (!to)
 		return -ENOMEM;
-	to->pub.nr_stacks = count_stacks(c->profile);
-	to->pub.nr_processes = c->stats.nr_processes;
-	to->pub.samples_in_kernel = c->stats.nr_in_kernel;
-	add_stops(&c->stats, to);
-	add_names(c, to);
-	add_debug_files(c, to);
-	add_unanswered(&c->procfs, to);
-	add_naming(&c->naming, to);
-	r = add_functions(c->profile, to);
+	model_account_add(&all, model);
+	summary_add_item_sizes(&to->pub);
+	to->pub.nr_stacks = count_stacks(model->profile);
+	to->pub.nr_processes = all.stats.nr_processes;
+	to->pub.samples_in_kernel = all.stats.nr_in_kernel;
+	add_names(model, &all, to);
+	add_debug_files(model, to);
+	add_unanswered(&model->world->procfs, to);
+	add_naming(&all.naming, to);
+	r = summary_quality_fill(&to->first_quality, model, &all.stats, &to->first);
+	summary_quality_of_first(&to->pub, &to->first);
 	if (r == 0)
-		r = summary_list_cuts(c, to->cuts, to->cut_cures, MAX_CUTS, &to->pub);
-	if (r == 0)
-		r = summary_list_unnamed(c, to->unnamed, to->unnamed_cures, MAX_UNNAMED, &to->pub);
-	summary_list_limits(c, to->limits, MAX_LIMITS, &to->pub);
-	to->pub.cuts = to->cuts;
-	to->pub.unnamed = to->unnamed;
+		r = summary_list_hints(model, to->hints, to->hint_texts, &to->pub.nr_hints);
+	to->pub.hints = to->hints;
+	summary_list_limits(model, to->limits, MAX_LIMITS, &to->pub);
 	to->pub.limits = to->limits;
 	if (r < 0)
 		return r;
@@ -371,17 +500,69 @@ int summary_of_capture(const struct capture *c, struct summary **ret_summary)
 	return 0;
 }
 
+int summary_add_waits(struct summary *to, const struct model *model)
+{
+	to->pub.waits = to->waits;
+	return summary_list_waits(model, to->waits, to->wait_texts, MAX_WAITS, &to->pub);
+}
+
+/* Of a capture without samples. */
+static int empty_summary(struct summary **ret_summary)
+{
+	struct summary *to = calloc(1, sizeof(*to));
+
+	if (!to)
+		return -ENOMEM;
+	summary_add_item_sizes(&to->pub);
+	*ret_summary = to;
+	return 0;
+}
+
+static int summary_of_profile(const struct pa_session *s, struct summary **ret_summary)
+{
+	const struct session_model *m = &s->models[0];
+	int r = summary_of_model(m->now, &m->taken, ret_summary);
+
+	return r < 0 ? r
+		     : summary_add_digest(*ret_summary, m->now->profile,
+					  s->settings.o.max_functions);
+}
+
+static int fill_summary(const struct pa_session *s, struct summary **ret_summary)
+{
+	int r = session_takes_samples(s) ? summary_of_profile(s, ret_summary)
+					 : empty_summary(ret_summary);
+
+	for (uint32_t i = 0; i < triggers_nr(s->triggers) && r == 0; i++)
+		if (s->models[i].now->waits.nr)
+			r = summary_add_waits(*ret_summary, s->models[i].now);
+	if (r == 0)
+		r = add_sections(s, *ret_summary);
+	if (r == 0)
+		r = add_pmu(s, *ret_summary);
+	if (r == 0)
+		r = add_threads(s, *ret_summary);
+	if (r == 0)
+		r = add_outputs(s, *ret_summary);
+	if (r < 0)
+		return r;
+	add_other_losses(s, *ret_summary);
+	summary_add_gaps(*ret_summary, s->world, s->pipe);
+	add_frame(s, *ret_summary);
+	add_description(s, *ret_summary);
+	return 0;
+}
+
 int summary_new(const struct pa_session *s, struct summary **ret_summary)
 {
 	_cleanup_(summary_freep) struct summary *to = NULL;
-	int r = summary_of_capture(s->capture, &to);
+	int r;
 
-	if (r == 0)
-		r = add_ticks(s, to);
+	world_lock(s->world); /* a model that was taken out may be being named */
+	r = fill_summary(s, &to);
+	world_unlock(s->world);
 	if (r < 0)
 		return r;
-	add_frame(s, to);
-	add_outputs(s, to);
 	*ret_summary = TAKE(to);
 	return 0;
 }

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a capture saw, as the public struct pa_summary. */
+/* The result of a capture as the public struct pa_summary. */
 #ifndef AGENT_SUMMARY_H
 #define AGENT_SUMMARY_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/cures.h"
-#include "base/cleanup.h"
+#include <perfagent/perfagent.h>
 
-struct capture;
-struct capture_stats;
+#include "base/cleanup.h"
+#include "collect/trigger.h"
+#include "model/model.h"
+#include "names/advice.h"
+
+struct model;
+struct model_stats;
+struct pipe_stats;
 struct pa_session;
 struct pa_summary;
-struct pa_tick_stats;
 struct summary;
 
 /* After naming and writing. Strings are borrowed from the session's model. */
@@ -22,41 +26,138 @@ struct summary *summary_free(struct summary *s);
 DEFINE_CLEANUP(struct summary *, summary_free)
 const struct pa_summary *summary_get(const struct summary *s);
 
-/* The two parts of it that need no session: what the named model tells, … */
-int summary_of_capture(const struct capture *c, struct summary **ret_summary);
+/* The part that needs no session: from the named model and the account of models that were taken
+ * out before it (NULL: none). */
+int summary_of_model(const struct model *model, const struct model_account *taken,
+		     struct summary **ret_summary);
 
-/* … and where the ticks went: per_cpu has nr elements, c tells what became of the samples. */
-void summary_add_ticks(struct summary *to, const struct pa_tick_stats *per_cpu, unsigned int nr,
-		       uint64_t due, const struct capture_stats *c);
+/* Sets the sizes of the structures in lists. */
+void summary_add_item_sizes(struct pa_summary *to);
+
+/* Adds what was dropped. */
+struct pipe;
+void summary_add_gaps(struct summary *to, const struct world *w, const struct pipe *p);
+
+/* Adds where the events of each trigger went. */
+struct summary_source {
+	const struct trigger *trigger;
+	struct trigger_account account; /* of the events in the kernel */
+	const struct pipe_stats *pipe;  /* of the records that left it */
+	struct model_stats model;       /* of the samples */
+	const struct model *profile;    /* named; NULL: nothing is known of its stacks */
+};
+int summary_add_sections(struct summary *to, const struct summary_source *sources, uint32_t nr);
+
+/* Adds the digest of the profile, with lists of at most max_functions functions. */
+struct profile;
+int summary_add_digest(struct summary *to, const struct profile *p, uint32_t max_functions);
+
+/* summary_quality.c: how the samples of a model were unwound and symbolized. Sets the members of a section
+ * that say so; what these point to is in q, and its strings are borrowed from the model. */
+#define SUMMARY_MAX_UNNAMED 10
+#define SUMMARY_MAX_TRUNCATIONS 10
+struct summary_quality {
+	struct pa_count stops[PA_NR_STOPS];
+	struct pa_cut_stat truncations[SUMMARY_MAX_TRUNCATIONS];
+	char truncation_advice[SUMMARY_MAX_TRUNCATIONS][ADVICE_SIZE];
+	struct pa_unnamed_stat unnamed[SUMMARY_MAX_UNNAMED];
+	char unnamed_advice[SUMMARY_MAX_UNNAMED][ADVICE_SIZE];
+};
+int summary_quality_fill(struct summary_quality *q, const struct model *model,
+			 const struct model_stats *stats, struct pa_section *to);
+
+/* The summary itself says it of its first section. */
+void summary_quality_of_first(struct pa_summary *to, const struct pa_section *first);
 
 #define SUMMARY_NR_JIT 18
+#define SUMMARY_NR_GAPS 9
 
-/* summary_jit.c: counts of what was read about code made at run time, SUMMARY_NR_JIT of them. */
+/* summary_jit.c: fills SUMMARY_NR_JIT counts about perf maps and jitdumps. */
 struct pa_count;
-void summary_count_jit(const struct capture *c, struct pa_count *to);
+void summary_count_jit(const struct world *w, const struct model_account *all, struct pa_count *to);
 
-/* The path, or "[unknown]" for PROFILE_NONE and nr_mappings. */
+/* The path of a mapping; "[unknown]" for PROFILE_NONE and nr_mappings. */
 struct profile;
 const char *summary_mapping_path(const struct profile *p, uint32_t mapping);
 
-/* summary_unnamed.c: what cost most names, each file once, at most max; how many, and how much in
- * all, goes to the summary. cure_texts: room for max of them. */
-struct pa_summary;
-struct pa_unnamed_stat;
-int summary_list_unnamed(const struct capture *c, struct pa_unnamed_stat *to,
-			 char (*cure_texts)[CURE_SIZE], size_t max, struct pa_summary *summary);
+/* summary_digest.c: the lists that digest the profile. Strings are borrowed from it. */
+struct summary_digest {
+	struct pa_command_stat *commands; /* owned, as are the others */
+	struct pa_process_stat *processes;
+	struct pa_function_stat *functions, *functions_by_total;
+	struct pa_path_stat *paths;
+};
+int summary_digest_fill(struct summary_digest *d, const struct profile *p, uint32_t max_functions,
+			struct pa_summary *to);
+void summary_digest_done(struct summary_digest *d);
 
-/* summary_cuts.c: likewise of truncated stacks, by reason and file. */
-struct pa_cut_stat;
-int summary_list_cuts(const struct capture *c, struct pa_cut_stat *to,
-		      char (*cure_texts)[CURE_SIZE], size_t max, struct pa_summary *summary);
+/* summary_pmu.c: all targets together, then each process; the caller frees the list. Names are borrowed. */
+struct pa_pmu_stat;
+struct pa_sched_counts;
+struct sched_report;
+int summary_list_pmu(const struct sched_report *r, struct pa_pmu_stat **ret_list, size_t *ret_nr);
 
-/* summary_limits.c: files that were not read to the end, at most max; how many goes to the summary. */
+/* … and counts of what could not be measured, SUMMARY_NR_PMU_GAPS of them. */
+#define SUMMARY_NR_PMU_GAPS 5
+void summary_count_pmu_gaps(const struct pa_sched_counts *c, uint64_t nr_waiting,
+			    struct pa_count *to);
+
+/* summary_thread_times.c: all threads together, then each, at most SUMMARY_MAX_THREADS; none if no time was
+ * counted. After those that are counted there is one more: all others. The caller frees the list. */
+#define SUMMARY_MAX_THREADS 256
+struct pa_thread_stat;
+struct thread_times;
+int summary_list_threads(const struct thread_times *t, struct pa_thread_stat **ret_list,
+			 size_t *ret_nr);
+
+/* summary_gaps.c: fills SUMMARY_NR_GAPS counts of what was dropped. */
+void summary_count_gaps(const struct world *w, const struct pipe *p, uint64_t nr_unsummed,
+			struct pa_count *to);
+
+/* summary_unnamed.c: the files with the most samples without a symbol, each file once, at most max.
+ * The number of all such files and of their samples goes to the section. advice_texts: room for max
+ * texts. */
+int summary_list_unnamed(const struct model *model, struct pa_unnamed_stat *to,
+			 char (*advice_texts)[ADVICE_SIZE], size_t max, struct pa_section *section);
+
+/* summary_truncations.c: the same for truncated stacks, by reason and file. */
+int summary_list_truncations(const struct model *model, struct pa_cut_stat *to,
+			     char (*advice_texts)[ADVICE_SIZE], size_t max,
+			     struct pa_section *section);
+
+/* What the user can do about such stacks; NULL if nothing is known to help. */
+struct truncation;
+const char *summary_truncation_advice(const struct model *model, const struct truncation *t);
+
+/* A reason, as the label "truncated" has it, in words; NULL if this version has no such reason. */
+const char *summary_stop_text(const char *reason);
+
+/* summary_unnamed.c: samples whose innermost function has no symbol, by mapping; the item behind the
+ * last mapping counts those outside of any. The caller frees the array. */
+int summary_count_unnamed(const struct profile *p, uint64_t **ret_counts);
+
+/* summary_hints.c: lists at most SUMMARY_MAX_HINTS hints. texts: room for as many. */
+#define SUMMARY_MAX_HINTS 16
+#define SUMMARY_HINT_SIZE 384
+struct pa_hint;
+int summary_list_hints(const struct model *model, struct pa_hint *to,
+		       char (*texts)[SUMMARY_HINT_SIZE], size_t *ret_nr);
+
+/* summary_waits.c: where threads waited, at most max; how many, and how long in all, goes to the
+ * summary. texts: room for max of them. */
+#define SUMMARY_WAIT_SIZE 512
+struct pa_wait_stat;
+int summary_list_waits(const struct model *model, struct pa_wait_stat *to,
+		       char (*texts)[SUMMARY_WAIT_SIZE], size_t max, struct pa_summary *summary);
+int summary_add_waits(struct summary *to, const struct model *model);
+
+/* summary_limits.c: lists files that were not read completely, at most max; the summary has their
+ * total number. */
 struct pa_limit_stat;
-void summary_list_limits(const struct capture *c, struct pa_limit_stat *to, size_t max,
+void summary_list_limits(const struct model *model, struct pa_limit_stat *to, size_t max,
 			 struct pa_summary *summary);
 
-/* The process that a mapping of generated code belongs to; 0: another mapping. */
-pid_t summary_mapping_pid(const struct capture *c, uint32_t mapping);
+/* The process to which a mapping of JIT code belongs; 0 for other mappings. */
+pid_t summary_mapping_pid(const struct model *model, uint32_t mapping);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that have no bound, hidden state or a better sibling; force-included in all of src/. */
+/* Functions that are unbounded, have hidden state or a better alternative; force-included in all of
+ * src/. */
 #ifndef BASE_BANNED_H
 #define BASE_BANNED_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A GNU build-id. It finds debug files; it proves nothing: whoever links a file can forge it. */
+/* A GNU build-id. It is used to find debug files, never as proof of identity: anyone who links a
+ * file can forge it. */
 #ifndef BASE_BUILD_ID_H
 #define BASE_BUILD_ID_H
 
@@ -8,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BUILD_ID_MAX_BYTES 20 /* what the kernel passes on (BUILD_ID_SIZE_MAX); longer are cut */
+#define BUILD_ID_MAX_BYTES                                                                         \
+	20 /* what the kernel passes on (BUILD_ID_SIZE_MAX); longer ones are truncated */
 #define BUILD_ID_HEX_SIZE (2 * BUILD_ID_MAX_BYTES + 1)
 
 struct build_id {

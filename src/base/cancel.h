@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The wish that long work be given up, as its worker can ask for it: once in a while, inside of loops
- * over what a file has. Work that was given up ends with -ECANCELED, or as if its input ended there.
+ * Cancellation of long work. The worker polls it inside loops over file contents. Cancelled work
+ * ends with -ECANCELED, or as if its input had ended.
  */
 #ifndef BASE_CANCEL_H
 #define BASE_CANCEL_H
@@ -13,7 +13,7 @@ struct cancel {
 	const void *ctx;
 };
 
-/* c: NULL, nobody can ask. */
+/* c may be NULL: never cancelled. */
 static inline bool cancel_is_asked(const struct cancel *c)
 {
 	return c && c->is_asked(c->ctx);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/capabilities.h"
 
+#include <errno.h>
 #include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -39,19 +40,20 @@ bool capabilities_give_up(void)
 	return any == 0;
 }
 
-struct capabilities capabilities_lower(void)
+int capabilities_lower(struct capabilities *held)
 {
-	struct capabilities held = { 0 };
 	struct __user_cap_data_struct caps[NR_WORDS] = { 0 };
 
-	if (geteuid() == 0 || !caps_get(caps))
-		return held;
+	if (geteuid() == 0)
+		return 0;
+	if (!caps_get(caps))
+		return -EPERM;
 	for (int i = 0; i < NR_WORDS; i++) {
-		held.effective[i] = caps[i].effective;
+		held->effective[i] = caps[i].effective;
 		caps[i].effective = 0;
 	}
-	held.is_lowered = caps_set(caps);
-	return held;
+	held->is_lowered = caps_set(caps);
+	return held->is_lowered ? 0 : -EPERM;
 }
 
 void capabilities_raise(struct capabilities *held)

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clean-up by scope: a local that owns something names its destructor where it is declared. */
+/* Cleanup by scope: a local variable that owns something names its destructor in its declaration.
+ * */
 #ifndef BASE_CLEANUP_H
 #define BASE_CLEANUP_H
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #define _cleanup_(f) __attribute__((cleanup(f)))
 
-/* Hands ownership on: the value, and NULL left behind so that the clean-up has nothing to do. */
+/* Transfers ownership: returns the value and sets the variable to NULL, so that cleanup does
+ * nothing. */
 #define TAKE(p)                                                                                    \
 	({                                                                                         \
 		__typeof__(p) taken_ = (p);                                                        \
@@ -42,6 +45,12 @@ static inline void closep(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
+}
+
+static inline void dirclosep(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
 }
 
 static inline void fclosep(FILE **f)

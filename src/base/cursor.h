@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading untrusted bytes: a position that cannot pass its end. A read past the end gives zero and
- * marks the cursor bad; check once, after a group of reads. Little-endian, as all we support.
+ * Reads untrusted bytes: a position that cannot pass its end. A read past the end returns zero and
+ * marks the cursor bad; check once after a group of reads. Little-endian, like all supported
+ * platforms.
  */
 #ifndef BASE_CURSOR_H
 #define BASE_CURSOR_H
@@ -27,7 +28,7 @@ static inline size_t cursor_left(const struct cursor *c)
 	return (size_t)(c->end - c->at);
 }
 
-/* n bytes, or NULL and bad. */
+/* n bytes; or NULL, and the cursor is bad. */
 static inline const uint8_t *cursor_take(struct cursor *c, size_t n)
 {
 	const uint8_t *p = c->at;
@@ -64,7 +65,7 @@ CURSOR_DEFINE(cursor_u64, uint64_t)
 CURSOR_DEFINE(cursor_s32, int32_t)
 #undef CURSOR_DEFINE
 
-/* A string that ends with a NUL inside the cursor, or NULL and bad. */
+/* A NUL-terminated string inside the cursor; or NULL, and the cursor is bad. */
 static inline const char *cursor_str(struct cursor *c)
 {
 	const uint8_t *p = c->at;

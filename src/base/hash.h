@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one hash function of the project (XXH3, seeded by nothing: never shown, and stored only in
- * caches, which are made anew where it differs). */
+/* The project's only hash function (XXH3). Hashes are never shown; they are stored only in caches, which are
+ * rebuilt if the function changes. */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 
@@ -8,6 +8,13 @@
 #include <stdint.h>
 
 uint64_t hash_bytes(const void *bytes, size_t n);
+
+/* For tables of what others choose, names of functions and the like: without a seed that they do not know,
+ * they could choose any number of texts that have one hash. */
+uint64_t hash_bytes_seeded(uint64_t seed, const void *bytes, size_t n);
+
+/* A random number. salt: any address of the caller's. */
+uint64_t hash_new_seed(const void *salt);
 
 static inline uint64_t hash_mix(uint64_t h, uint64_t v)
 {

@@ -42,7 +42,7 @@ bool idtable_find(const struct idtable *t, uint64_t hash, idtable_eq_fn eq, cons
 	return false;
 }
 
-static void place(struct idtable_slot *slots, uint32_t nr_slots, struct idtable_slot s)
+static void place_slot(struct idtable_slot *slots, uint32_t nr_slots, struct idtable_slot s)
 {
 	uint32_t i = s.hash & (nr_slots - 1);
 
@@ -65,7 +65,7 @@ int idtable_reserve(struct idtable *t)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < t->nr_slots; i++)
 		if (t->slots[i].id_plus_1)
-			place(slots, nr, t->slots[i]);
+			place_slot(slots, nr, t->slots[i]);
 	free(t->slots);
 	t->slots = slots;
 	t->nr_slots = nr;
@@ -74,7 +74,7 @@ int idtable_reserve(struct idtable *t)
 
 void idtable_insert(struct idtable *t, uint64_t hash, uint32_t id)
 {
-	place(t->slots, t->nr_slots,
-	      (struct idtable_slot){ .hash = fold(hash), .id_plus_1 = id + 1 });
+	place_slot(t->slots, t->nr_slots,
+		   (struct idtable_slot){ .hash = fold(hash), .id_plus_1 = id + 1 });
 	t->nr_used++;
 }

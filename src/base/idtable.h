@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A hash index over things that live in somebody else's array: it stores (hash, id) pairs only,
- * and asks its owner whether thing `id` is the one looked for. Ids are array indexes.
+ * A hash index over items of another array: it stores (hash, id) pairs and asks its owner whether
+ * item `id` equals a key. IDs are array indexes.
  */
 #ifndef BASE_IDTABLE_H
 #define BASE_IDTABLE_H
@@ -15,24 +15,24 @@ struct idtable_slot {
 };
 
 struct idtable {
-	struct idtable_slot *slots; /* owned; a power of two of them */
+	struct idtable_slot *slots; /* owned; the capacity is a power of two */
 	uint32_t nr_slots;
 	uint32_t nr_used;
 };
 
-/* Whether thing `id` equals `key`. */
+/* True if item `id` equals `key`. */
 typedef bool (*idtable_eq_fn)(const void *owner, uint32_t id, const void *key);
 
 void idtable_done(struct idtable *t);
 
-/* Takes everything out; there is room for as many as before. */
+/* Removes all entries and keeps the capacity. */
 void idtable_clear(struct idtable *t);
 
-/* True and *ret_id, or false. */
+/* True and *ret_id if found. */
 bool idtable_find(const struct idtable *t, uint64_t hash, idtable_eq_fn eq, const void *owner,
 		  const void *key, uint32_t *ret_id);
 
-/* Room for one more, so that the idtable_insert() that follows cannot fail. -ENOMEM, -E2BIG. */
+/* Makes room for one more entry, so that the next idtable_insert() cannot fail. -ENOMEM, -E2BIG. */
 int idtable_reserve(struct idtable *t);
 
 /* id must not be in the table; idtable_reserve() must have succeeded since the last insert. */

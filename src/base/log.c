@@ -13,7 +13,7 @@ void log_write(const struct log *log, enum pa_log_level level, const char *fmt, 
 	if (!log || !log->fn)
 		return;
 	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, ap); /* a cut message is still one */
+	(void)vsnprintf(text, sizeof(text), fmt, ap); /* a truncated message is still useful */
 	va_end(ap);
 	log->fn(log->ctx, level, text);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where messages go: the callback of the session, never a stream of our own. */
+/* Messages go to the session's callback, never to a stream of our own. */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
@@ -10,7 +10,7 @@ struct log {
 	void *ctx;    /* borrowed from the caller of the session */
 };
 
-/* "subsystem: 'object': what happened, what follows". log may be NULL. */
+/* "subsystem: 'object': what happened, consequence". log may be NULL. */
 void log_write(const struct log *log, enum pa_log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -16,29 +16,29 @@
 #include "base/path.h"
 #include "base/quiet_write.h"
 
-#define OUTFILE_MAX_UNIQUE 10000     /* names that are tried before giving up */
-#define OUTFILE_MAX_HIDDEN 100       /* random names that are tried: more cannot be chance */
-#define OUTFILE_MAX_WRITE 0x10000000 /* bytes per call; the kernel stops at 2 GiB anyway */
-#define OUTFILE_WAIT_MS 100          /* how often a write that waits looks whether it still may */
+#define OUTFILE_MAX_UNIQUE 10000     /* numbered names to try before giving up */
+#define OUTFILE_MAX_HIDDEN 100       /* random names to try; more collisions cannot be chance */
+#define OUTFILE_MAX_WRITE 0x10000000 /* bytes per call; the kernel's own limit is 2 GiB */
+#define OUTFILE_WAIT_MS 100          /* how often a blocked write checks for cancellation */
 #define HIDDEN_SIZE 40
 
 struct outfile {
-	char *path;               /* owned: as given; with `unique`, as it came out */
-	struct outpath at;        /* owned: where it will be, with symbolic links followed */
-	char *shown;              /* owned: what error messages call it */
-	char hidden[HIDDEN_SIZE]; /* its name in dir for the time being; "": it has none */
+	char *path;               /* owned: as given; with `unique`, the name chosen at the end */
+	struct outpath at;        /* owned: the final path, symbolic links resolved */
+	char *shown;              /* owned: the name used in error messages */
+	char hidden[HIDDEN_SIZE]; /* temporary name in dir; "": the file has none */
 	int fd;
 	bool is_in_place;
 	bool is_unique;
 	bool is_private;
-	bool replaces;  /* there was a regular file under its name when it was opened */
-	bool has_modes; /* the file system took our first chmod() */
-	bool may_block; /* write() may wait for a reader, and cannot be told not to */
+	bool replaces;  /* a regular file with the final name existed at open */
+	bool has_modes; /* the file system accepted our first chmod() */
+	bool may_block; /* write() may block waiting for a reader, and cannot be made non-blocking */
 	bool (*is_cancelled)(void *ctx); /* NULL: never */
 	void *cancel_ctx;
-	uid_t owner; /* whose it will be */
-	mode_t mode; /* what the file gets at the end */
-	int failed;  /* errno of the first failed write: it must not get its name */
+	uid_t owner; /* final owner */
+	mode_t mode; /* final mode */
+	int failed;  /* errno of the first failed write; such a file is never committed */
 	bool is_committed;
 	uint64_t size_bytes;
 };
@@ -48,7 +48,7 @@ struct outfile *outfile_free(struct outfile *f)
 	if (!f)
 		return NULL;
 	if (f->hidden[0])
-		(void)unlinkat(f->at.dir_fd, f->hidden, 0); /* there is nobody left to tell */
+		(void)unlinkat(f->at.dir_fd, f->hidden, 0); /* no one is left to report to */
 	closep(&f->fd);
 	outpath_done(&f->at);
 	free(f->path);
@@ -91,8 +91,8 @@ static int explain_refusal(const struct outfile *f, const char *dir, struct pa_e
 			 f->shown, dir);
 }
 
-/* Why a file cannot come to be at this place. */
-static int explain(const struct outfile *f, int code, struct pa_error *err)
+/* Explains why the file cannot be created here. */
+static int explain_path(const struct outfile *f, int code, struct pa_error *err)
 {
 	const char *dir = f->at.dir.data && f->at.dir.data[0] ? f->at.dir.data : ".";
 	const char *shown = f->shown;
@@ -140,7 +140,7 @@ static int explain(const struct outfile *f, int code, struct pa_error *err)
 	}
 }
 
-/* What is left behind when writing fails. */
+/* What a failed write leaves behind, for the message. */
 static const char *aftermath(const struct outfile *f)
 {
 	if (f->is_in_place)
@@ -153,6 +153,8 @@ static int write_failed(struct outfile *f, int code, struct pa_error *err)
 	char text[128];
 
 	f->failed = code;
+	if (!f->is_in_place)
+		(void)!ftruncate(f->fd, 0); /* others need the space */
 	switch (code) {
 	case ENOSPC:
 		return error_set(err, code, "disk full while writing %s: %s", f->shown,
@@ -173,20 +175,28 @@ static int write_failed(struct outfile *f, int code, struct pa_error *err)
 	}
 }
 
+/* Before it is opened: a FIFO would block until it has a reader. */
+static int refuse_stream(const struct outfile *f, struct pa_error *err)
+{
+	return error_set(err, ESPIPE,
+			 "cannot write %s: this output needs a regular file: choose another path",
+			 f->shown);
+}
+
 static int open_in_place(struct outfile *f, struct pa_error *err)
 {
 	char text[128];
 	int fd = outpath_open_special(&f->at);
 
-	if (fd == -EISDIR) /* what stands for a descriptor that was closed is a directory, too */
-		return error_set(err, EISDIR, "cannot write %s: it leads to no open file",
+	if (fd == -EISDIR) /* the stand-in for a closed descriptor is a directory, too */
+		return error_set(err, EISDIR, "cannot write %s: that file descriptor is not open",
 				 f->shown);
 	if (fd < 0)
 		return error_set(err, -fd, "cannot write %s: %s", f->shown,
 				 strerror_r(-fd, text, sizeof(text)));
 	f->fd = fd;
 	f->is_in_place = true;
-	/* It was opened here, so the flag is nobody else's. */
+	/* We opened this description, so the flag affects no one else. */
 	f->may_block = fcntl(f->fd, F_SETFL, O_APPEND | O_NONBLOCK) < 0;
 	return 0;
 }
@@ -195,7 +205,7 @@ static void new_hidden_name(char name[HIDDEN_SIZE])
 {
 	uint64_t number;
 
-	/* Uniqueness is all that is needed; the kernel checks it. */
+	/* Only uniqueness is needed, and the kernel checks it. */
 	if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
 		number = clock_mono_ns();
 	(void)snprintf(name, HIDDEN_SIZE, ".perf-agent-%016" PRIx64 ".tmp", number);
@@ -206,8 +216,8 @@ static void path_of_fd(int fd, char path[HIDDEN_SIZE])
 	(void)snprintf(path, HIDDEN_SIZE, "/proc/self/fd/%d", fd);
 }
 
-/* Standard output is shared with others, who would be surprised by O_NONBLOCK: a pipe or a terminal
- * is opened once more. */
+/* Standard output is shared with other processes, which do not expect O_NONBLOCK: a pipe or a
+ * terminal is reopened. */
 static void unshare_stdout(struct outfile *f)
 {
 	char proc[HIDDEN_SIZE];
@@ -229,7 +239,7 @@ static int open_stdout(struct outfile *f, struct pa_error *err)
 {
 	int flags = fcntl(STDOUT_FILENO, F_GETFL);
 
-	/* What is open for reading alone would be opened for writing below. */
+	/* A descriptor open only for reading would be reopened for writing below. */
 	if (flags >= 0 && !(flags & O_PATH) && (flags & O_ACCMODE) != O_RDONLY)
 		f->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	if (f->fd < 0)
@@ -240,8 +250,8 @@ static int open_stdout(struct outfile *f, struct pa_error *err)
 	return 0;
 }
 
-/* A file without a name, which nothing can leave behind; not every file system has them, and
- * without procfs it could never get a name. */
+/* An unnamed file (O_TMPFILE) cannot be left behind. Not every file system supports it, and linking
+ * it needs procfs. */
 static int open_nameless(struct outfile *f)
 {
 	char proc[HIDDEN_SIZE];
@@ -276,9 +286,8 @@ static int open_hidden(struct outfile *f)
 }
 
 /*
- * The file was made with 0666, so that the kernel took the umask (or the directory's default ACL)
- * off it: that is the mode for the end, found without touching the umask, which belongs to the
- * whole process.
+ * The file was created with mode 0666 minus the umask (or the directory's default ACL). That is its
+ * final mode, obtained without touching the umask, which is process-wide.
  */
 static int set_first_mode(struct outfile *f)
 {
@@ -291,7 +300,7 @@ static int set_first_mode(struct outfile *f)
 	return 0;
 }
 
-/* procfs says that there is no such file, sysfs that it is not permitted, even where it is. */
+/* For a file that exists, procfs reports ENOENT and sysfs EPERM. */
 static int creation_failed(const struct outfile *f, int r)
 {
 	bool is_refused = r == -EACCES || r == -EPERM;
@@ -302,7 +311,7 @@ static int creation_failed(const struct outfile *f, int r)
 	return r;
 }
 
-/* Finds the final name too long, which the nameless file would not. */
+/* Detects a final name that is too long, which creating an unnamed file does not. */
 static int look_at_name(struct outfile *f)
 {
 	struct stat st;
@@ -332,7 +341,7 @@ static int open_beside(struct outfile *f, const struct outfile_options *opts, st
 	int r = make_file(f);
 
 	if (r < 0)
-		return explain(f, -r, err);
+		return explain_path(f, -r, err);
 	f->owner = geteuid();
 	if (!opts || !opts->set_owner)
 		return 0;
@@ -345,10 +354,12 @@ static int open_beside(struct outfile *f, const struct outfile_options *opts, st
 
 static int open_path(struct outfile *f, const struct outfile_options *opts, struct pa_error *err)
 {
-	_cleanup_(capabilities_raise) struct capabilities held = capabilities_lower();
+	_cleanup_(capabilities_raise) struct capabilities held = CAPABILITIES_HELD;
 	struct outpath_options where = { .is_new = f->is_unique };
-	int r;
+	int r = capabilities_lower(&held);
 
+	if (r < 0)
+		return error_set(err, -r, "cannot write %s without capabilities", f->shown);
 	if (opts && opts->set_owner) {
 		where.has_friend = true;
 		where.friend = opts->uid;
@@ -356,32 +367,45 @@ static int open_path(struct outfile *f, const struct outfile_options *opts, stru
 	r = outpath_resolve(f->path, &where, &f->at);
 
 	if (r < 0)
-		return explain(f, -r, err);
+		return explain_path(f, -r, err);
+	if (f->at.is_special && opts && opts->is_patched)
+		return refuse_stream(f, err);
 	return f->at.is_special ? open_in_place(f, err) : open_beside(f, opts, err);
 }
 
-int outfile_open(const char *path, const struct outfile_options *opts, struct outfile **ret_file,
-		 struct pa_error *err)
+static struct outfile *new_file(const char *path, bool is_stdout,
+				const struct outfile_options *opts)
 {
 	_cleanup_(outfile_freep) struct outfile *f = calloc(1, sizeof(*f));
-	bool is_stdout = strcmp(path, "-") == 0;
-	int r;
 
 	if (!f)
-		return no_memory(err);
+		return NULL;
 	f->fd = -1;
 	f->at = OUTPATH_NONE; /* from here outfile_free() is safe */
-	if (!*path)
-		return error_set(err, EINVAL, "cannot write: the path is empty: choose one");
 	f->is_unique = opts && opts->unique;
 	f->is_private = opts && opts->is_private;
 	f->is_cancelled = opts ? opts->is_cancelled : NULL;
 	f->cancel_ctx = opts ? opts->cancel_ctx : NULL;
 	f->path = strdup(path);
 	if (asprintf(&f->shown, is_stdout ? "standard output" : "'%s'", path) < 0)
-		f->shown = NULL; /* else it is not defined */
-	if (!f->path || !f->shown)
+		f->shown = NULL; /* otherwise it is undefined */
+	return f->path && f->shown ? TAKE(f) : NULL;
+}
+
+int outfile_open(const char *path, const struct outfile_options *opts, struct outfile **ret_file,
+		 struct pa_error *err)
+{
+	bool is_stdout = strcmp(path, "-") == 0;
+	_cleanup_(outfile_freep) struct outfile *f = NULL;
+	int r;
+
+	if (!*path)
+		return error_set(err, EINVAL, "cannot write: the path is empty: choose one");
+	f = new_file(path, is_stdout, opts);
+	if (!f)
 		return no_memory(err);
+	if (is_stdout && opts && opts->is_patched)
+		return refuse_stream(f, err);
 	r = is_stdout ? open_stdout(f, err) : open_path(f, opts, err);
 	if (r < 0)
 		return r;
@@ -389,7 +413,7 @@ int outfile_open(const char *path, const struct outfile_options *opts, struct ou
 	return 0;
 }
 
-/* For some time; whatever poll() says then, the next write() says it better. */
+/* Waits for a while; whatever poll() reports, the next write() reports more precisely. */
 static bool wait_writable(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
@@ -397,8 +421,8 @@ static bool wait_writable(int fd)
 	return poll(&p, 1, OUTFILE_WAIT_MS) > 0;
 }
 
-/* As much as can be written now; -EAGAIN: nothing. What poll() calls writable takes PIPE_BUF bytes
- * without waiting (pipe(7)). */
+/* Writes as much as possible now; -EAGAIN: nothing. A pipe that poll() reports as writable accepts
+ * PIPE_BUF bytes without blocking (pipe(7)). */
 static ssize_t write_some(struct outfile *f, const char *bytes, size_t n)
 {
 	size_t most = f->may_block ? PIPE_BUF : OUTFILE_MAX_WRITE;
@@ -436,7 +460,8 @@ int outfile_write(struct outfile *f, const void *bytes, size_t n, struct pa_erro
 	return 0;
 }
 
-/* Network file systems say at close() that there was no room: asked for while it can be told. */
+/* Network file systems report a full disk at close(), so sync while the error can still be
+ * reported. */
 static int flush_file(struct outfile *f)
 {
 	int fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
@@ -448,8 +473,8 @@ static int flush_file(struct outfile *f)
 	return 0;
 }
 
-/* A file keeps its mode when it is replaced, if that mode is of our own making: not one that somebody
- * else put there before us, also by a hard link to a file of ours, or by moving one there. */
+/* A replaced file passes on its mode only if the mode is ours: not one that another user created
+ * before us, and not one reached by a hard link to, or a rename of, a file of ours. */
 static bool keeps_mode(const struct outfile *f, const struct stat *old)
 {
 	if (!S_ISREG(old->st_mode))
@@ -464,16 +489,16 @@ static void set_final_mode(struct outfile *f)
 	struct stat st;
 
 	if (f->is_private)
-		return; /* it has been since it was made */
+		return; /* it is private since creation */
 	if (!f->is_unique && fstatat(f->at.dir_fd, f->at.name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    keeps_mode(f, &st))
 		f->mode = st.st_mode & 0777;
-	/* A file that stays private to its owner is better than none. */
+	/* A file that stays private to its owner is better than no file. */
 	if (f->has_modes)
 		(void)fchmod(f->fd, f->mode);
 }
 
-/* Gives the nameless file a name that must be free. */
+/* Links the unnamed file to a name that must be free. */
 static int link_as(struct outfile *f, const char *name)
 {
 	char proc[HIDDEN_SIZE];
@@ -521,7 +546,8 @@ static int rename_if_free(struct outfile *f, const char *name)
 	if (renameat2(f->at.dir_fd, f->hidden, f->at.dir_fd, name, RENAME_NOREPLACE) < 0) {
 		if (errno != EINVAL && errno != ENOSYS)
 			return -errno;
-		/* A file system that cannot do it; the hidden name goes with outfile_free(). */
+		/* For file systems that cannot link unnamed files; outfile_free() removes the
+		 * temporary name. */
 		if (linkat(f->at.dir_fd, f->hidden, f->at.dir_fd, name, 0) < 0)
 			return -errno;
 		return 0;
@@ -530,7 +556,7 @@ static int rename_if_free(struct outfile *f, const char *name)
 	return 0;
 }
 
-/* "dir/comm-1.pb.gz" of "dir/comm.pb.gz"; the path itself for number 0. */
+/* "dir/comm-1.pb.gz" for "dir/comm.pb.gz"; number 0 is the path itself. */
 static char *numbered_path(const char *path, int number)
 {
 	size_t stem = (size_t)(path_name(path) - path);
@@ -566,10 +592,39 @@ static int name_unique(struct outfile *f)
 
 static int give_name(struct outfile *f)
 {
-	_cleanup_(capabilities_raise) struct capabilities held = capabilities_lower();
+	_cleanup_(capabilities_raise) struct capabilities held = CAPABILITIES_HELD;
+	int r = capabilities_lower(&held);
 
+	if (r < 0)
+		return r;
 	set_final_mode(f);
 	return f->is_unique ? name_unique(f) : name_replacing(f);
+}
+
+bool outfile_can_patch(const struct outfile *f)
+{
+	return !f->is_in_place;
+}
+
+int outfile_patch(struct outfile *f, uint64_t offset, const void *bytes, size_t n,
+		  struct pa_error *err)
+{
+	const char *at = bytes;
+
+	if (f->is_in_place || offset > f->size_bytes || n > f->size_bytes - offset)
+		return write_failed(f, ESPIPE, err);
+	while (n) {
+		ssize_t done = pwrite(f->fd, at, n, (off_t)offset);
+
+		if (done < 0 && errno != EINTR)
+			return write_failed(f, errno, err);
+		if (done < 0)
+			continue;
+		at += done;
+		offset += (uint64_t)done;
+		n -= (size_t)done;
+	}
+	return 0;
 }
 
 int outfile_commit(struct outfile *f, struct pa_error *err)
@@ -583,7 +638,7 @@ int outfile_commit(struct outfile *f, struct pa_error *err)
 		return write_failed(f, -r, err);
 	r = f->is_in_place ? 0 : give_name(f);
 	if (r < 0)
-		return explain(f, -r, err);
+		return explain_path(f, -r, err);
 	closep(&f->fd);
 	f->fd = -1;
 	f->is_committed = true;

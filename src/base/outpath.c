@@ -10,10 +10,10 @@
 
 #include "base/cleanup.h"
 
-#define MAX_LINKS 40 /* as many as the kernel follows (MAXSYMLINKS) */
+#define MAX_LINKS 40 /* the kernel's own limit (MAXSYMLINKS) */
 #define MAX_PATH_BYTES (4 * PATH_MAX)
 
-/* The way that is left to go. */
+/* The components that remain to be resolved. */
 struct way {
 	char *text; /* owned */
 	char *at;   /* inside text */
@@ -49,15 +49,16 @@ static bool is_trusted(const struct outpath *p, const struct stat *st)
 	       (p->has_friend && st->st_uid == p->friend);
 }
 
-/* Who else may put something there: everybody, its owner, or a group whose members' files the sticky
- * bit keeps apart. A directory of ours that a group shares without it is shared on purpose. */
+/* Others can create files in this directory: it is world-writable, belongs to another user, or is
+ * group-writable and sticky. A directory of ours that a group shares without the sticky bit is
+ * shared on purpose. */
 static bool is_shared(const struct outpath *p, const struct stat *dir)
 {
 	return dir->st_mode & S_IWOTH || !is_trusted(p, dir) ||
 	       (dir->st_mode & S_ISVTX && dir->st_mode & S_IWGRP);
 }
 
-/* Whether nobody but the owner of a file can give it another name there. */
+/* True if only the owner of a file can rename it in this directory. */
 static bool keeps_names(const struct outpath *p, const struct stat *dir)
 {
 	return dir->st_mode & S_ISVTX && is_trusted(p, dir);
@@ -86,8 +87,8 @@ static void enter(struct outpath *p, int fd)
 	p->dir_fd = fd;
 }
 
-/* Back to where path begins: the root, or the working directory. */
-static int begin(struct outpath *p, const char *path)
+/* Back to the start of the path: the root, or the working directory. */
+static int begin_path(struct outpath *p, const char *path)
 {
 	bool is_absolute = path[0] == '/';
 	int fd = open(is_absolute ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -98,7 +99,7 @@ static int begin(struct outpath *p, const char *path)
 	return set_dir_text(p, is_absolute ? "/" : "");
 }
 
-/* The next component of the way, cut off it; NULL at its end. */
+/* Removes and returns the next component; NULL at the end. */
 static char *next_component(struct way *w)
 {
 	char *component;
@@ -113,7 +114,7 @@ static char *next_component(struct way *w)
 	return component;
 }
 
-/* Puts what a link reads in front of the rest of the way. */
+/* Prepends the target of a link to the remaining path. */
 static int take_turn(struct way *w, const char *target)
 {
 	char *text;
@@ -137,7 +138,7 @@ static int is_procfs(int fd, bool *ret_is)
 	return 0;
 }
 
-/* Whether component, which has this status, may be used where it is. */
+/* True if this component, with this status, may be used where it is. */
 static int check_owner(struct outpath *p, const char *component, const struct stat *st)
 {
 	struct stat dir;
@@ -148,11 +149,11 @@ static int check_owner(struct outpath *p, const char *component, const struct st
 		return 0;
 	p->is_refused = true;
 	p->st = *st;
-	(void)append_dir_text(p, component); /* without memory the message is less exact */
+	(void)append_dir_text(p, component); /* out of memory: the message is less precise */
 	return -EACCES;
 }
 
-static int follow(struct outpath *p, struct way *w, int link_fd)
+static int follow_link(struct outpath *p, struct way *w, int link_fd)
 {
 	char target[PATH_MAX];
 	ssize_t n = readlinkat(link_fd, "", target, sizeof(target));
@@ -165,11 +166,11 @@ static int follow(struct outpath *p, struct way *w, int link_fd)
 	target[n] = '\0';
 	r = take_turn(w, target);
 	if (r == 0 && target[0] == '/')
-		r = begin(p, target);
+		r = begin_path(p, target);
 	return r;
 }
 
-/* What procfs calls a link is no text to be read: the kernel goes there at once. */
+/* The text of a procfs link is not a path: the kernel resolves it directly. */
 static int enter_magic(struct outpath *p, const char *component)
 {
 	int fd = openat(p->dir_fd, component, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -196,7 +197,7 @@ static int pass_link(struct outpath *p, struct way *w, const char *component)
 		r = is_procfs(fd, &is_magic);
 	if (r < 0)
 		return r;
-	return is_magic ? enter_magic(p, component) : follow(p, w, fd);
+	return is_magic ? enter_magic(p, component) : follow_link(p, w, fd);
 }
 
 static int open_folder(const struct outpath *p, const char *component)
@@ -210,7 +211,7 @@ static int open_folder(const struct outpath *p, const char *component)
 	return openat(p->dir_fd, component, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* A component that others follow. */
+/* A component that is not the last. */
 static int pass(struct outpath *p, struct way *w, const char *component)
 {
 	int fd = open_folder(p, component), r;
@@ -221,11 +222,11 @@ static int pass(struct outpath *p, struct way *w, const char *component)
 	}
 	r = errno == ENOTDIR || errno == ELOOP ? pass_link(p, w, component) : -errno;
 	if (r < 0 && r != -EACCES && r != -ELOOP)
-		(void)append_dir_text(p, component); /* the message names what is missing */
+		(void)append_dir_text(p, component); /* the message names the missing component */
 	return r;
 }
 
-/* What has the last name. 1: it stays the last; 0: it was a link, and the way is longer now. */
+/* Resolves the last component. 1: it is final; 0: it was a link, and the path has grown. */
 static int look_at(struct outpath *p, struct way *w, const char *component, int fd,
 		   const struct stat *st)
 {
@@ -241,13 +242,13 @@ static int look_at(struct outpath *p, struct way *w, const char *component, int 
 	if (r < 0)
 		return r;
 	if (S_ISLNK(st->st_mode) && !p->is_magic)
-		return follow(p, w, fd);
+		return follow_link(p, w, fd);
 	p->is_special = true;
 	p->st = *st;
 	return 1;
 }
 
-/* The last component: p->name, unless it is a link, which makes the way longer. */
+/* The last component: p->name, unless it is a link, which extends the path. */
 static int arrive(struct outpath *p, struct way *w, const char *component)
 {
 	_cleanup_(freep) char *name = strdup(component);
@@ -262,7 +263,7 @@ static int arrive(struct outpath *p, struct way *w, const char *component)
 	if (fstat(p->dir_fd, &dir) < 0 || (fd >= 0 && fstat(fd, &st) < 0))
 		return -errno;
 	if (dir.st_nlink == 0)
-		return -ESTALE; /* a working directory may be gone */
+		return -ESTALE; /* a working directory may have been removed */
 	p->is_shared = is_shared(p, &dir);
 	p->keeps_names = keeps_names(p, &dir);
 	if (fd >= 0 && !p->is_new)
@@ -295,7 +296,7 @@ static int walk(struct outpath *p, struct way *w)
 
 int outpath_open_special(const struct outpath *p)
 {
-	/* Appending, because a link of procfs may lead to a file that others write as well. */
+	/* O_APPEND, because a procfs link may lead to a file that others write to as well. */
 	int flags = O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC | (p->is_magic ? 0 : O_NOFOLLOW);
 	_cleanup_(closep) int fd = openat(p->dir_fd, p->name, flags);
 	struct stat st;
@@ -303,12 +304,13 @@ int outpath_open_special(const struct outpath *p)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
 	if (!p->is_magic && (st.st_dev != p->st.st_dev || st.st_ino != p->st.st_ino))
-		return -ESTALE; /* not what was looked at */
+		return -ESTALE; /* not the file that was checked */
 	return TAKE_FD(fd);
 }
 
-/* From the beginning of path, by way of step. */
-static int resolve(const char *path, int (*step)(struct outpath *, struct way *), struct outpath *p)
+/* From the start of the path, step by step. */
+static int resolve_path(const char *path, int (*step)(struct outpath *, struct way *),
+			struct outpath *p)
 {
 	struct way w = { .text = strdup(path) };
 	int r;
@@ -316,7 +318,7 @@ static int resolve(const char *path, int (*step)(struct outpath *, struct way *)
 	if (!w.text)
 		return -ENOMEM;
 	w.at = w.text;
-	r = begin(p, path);
+	r = begin_path(p, path);
 	if (r == 0)
 		r = step(p, &w);
 	free(w.text);
@@ -332,7 +334,7 @@ int outpath_resolve(const char *path, const struct outpath_options *opts, struct
 	ret_path->is_new = opts->is_new;
 	ret_path->has_friend = opts->has_friend;
 	ret_path->friend = opts->friend;
-	return resolve(path, walk, ret_path);
+	return resolve_path(path, walk, ret_path);
 }
 
 static int walk_folders(struct outpath *p, struct way *w)
@@ -350,5 +352,5 @@ int outpath_make_folder(const char *path, struct outpath *ret_path)
 	*ret_path = OUTPATH_NONE;
 	ret_path->dir = BUF_INIT(MAX_PATH_BYTES);
 	ret_path->makes_folders = true;
-	return *path ? resolve(path, walk_folders, ret_path) : -ENOENT;
+	return *path ? resolve_path(path, walk_folders, ret_path) : -ENOENT;
 }

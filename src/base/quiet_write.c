@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Takes a signal off that came from our own write() while it was blocked. */
+/* Consumes a signal that our own write() raised while it was blocked. */
 static void consume_signal(int signal)
 {
 	const struct timespec now = { 0 };
@@ -28,7 +28,7 @@ ssize_t write_quietly(int fd, const void *bytes, size_t n)
 	sigemptyset(&ours);
 	sigaddset(&ours, SIGPIPE);
 	sigaddset(&ours, SIGXFSZ);
-	(void)pthread_sigmask(SIG_BLOCK, &ours, &old); /* fails only for wrong arguments */
+	(void)pthread_sigmask(SIG_BLOCK, &ours, &old); /* fails only for invalid arguments */
 	sigpending(&pending);
 	done = write(fd, bytes, n);
 	code = errno;

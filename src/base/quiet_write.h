@@ -5,9 +5,9 @@
 #include <sys/types.h>
 
 /*
- * write() that answers with errno alone. A closed pipe sends SIGPIPE and the file size limit sends
- * SIGXFSZ, both deadly; what a process does with signals is not for a library to change, so they
- * are blocked for this thread and this call. One that was already pending is not ours to take.
+ * write() that reports errors by errno only. A closed pipe raises SIGPIPE and the file size limit
+ * SIGXFSZ, both fatal by default; a library must not change signal dispositions, so both are
+ * blocked for this thread during the call. A signal that was already pending is left alone.
  */
 ssize_t write_quietly(int fd, const void *bytes, size_t n);
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/array.h"
+#include "base/bisect.h"
 
 int ranges_init(struct ranges *r, uint32_t size)
 {
@@ -17,7 +18,7 @@ void ranges_done(struct ranges *r)
 	*r = (struct ranges){ 0 };
 }
 
-static void drop(struct ranges *r, uint32_t at)
+static void drop_piece(struct ranges *r, uint32_t at)
 {
 	r->nr_free--;
 	memmove(&r->free[at], &r->free[at + 1], (r->nr_free - at) * sizeof(r->free[0]));
@@ -35,26 +36,16 @@ int ranges_take(struct ranges *r, uint32_t nr, uint32_t *ret_first)
 		f->nr -= nr;
 		r->nr_left -= nr;
 		if (!f->nr)
-			drop(r, i);
+			drop_piece(r, i);
 		return 0;
 	}
 	return -ENOSPC;
 }
 
-/* Index of the first free piece that begins behind `first`. */
+/* Index of the first free range that begins after `first`. */
 static uint32_t find_behind(const struct ranges *r, uint32_t first)
 {
-	uint32_t lo = 0, hi = r->nr_free;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (r->free[mid].first < first)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return BISECT(i, r->nr_free, r->free[i].first < first);
 }
 
 int ranges_give(struct ranges *r, uint32_t first, uint32_t nr)
@@ -68,7 +59,7 @@ int ranges_give(struct ranges *r, uint32_t first, uint32_t nr)
 		r->free[at - 1].nr += nr;
 		if (joins_behind) {
 			r->free[at - 1].nr += r->free[at].nr;
-			drop(r, at);
+			drop_piece(r, at);
 		}
 	} else if (joins_behind) {
 		r->free[at].first = first;

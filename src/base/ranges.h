@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hands out ranges of numbers [0, size) and takes them back: first fit, neighbours joined. */
+/* Allocates ranges of the numbers [0, size) and frees them: first fit, neighbours merged. */
 #ifndef BASE_RANGES_H
 #define BASE_RANGES_H
 
@@ -13,18 +13,18 @@ struct range {
 };
 
 struct ranges {
-	struct range *free; /* owned; sorted, no two touch */
+	struct range *free; /* owned; sorted, no two adjacent */
 	uint32_t nr_free, cap_free;
-	uint32_t nr_left; /* numbers that are free */
+	uint32_t nr_left; /* count of free numbers */
 };
 
 int ranges_init(struct ranges *r, uint32_t size);
 void ranges_done(struct ranges *r);
 
-/* nr numbers in one piece. -ENOSPC: there is no such piece. */
+/* nr consecutive numbers. -ENOSPC: no free range is that long. */
 int ranges_take(struct ranges *r, uint32_t nr, uint32_t *ret_first);
 
-/* What was taken, whole or in part. -ENOMEM: it stays taken. */
+/* Frees an allocated range or a part of it. -ENOMEM: it stays allocated. */
 int ranges_give(struct ranges *r, uint32_t first, uint32_t nr);
 
 #endif

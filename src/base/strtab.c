@@ -27,7 +27,7 @@ int strtab_init(struct strtab *t)
 	uint32_t id;
 	int r;
 
-	*t = (struct strtab){ 0 };
+	*t = (struct strtab){ .seed = hash_new_seed(t) };
 	r = strtab_intern_n(t, "", 0, &id);
 	if (r < 0)
 		strtab_done(t);
@@ -86,7 +86,7 @@ static int store(struct strtab *t, struct span k, const char **ret_s)
 int strtab_intern_n(struct strtab *t, const char *s, size_t len, uint32_t *ret_id)
 {
 	struct span k = { s, strnlen(s, len) };
-	uint64_t h = hash_bytes(k.s, k.len);
+	uint64_t h = hash_bytes_seeded(t->seed, k.s, k.len);
 	int r;
 
 	if (idtable_find(&t->index, h, span_eq, t, &k, ret_id))

@@ -3,13 +3,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define EXIT_NOT_RUN 127 /* seen by nobody but a tracer: the agent reports by its own status */
+#include "cli/suggest.h"
+
+#define DEFAULT_PATH "/bin:/usr/bin" /* glibc's default if PATH is not set */
+#define EXIT_NOT_RUN 127 /* only a tracer sees it: the agent has its own status for failures */
 
 static ssize_t read_retrying(int fd, void *bytes, size_t n)
 {
@@ -21,8 +27,8 @@ static ssize_t read_retrying(int fd, void *bytes, size_t n)
 	return got;
 }
 
-/* What the program file's capabilities allow is for the agent: a command is found and started with
- * the user's own rights. 0, or negative. */
+/* The capabilities of the program file are for the agent only: a command is found and started with
+ * the user's own privileges. 0 or negative. */
 static int drop_capabilities(void)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -43,10 +49,38 @@ __attribute__((noreturn)) static void child(char *const argv[], const struct sig
 	if (dup2(stdout_fd, STDOUT_FILENO) >= 0 && drop_capabilities() == 0)
 		execvp(argv[0], argv);
 	e = errno;
-	(void)!write(failure_fd, &e, sizeof(e)); /* whole: shorter than PIPE_BUF */
-	/* The end of its last target makes a session write; stay until it is cancelled. */
+	(void)!write(failure_fd, &e, sizeof(e)); /* atomic: shorter than PIPE_BUF */
+	/* A session writes its outputs when its last target exits: stay alive until it is
+	 * cancelled. */
 	(void)read_retrying(go_fd, &go, 1);
 	_exit(EXIT_NOT_RUN);
+}
+
+static bool may_exist(const char *path)
+{
+	return access(path, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
+int command_find(const char *name)
+{
+	const char *at = getenv("PATH");
+	char path[PATH_MAX];
+
+	if (strchr(name, '/'))
+		return may_exist(name) ? 0 : -ENOENT;
+	if (!at)
+		at = DEFAULT_PATH;
+	for (;;) { /* an empty directory is the current one */
+		int len = (int)strcspn(at, ":");
+
+		if (snprintf(path, sizeof(path), "%.*s%s%s", len, at, len ? "/" : "", name) <
+			    (int)sizeof(path) &&
+		    may_exist(path))
+			return 0;
+		if (!at[len])
+			return -ENOENT;
+		at += len + 1;
+	}
 }
 
 int command_spawn(struct command *c, char *const argv[], const struct signals *signals,
@@ -64,11 +98,11 @@ int command_spawn(struct command *c, char *const argv[], const struct signals *s
 		close(go[1]);
 		return -e;
 	}
-	(void)fflush(NULL); /* what is buffered is written once, by the parent */
+	(void)fflush(NULL); /* otherwise the child would write the buffers, too */
 	pid = fork();
 	e = errno;
 	if (pid == 0) {
-		close(go[1]); /* or the child would wait for its own end of the pipe */
+		close(go[1]); /* otherwise the child would hold its own pipe open */
 		child(argv, signals, stdout_fd, go[0], failure[1]);
 	}
 	close(go[0]);
@@ -95,13 +129,28 @@ int command_release(struct command *c)
 {
 	int e;
 
-	/* EPIPE: it was killed while it waited, which its wait status will tell */
+	/* EPIPE: it was killed while it waited; its wait status says so */
 	if (write(c->go_fd, "", 1) < 0 && errno != EPIPE)
 		return -errno;
 	if (read_retrying(c->failure_fd, &e, sizeof(e)) == sizeof(e))
 		return -e;
 	close_pipes(c); /* a successful exec has closed the other ends */
 	return 0;
+}
+
+const char *command_why_not_run(const char *name, int error)
+{
+	bool is_path = strchr(name, '/');
+
+	if (error != ENOENT)
+		return strerror(error);
+	if (is_path && access(name, F_OK) == 0)
+		return "its interpreter or dynamic loader is missing";
+	if (is_path)
+		return strerror(error);
+	return suggest_is_close(name, strlen(name), "doctor")
+		       ? "command not found; did you mean 'perf-agent doctor'?"
+		       : "command not found";
 }
 
 bool command_reap(struct command *c)
@@ -116,6 +165,11 @@ int command_status(const struct command *c)
 	if (WIFSIGNALED(c->wait_status))
 		return 128 + WTERMSIG(c->wait_status);
 	return WEXITSTATUS(c->wait_status);
+}
+
+int command_signal(const struct command *c)
+{
+	return c->has_ended && WIFSIGNALED(c->wait_status) ? WTERMSIG(c->wait_status) : 0;
 }
 
 void command_done(struct command *c)

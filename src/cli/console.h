@@ -1,37 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Standard error: messages that scroll and, on a terminal, one status line below them that is
- * rewritten in place. Messages may come from the session's thread.
+ * Standard error: messages that scroll and, on a terminal, a status line below them that is
+ * rewritten in place. Messages may come from the session's thread. If a command has the terminal, they are
+ * kept until console_release().
  */
 #ifndef CLI_CONSOLE_H
 #define CLI_CONSOLE_H
 
 #include <perfagent/perfagent.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
-struct console {
-	pthread_mutex_t lock; /* over the stream and has_status */
-	bool has_status;      /* a status line is shown */
-	enum pa_log_level max_level;
-	bool is_quiet;
-	bool is_live; /* a terminal, and not quiet: status lines are shown */
+#define CONSOLE_MAX_HELD 256
+
+struct console_line {
+	const char *prefix; /* static */
+	char *text;         /* owned; NULL: memory was short */
 };
 
-void console_init(struct console *c, bool quiet, unsigned int verbosity);
+struct console {
+	pthread_mutex_t lock; /* for the stream, has_status and held lines */
+	bool has_status;      /* a status line is shown */
+	enum pa_log_level max_level;
+	atomic_uint nr_warnings; /* also those that were not printed */
+	bool is_quiet;
+	bool is_terminal; /* standard error is a terminal */
+	bool is_held;     /* a command writes to the terminal: messages wait */
+	struct console_line held[CONSOLE_MAX_HELD];
+	size_t nr_held; /* also those that found no room */
+	bool is_live;   /* no command shares the terminal, and not quiet: status lines are shown */
+};
+
+/* is_shared: a command writes to the same standard error. Status lines and messages would be mixed with its
+ * lines and prompts, so a terminal gets no status lines, and messages only after console_release(). */
+void console_init(struct console *c, bool quiet, unsigned int verbosity, bool is_shared);
+
+/* Prints the messages that waited; from here on, others are printed at once. */
+void console_release(struct console *c);
 
 /* A pa_log_fn; ctx is the console. */
 void console_log(void *ctx, enum pa_log_level level, const char *text);
 
-/* "perf-agent: …" whatever the verbosity. */
+/* Prints "perf-agent: …" at every verbosity. */
 void console_error(struct console *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* A line for whoever reads along; not when quiet. */
+/* Prints an informational line, unless quiet. */
 void console_note(struct console *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Replaces the status line, cut to the width of the terminal; nothing unless is_live. */
+/* Replaces the status line, truncated to the width of the terminal; nothing unless is_live. */
 void console_status(struct console *c, const char *text);
 
-/* Takes the status line away. */
+/* Removes the status line. */
 void console_clear(struct console *c);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FRACTION_DIGITS 9 /* of a second, the next one is less than a nanosecond */
+#define FRACTION_DIGITS 9 /* further digits are less than a nanosecond */
 #define FRACTION_ONE 1000000000u
 
 struct unit {
@@ -15,7 +15,7 @@ struct unit {
 	uint64_t ns;
 };
 
-/* Largest first: a duration goes down this list and never back. */
+/* Largest first: the units of a duration must be in this order. */
 static const struct unit units[] = {
 	{ "h", 3600 * NS_PER_S }, { "m", 60 * NS_PER_S }, { "s", NS_PER_S },
 	{ "ms", 1000000 },        { "us", 1000 },
@@ -80,7 +80,7 @@ static int parse_number(const char **at, struct number *ret_number)
 	return 0;
 }
 
-/* The unit at *at; from is the first that may still come. */
+/* The unit at *at; from is the first that is still allowed. */
 static int parse_unit(const char **at, size_t from, size_t *ret_unit)
 {
 	size_t len = strspn(*at, "abcdefghijklmnopqrstuvwxyz");
@@ -137,7 +137,7 @@ const char *duration_format(uint64_t ns, char text[DURATION_TEXT_SIZE])
 			len += (size_t)snprintf(text + len, DURATION_TEXT_SIZE - len, "%llu%s",
 						(unsigned long long)n, units[i].suffix);
 	}
-	if (ms >= 1000) /* less than a minute: five digits say all of it, 1.25 or 10 */
+	if (ms >= 1000) /* less than a minute: five digits are exact, such as 1.25 or 10 */
 		(void)snprintf(text + len, DURATION_TEXT_SIZE - len, "%.5gs", (double)ms / 1000);
 	else if (ms)
 		(void)snprintf(text + len, DURATION_TEXT_SIZE - len, "%ums", (unsigned int)ms);

@@ -15,7 +15,8 @@
  */
 int duration_parse(const char *text, uint64_t *ret_ns);
 
-/* As a person would write it, cut to milliseconds, and below one to microseconds. Returns text. */
+/* Formats a duration truncated to milliseconds, or to microseconds if it is shorter than that.
+ * Returns text. */
 const char *duration_format(uint64_t ns, char text[DURATION_TEXT_SIZE]);
 
 #endif

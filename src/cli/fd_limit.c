@@ -10,5 +10,5 @@ void fd_limit_raise(void)
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == limit.rlim_max)
 		return;
 	limit.rlim_cur = limit.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &limit); /* with fewer, fewer files are kept open */
+	(void)setrlimit(RLIMIT_NOFILE, &limit); /* with a lower limit, fewer files are kept open */
 }

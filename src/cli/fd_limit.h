@@ -3,9 +3,9 @@
 #define CLI_FD_LIMIT_H
 
 /*
- * Takes as many descriptors as this process may have: the usual 1,024 are kept low for the sake of
- * programs that use select(), and every file that a target maps wants one. Called after the command
- * was forked, which must find the limit as the agent did.
+ * Raises the limit of open files to the maximum: the usual 1,024 is low for the sake of programs
+ * that use select(), and every file that a target maps needs a descriptor. Called after the command
+ * was forked, which must inherit the original limit.
  */
 void fd_limit_raise(void);
 

@@ -4,22 +4,20 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
 
-#include "cli/text.h"
+#include "cli/suggest.h"
+#include "cli/terminal_text.h"
 
-#define LONG_ONLY 256 /* getopt values from here on: LONG_ONLY + index in the table */
+#define LONG_ONLY 256 /* getopt values for long options: LONG_ONLY + index in the table */
 #define MESSAGE_MAX 1024
 #define HELP_COLUMN 30
-
-_Static_assert(OPTPARSE_MAX_OPTIONS <= 64, "struct parser counts options in 64 bits");
+#define SPELLING_SIZE 64
 
 struct parser {
 	const struct option_table *table;
 	struct option longs[OPTPARSE_MAX_OPTIONS + 1];
 	char shorts[2 + 3 * OPTPARSE_MAX_OPTIONS + 1];
-	uint64_t seen; /* bit i: option i was given */
 };
 
 int usage_error(const char *what, const char *fmt, ...)
@@ -28,7 +26,7 @@ int usage_error(const char *what, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	(void)vsnprintf(text, sizeof(text), fmt, ap); /* a cut message is still one */
+	(void)vsnprintf(text, sizeof(text), fmt, ap); /* may be truncated */
 	va_end(ap);
 	(void)fputs("perf-agent: ", stderr);
 	(void)text_put(stderr, what, TEXT_NO_LIMIT);
@@ -55,8 +53,8 @@ static int getopt_value(const struct option_table *table, size_t i)
 	return table->defs[i].letter ? table->defs[i].letter : LONG_ONLY + (int)i;
 }
 
-/* '+': the first argument that is no option ends the options, so that a forgotten "--" is noticed.
- * ':': a missing value is told apart from an unknown option. */
+/* '+': the first argument that is not an option ends the options, so that a missing "--" is
+ * noticed. ':': a missing value is distinguished from an unknown option. */
 static void parser_init(struct parser *p, const struct option_table *table)
 {
 	char *at = p->shorts;
@@ -88,7 +86,16 @@ static const struct option_def *find_def(const struct option_table *table, int v
 	return NULL;
 }
 
-/* Whether arg, "--name" or "--name=value", spells the name out. */
+/* A letter that getopt_long() cannot handle: -?. */
+static const struct option_def *find_other_letter(const struct option_table *table, int letter)
+{
+	for (size_t i = 0; i < table->nr_defs; i++)
+		if (letter && table->defs[i].other_letter == letter)
+			return &table->defs[i];
+	return NULL;
+}
+
+/* True if arg, "--name" or "--name=value", has the complete name. */
 static bool is_spelled_out(const char *arg, const struct option_def *def)
 {
 	size_t len = strcspn(arg + 2, "=");
@@ -96,28 +103,39 @@ static bool is_spelled_out(const char *arg, const struct option_def *def)
 	return len == strlen(def->name) && !strncmp(arg + 2, def->name, len);
 }
 
-static int tell_mistake(const struct parser *p, int value, const char *arg)
+/* arg: "-x", "--name" or "--name=value". */
+static int unknown_option(const struct option_table *table, const char *arg)
+{
+	size_t len = strcspn(arg, "=");
+	const char *advice, *name = NULL;
+	char spelling[SPELLING_SIZE];
+
+	(void)snprintf(spelling, sizeof(spelling), "%.*s", (int)len, arg);
+	advice = table->advise ? table->advise(spelling) : NULL;
+	if (advice)
+		return usage_error(arg, "unknown option; %s", advice);
+	if (len > 2)
+		name = suggest_option(table, arg + 2, len - 2);
+	if (name)
+		return usage_error(arg, "unknown option; did you mean --%s?", name);
+	return usage_error(arg, "unknown option; check its spelling");
+}
+
+static int parse_mistake(const struct parser *p, int value, const char *arg)
 {
 	const struct option_def *def = optopt ? find_def(p->table, optopt) : NULL;
 	bool is_long = !strncmp(arg, "--", 2);
-	char what[3] = { '-', (char)optopt, '\0' };
+	char letter[3] = { '-', (char)optopt, '\0' };
 
 	if (def && (!is_long || is_spelled_out(arg, def)))
 		return value == ':' ? option_error(def, "a value is missing; write --%s %s",
 						   def->name, def->arg)
 				    : option_error(def, "takes no value; write --%s", def->name);
-	if (!is_long)
-		return usage_error(what, "unknown option; check its spelling");
-	return usage_error(arg, "unknown option; check its spelling");
+	return unknown_option(p->table, is_long ? arg : letter);
 }
 
-static int handle_one(struct parser *p, const struct option_def *def, const char *value, void *ctx)
+static int handle_one(const struct option_def *def, const char *value, void *ctx)
 {
-	uint64_t bit = 1ull << (def - p->table->defs);
-
-	if ((p->seen & bit) && def->arg && !def->is_repeatable)
-		return option_error(def, "given twice; give it once");
-	p->seen |= bit;
 	if (value && !*value)
 		return option_error(def, "the value is empty; write --%s%s%s", def->name,
 				    def->is_arg_optional ? "=" : " ", def->arg);
@@ -132,7 +150,7 @@ int optparse(const struct option_table *table, int argc, char *const argv[], voi
 
 	parser_init(&p, table);
 	opterr = 0;
-	optind = 0; /* glibc: start over, with new options */
+	optind = 0; /* glibc: resets its state */
 	for (;;) {
 		const char *arg = argv[optind ? optind : 1];
 		int value = getopt_long(argc, argv, p.shorts, p.longs, NULL), r;
@@ -140,15 +158,17 @@ int optparse(const struct option_table *table, int argc, char *const argv[], voi
 
 		if (value < 0)
 			break;
+		if (!def && strncmp(arg, "--", 2) != 0)
+			def = find_other_letter(table, optopt);
 		if (!def || (!strncmp(arg, "--", 2) && !is_spelled_out(arg, def)))
-			return tell_mistake(&p, value, arg);
+			return parse_mistake(&p, value, arg);
 		last_value = optarg;
-		r = handle_one(&p, def, optarg, ctx);
+		r = handle_one(def, optarg, ctx);
 		if (r != OPTPARSE_CONTINUE)
 			return r;
 	}
 	*ret_rest = optind;
-	/* "-o -- x" has dashes in front of x that are the value of -o */
+	/* in "-o -- x", the dashes are the value of -o */
 	*ret_has_dashes = optind > 1 && argv[optind - 1] != last_value &&
 			  !strcmp(argv[optind - 1], "--");
 	return OPTPARSE_CONTINUE;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* A number as sudo writes it; (uid_t)-1 means "nobody in particular" to chown() and is refused. */
+/* A number as sudo writes it; (uid_t)-1 would mean "unchanged" to chown() and is rejected. */
 static bool parse_id(const char *text, uint32_t *ret_id)
 {
 	char *end;

@@ -5,14 +5,14 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Whom files belong to. */
+/* The owner of output files. */
 struct owner {
 	bool is_set;
 	uid_t uid;
 	gid_t gid;
 };
 
-/* The user who called sudo, when this is root and sudo says who. */
+/* The user who called sudo, if this is root and sudo's variables are set. */
 struct owner owner_from_environment(void);
 
 #endif

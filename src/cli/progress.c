@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "cli/duration.h"
-#include "cli/text.h"
+#include "cli/terminal_text.h"
 
 #define PART_SIZE 96
-#define METER_NS NS_PER_S /* shorter times give a number that jumps */
+#define NR_PARTS 8
+#define METER_NS NS_PER_S /* over shorter times the number would fluctuate */
 
 static void time_part(const struct pa_progress *p, bool is_ending, char part[PART_SIZE])
 {
@@ -34,7 +35,7 @@ static void phase_part(const struct pa_progress *p, bool is_ending, char part[PA
 				       "fetching debug files, %" PRIu64 " of %" PRIu64 " done",
 				       p->nr_fetches_done, p->nr_fetches_wanted);
 		else
-			(void)snprintf(part, PART_SIZE, "naming");
+			(void)snprintf(part, PART_SIZE, "resolving symbols");
 		break;
 	case PA_PHASE_WRITING:
 	case PA_PHASE_DONE:
@@ -62,8 +63,8 @@ void progress_measure(struct progress_meter *m, const struct pa_progress *p)
 	m->mark_cpu_ns = p->agent_cpu_ns;
 }
 
-/* Appends ", part" when that fits; all parts are ASCII, a byte is a column. */
-static bool append(char text[PROGRESS_TEXT_SIZE], const char *part, uint32_t max_cols)
+/* Appends ", part" if that fits; all parts are ASCII, so a byte is a column. */
+static bool append_part(char text[PROGRESS_TEXT_SIZE], const char *part, uint32_t max_cols)
 {
 	size_t len = strlen(text);
 	int n = snprintf(text + len, PROGRESS_TEXT_SIZE - len, "%s%s", len ? ", " : "", part);
@@ -75,24 +76,44 @@ static bool append(char text[PROGRESS_TEXT_SIZE], const char *part, uint32_t max
 	return true;
 }
 
+/* Samples, waits, or both. Returns how many parts that is. */
+static size_t taken_parts(const struct pa_progress *p, char (*parts)[PART_SIZE])
+{
+	bool has_waits = p->modes & PA_MODE_OFFCPU;
+	size_t nr = 0;
+
+	if (!has_waits || (p->modes & PA_MODE_PROFILE))
+		(void)snprintf(parts[nr++], PART_SIZE, "%" PRIu64 " sample%s", p->nr_samples,
+			       text_plural(p->nr_samples));
+	if (has_waits) {
+		(void)snprintf(parts[nr++], PART_SIZE, "%" PRIu64 " wait%s", p->nr_intervals,
+			       text_plural(p->nr_intervals));
+		(void)snprintf(parts[nr++], PART_SIZE, "%.1fs off CPU",
+			       (double)p->off_cpu_ns / NS_PER_S);
+	}
+	return nr;
+}
+
 const char *progress_format(const struct pa_progress *p, const struct progress_meter *m,
 			    bool is_ending, uint32_t max_cols, char text[PROGRESS_TEXT_SIZE])
 {
-	char parts[5][PART_SIZE];
-	/* elapsed_ns stands still afterwards, so a share of it would mean nothing */
-	size_t nr_parts = p->phase == PA_PHASE_SAMPLING && m->has_percent ? 5 : 4;
+	char parts[NR_PARTS][PART_SIZE];
+	size_t nr_parts = 1;
 
 	phase_part(p, is_ending, parts[0]);
-	(void)snprintf(parts[1], PART_SIZE, "%" PRIu64 " sample%s", p->nr_samples,
-		       text_plural(p->nr_samples));
-	(void)snprintf(parts[2], PART_SIZE, "%" PRIu64 " stack%s", p->nr_stacks,
+	nr_parts += taken_parts(p, parts + nr_parts);
+	(void)snprintf(parts[nr_parts++], PART_SIZE, "%" PRIu64 " stack%s", p->nr_stacks,
 		       text_plural(p->nr_stacks));
-	(void)snprintf(parts[3], PART_SIZE, "%" PRIu64 " lost", p->nr_lost);
-	(void)snprintf(parts[4], PART_SIZE, "agent %.1f%% CPU", m->cpu_percent);
+	(void)snprintf(parts[nr_parts++], PART_SIZE, "%" PRIu64 " lost", p->nr_lost);
+	/* after sampling, elapsed_ns does not change, and a share of it would be meaningless */
+	if (p->phase == PA_PHASE_SAMPLING && m->has_percent)
+		(void)snprintf(parts[nr_parts++], PART_SIZE, "agent %.1f%% CPU", m->cpu_percent);
+	if (p->phase == PA_PHASE_SAMPLING && !p->duration_ns && !is_ending)
+		(void)snprintf(parts[nr_parts++], PART_SIZE, "Ctrl-C to end");
 
 	text[0] = '\0';
 	for (size_t i = 0; i < nr_parts; i++)
-		if (!append(text, parts[i], max_cols))
+		if (!append_part(text, parts[i], max_cols))
 			break;
 	return text;
 }

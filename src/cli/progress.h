@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of the live line: how far the capture is and what it has seen. */
+/* The text of the live status line. */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 
@@ -8,7 +8,7 @@
 #define PROGRESS_TEXT_SIZE 256
 #define PROGRESS_INTERVAL_MS 200
 
-/* What the agent costs now, not since it began: setting up takes more CPU time than sampling does. */
+/* The agent's current CPU use, not its average: set-up takes more CPU time than sampling. */
 struct progress_meter {
 	bool has_mark;
 	bool has_percent;
@@ -16,12 +16,12 @@ struct progress_meter {
 	double cpu_percent; /* of one CPU, over the last whole second */
 };
 
-/* Takes note of p; with every update. */
+/* Call with every update. */
 void progress_measure(struct progress_meter *m, const struct pa_progress *p);
 
 /*
- * Fits max_cols columns by leaving out whole numbers, the least telling ones first. is_ending:
- * the capture was asked to end. Returns text.
+ * Fits into max_cols columns by leaving out whole numbers, the least important ones first.
+ * is_ending: the capture was asked to end. Returns text.
  */
 const char *progress_format(const struct pa_progress *p, const struct progress_meter *m,
 			    bool is_ending, uint32_t max_cols, char text[PROGRESS_TEXT_SIZE]);

@@ -5,15 +5,25 @@
 #include <unistd.h>
 
 #include "cli/optparse.h"
+#include "cli/perf_words.h"
+#include "cli/subcommands.h"
 
-#define TARGET_FLAGS "--pid, -a/--all or -- COMMAND"
+#define TARGET_FLAGS "--pid, --tid, --user, --cgroup, -a/--all or COMMAND"
+#define TARGET_PAIR_SIZE 32
 
-int rules_stray_argument(const char *arg)
+int rules_check_first_word(const char *word)
 {
-	if (!strcmp(arg, "doctor"))
-		return usage_error("doctor", "must be the first argument; write %s",
-				   "perf-agent doctor [--pid N]");
-	return usage_error(arg, "stray argument; a command to run goes after --");
+	const char *advice = perf_words_subcommand(word);
+
+	if (subcommand_find(word))
+		return usage_error(word, "must be the first argument; write perf-agent %s %s", word,
+				   subcommand_find(word)->arguments);
+	if (advice)
+		return usage_error(word, "no such subcommand; %s", advice);
+	if (*word && !word[strspn(word, "0123456789,")])
+		return usage_error(word, "a number is not a command; write -p %s to profile %s",
+				   word, "a process");
+	return 0;
 }
 
 static int check_command(const struct options *o)
@@ -22,49 +32,70 @@ static int check_command(const struct options *o)
 		return usage_error("--",
 				   "a command is required after it; write -- COMMAND [ARG...]");
 	if (o->command && !o->command[0][0])
-		return usage_error("--", "the command is empty; write -- COMMAND [ARG...]");
+		return usage_error("COMMAND", "the command is empty; write COMMAND [ARG...]");
 	return 0;
 }
 
+/* Checks that exactly one way is used to say what to profile. */
 static int check_target(const struct options *o)
 {
-	const char *what = NULL;
+	const struct {
+		const char *flag;
+		bool is_given;
+	} ways[] = {
+		{ "--pid", o->nr_pids || o->nr_names },
+		{ "--tid", o->nr_tids },
+		{ "--user", o->user_text },
+		{ "--cgroup", o->cgroup },
+		{ "-a/--all", o->all },
+		{ "COMMAND", o->command },
+	};
+	const char *first = NULL, *second = NULL;
+	char what[TARGET_PAIR_SIZE];
 
-	if (o->nr_pids && o->all)
-		what = "--pid and -a/--all";
-	else if (o->nr_pids && o->command)
-		what = "--pid and -- COMMAND";
-	else if (o->all && o->command)
-		what = "-a/--all and -- COMMAND";
-	if (what)
-		return usage_error(what, "mutually exclusive; give one of " TARGET_FLAGS);
-	if (!o->nr_pids && !o->all && !o->command)
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		if (ways[i].is_given && first)
+			second = ways[i].flag;
+		else if (ways[i].is_given)
+			first = ways[i].flag;
+	if (!first)
 		return usage_error(TARGET_FLAGS, "one of them is required; name what to profile");
-	return 0;
+	if (!second)
+		return 0;
+	(void)snprintf(what, sizeof(what), "%s and %s", first, second);
+	if (o->command && o->command[0] && !strcmp(o->command[0], "sleep"))
+		return usage_error(what, "mutually exclusive; to profile for a time, write %s",
+				   "-d SECONDS instead of sleep");
+	if (o->command && o->command[0])
+		return usage_error(what,
+				   "mutually exclusive, and '%s' is a command; give one of %s",
+				   o->command[0], TARGET_FLAGS);
+	return usage_error(what, "mutually exclusive; give one of " TARGET_FLAGS);
 }
 
-static int check_what_to_record(const struct options *o)
+/* The selection that already determines the children; NULL: none does. */
+static const char *target_without_children(const struct options *o)
 {
-	if (o->profile || o->command)
-		return 0;
-	return usage_error(o->all ? "--all" : "--pid",
-			   "at least one of --profile is required with it; add --profile");
+	if (o->all)
+		return "-a/--all, which covers every process";
+	if (o->nr_tids)
+		return "--tid, which covers only these threads";
+	if (o->user_text)
+		return "--user, which covers every process of the user";
+	return o->cgroup ? "--cgroup, which covers every process in the cgroup" : NULL;
 }
 
 static int check_follow(const struct options *o)
 {
-	if (o->follow_children && o->no_follow_children)
-		return usage_error("--follow-children and --no-follow-children",
-				   "mutually exclusive; give one of them");
-	if (o->all && (o->follow_children || o->no_follow_children))
-		return usage_error(o->follow_children ? "--follow-children"
-						      : "--no-follow-children",
-				   "has no meaning with -a/--all, which covers every process; "
-				   "leave it out");
-	return 0;
+	const char *target = target_without_children(o);
+
+	if (!target || !(o->follow_children || o->no_follow_children))
+		return 0;
+	return usage_error(o->follow_children ? "--follow-children" : "--no-follow-children",
+			   "has no meaning with %s; leave it out", target);
 }
 
-/* What is about fetching means nothing where nothing is fetched. */
+/* Options about fetching require that something is fetched. */
 static int check_symbols(const struct options *o)
 {
 	const char *what = NULL;
@@ -85,35 +116,134 @@ static int check_symbols(const struct options *o)
 			   "--debuginfod-url, or set DEBUGINFOD_URLS");
 }
 
+/* What is about a profile means nothing without one. */
+static int check_profile(const struct options *o)
+{
+	const struct {
+		const char *flag;
+		bool is_given;
+	} flags[] = {
+		{ "--sample-rate", o->sample_rate_hz },
+		{ "--event", o->event },
+		{ "--unwind", o->unwind },
+		{ "--kernel-stacks", o->kernel_stacks },
+		{ "--profile-output", o->profile_output },
+		{ "--folded-output", o->folded_output },
+		{ "--perf-data-output", o->perf_data_output },
+		{ "--flamegraph-output", o->flamegraph_output },
+		{ "--tag", o->nr_tags },
+		{ "--sort", o->sort },
+		{ "--top", o->top },
+		{ "--symbol-fail-closed", o->symbol_fail_closed },
+	};
+
+	for (size_t i = 0;
+	     o->pmu && !o->profile && !o->offcpu && i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (flags[i].is_given)
+			return usage_error(flags[i].flag, "has no meaning without a profile; %s",
+					   "add --profile, or leave it out");
+	return 0;
+}
+
+static int check_pmu(const struct options *o)
+{
+	if (o->per_pid && !o->pmu)
+		return usage_error("--per-pid", "only valid with --pmu; add it");
+	if (o->per_pid && !o->all)
+		return usage_error("--per-pid requires -a/--all",
+				   "it lists the processes of the whole machine; add -a");
+	if (o->pmu_output && !o->pmu)
+		return usage_error("--pmu-output", "only valid with --pmu; add it");
+	return 0;
+}
+
+/* What is about one kind of profile means nothing where that is not asked for. */
+static int check_offcpu(const struct options *o)
+{
+	const char *off = o->offcpu_output   ? "--offcpu-output"
+			  : o->offcpu_states ? "--offcpu-states"
+			  : o->has_min_block ? "--min-block"
+					     : NULL;
+
+	if (off && !o->offcpu)
+		return usage_error(off, "has no meaning without --offcpu; add it");
+	if (o->profile_output && o->offcpu && !o->profile)
+		return usage_error("--profile-output", "is for the on-CPU profile; %s",
+				   "add --profile, or write --offcpu-output");
+	if (o->perf_data_output && o->offcpu && !o->profile)
+		return usage_error("--perf-data-output", "has no meaning without --profile; %s",
+				   "it holds on-CPU samples only");
+	if (o->sample_rate_hz && o->offcpu && !o->profile)
+		return usage_error("--sample-rate", "has no meaning without --profile; %s",
+				   "time off the CPU is measured, not sampled");
+	return 0;
+}
+
 static bool is_same_place(const char *a, const char *b)
 {
 	return a && b && !strcmp(a, b) && strcmp(a, "/dev/null");
 }
 
-/* Two outputs at one place would be one unreadable mixture or one lost file. */
-static int check_outputs(const struct options *o)
+/* Two outputs at one path would be mixed or lost. */
+static int check_pmu_output(const struct options *o, const char *json)
 {
-	const char *json = o->json ? o->json_path ? o->json_path : "-" : NULL;
+	const char *pmu = options_pmu_path(o);
+	const struct {
+		const char *flag, *path;
+	} others[] = {
+		{ "--profile-output", o->profile_output },
+		{ "--folded-output", o->folded_output },
+		{ "--perf-data-output", o->perf_data_output },
+		{ "--flamegraph-output", o->flamegraph_output },
+		{ "--json", json },
+	};
 
-	if (is_same_place(o->profile_output, o->folded_output))
-		return usage_error("--folded-output", "'%s' is --profile-output already; %s",
-				   o->folded_output, "give another path");
-	if (is_same_place(o->profile_output, json))
-		return usage_error("--json", "'%s' is --profile-output already; %s", json,
-				   "give another path as --json=PATH");
-	if (is_same_place(o->folded_output, json))
-		return usage_error("--json", "'%s' is --folded-output already; %s", json,
-				   "give another path as --json=PATH");
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (is_same_place(others[i].path, pmu))
+			return usage_error(others[i].flag, "'%s' is where --pmu writes already; %s",
+					   pmu, "give another path, or --pmu-output PATH");
 	return 0;
 }
 
-/* Compressed bytes would do to a terminal whatever they happen to say. */
+static int check_outputs(const struct options *o)
+{
+	const char *json = o->json ? o->json_path ? o->json_path : "-" : NULL;
+	const struct {
+		const char *flag, *path, *advice;
+	} outputs[] = {
+		{ "--profile-output", o->profile_output, "give another path" },
+		{ "--offcpu-output", o->offcpu_output, "give another path" },
+		{ "--folded-output", o->folded_output, "give another path" },
+		{ "--perf-data-output", o->perf_data_output, "give another path" },
+		{ "--flamegraph-output", o->flamegraph_output, "give another path" },
+		{ "--json", json, "give another path as --json=PATH" },
+	};
+
+	for (size_t i = 1; i < sizeof(outputs) / sizeof(outputs[0]); i++)
+		for (size_t k = 0; k < i; k++)
+			if (is_same_place(outputs[k].path, outputs[i].path))
+				return usage_error(outputs[i].flag, "'%s' is %s already; %s",
+						   outputs[i].path, outputs[k].flag,
+						   outputs[i].advice);
+	return check_pmu_output(o, json);
+}
+
+static bool is_stdout(const char *path)
+{
+	return path && !strcmp(path, "-");
+}
+
+/* Compressed data must not go to a terminal. */
 static int check_terminal(const struct options *o)
 {
-	if (!o->profile_output || strcmp(o->profile_output, "-") != 0 || !isatty(STDOUT_FILENO))
+	const char *flag = is_stdout(o->profile_output)  ? "--profile-output"
+			   : is_stdout(o->offcpu_output) ? "--offcpu-output"
+							 : NULL;
+
+	if (!flag || !isatty(STDOUT_FILENO))
 		return 0;
-	return usage_error("--profile-output", "standard output is a terminal, and a profile is "
-					       "no text; redirect it (>FILE, |) or give a file");
+	return usage_error(flag, "standard output is a terminal, and a profile is not text; "
+				 "redirect it (>FILE, |) or give a file");
 }
 
 int rules_check(const struct options *o)
@@ -123,24 +253,27 @@ int rules_check(const struct options *o)
 	if (r == 0)
 		r = check_command(o);
 	if (r == 0)
-		r = check_what_to_record(o);
-	if (r == 0)
 		r = check_follow(o);
 	if (r == 0)
+		r = check_pmu(o);
+	if (r == 0)
+		r = check_profile(o);
+	if (r == 0)
 		r = check_symbols(o);
+	if (r == 0)
+		r = check_offcpu(o);
 	if (r == 0)
 		r = check_outputs(o);
 	if (r == 0)
 		r = check_terminal(o);
-	if (r == 0 && o->quiet && o->verbosity)
-		r = usage_error("--quiet and --verbose", "mutually exclusive; give one of them");
 	return r;
 }
 
 void rules_fill_defaults(struct options *o)
 {
-	o->profile = true;
-	if (!o->duration_ns && !o->command)
+	if (!o->pmu && !o->offcpu)
+		o->profile = true;
+	if (!o->has_duration && !o->command)
 		o->duration_ns = OPTIONS_DEFAULT_DURATION_NS;
 	if (!o->sample_rate_hz)
 		o->sample_rate_hz = OPTIONS_DEFAULT_RATE_HZ;

@@ -5,13 +5,13 @@
 
 #include "cli/options.h"
 
-/* 0, or a negative errno when a broken rule was told on stderr. */
+/* Returns 0, or a negative errno after a violation was printed. */
 int rules_check(const struct options *o);
 
-/* After rules_check(): what was not given and follows from what was. */
+/* After rules_check(): sets options that were not given and follow from others. */
 void rules_fill_defaults(struct options *o);
 
-/* An argument that is neither an option nor after "--". */
-int rules_stray_argument(const char *arg);
+/* Checks the first word of a command given without "--": not a subcommand, not a PID. */
+int rules_check_first_word(const char *word);
 
 #endif

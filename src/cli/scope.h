@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Clean-up by scope, for the CLI, which sees none of the library's private headers. */
+/* Clean-up by scope for the CLI, which does not include the library's private headers. */
 #ifndef CLI_SCOPE_H
 #define CLI_SCOPE_H
 

@@ -24,7 +24,7 @@ int signals_block(struct signals *s)
 {
 	sigset_t set;
 
-	(void)sigemptyset(&set); /* these fail for numbers that are no signals only */
+	(void)sigemptyset(&set); /* these fail only for invalid signal numbers */
 	(void)sigaddset(&set, SIGINT);
 	(void)sigaddset(&set, SIGTERM);
 	(void)sigaddset(&set, SIGCHLD);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Signals as something to poll for, and the way back for a command that knows nothing of it. */
+/* Signals as a descriptor to poll, and their original state for a command. */
 #ifndef CLI_SIGNALS_H
 #define CLI_SIGNALS_H
 
@@ -12,25 +12,25 @@ struct signals {
 };
 
 /*
- * SIGPIPE and SIGXFSZ are ignored from here on: a reader that went away, or a file that would pass
- * the size limit, is an error of that one write.
- * SIGCHLD gets its default, since inherited "ignore" would lose the command's status.
+ * SIGPIPE and SIGXFSZ are ignored from here on: a reader that closed its end, or a file beyond the
+ * size limit, is an error of that one write. SIGCHLD is reset to its default, because an inherited
+ * "ignore" would lose the command's status.
  */
 int signals_init(struct signals *s);
 
 /*
- * From here on SIGINT, SIGTERM, SIGCHLD and, unless it was ignored at start (nohup), SIGHUP arrive
- * at s->fd only. Until then an interrupt simply ends the agent, as it should while nothing is
- * captured and an output may wait for its reader.
+ * From here on, SIGINT, SIGTERM, SIGCHLD and, unless it was ignored at start (nohup), SIGHUP arrive
+ * only at s->fd. Before that, an interrupt simply ends the agent, as it should while nothing is
+ * captured and opening an output may block.
  */
 int signals_block(struct signals *s);
 
 void signals_done(struct signals *s);
 
-/* In the child, before exec: everything as the agent itself was started. */
+/* In the child, before exec: restores what the agent was started with. */
 void signals_restore(const struct signals *s);
 
-/* The next signal that has arrived at s->fd, or 0. */
+/* The next signal from s->fd, or 0. */
 int signals_read(const struct signals *s);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of the kernel's types a BPF object may ask for when it is loaded: those that it has itself,
- * by name. Not which it does ask for: a few too many do no harm.
+ * Which of the kernel's types a BPF object may need when it is loaded: those that it contains
+ * itself, by name. This is an upper bound: a few too many do no harm.
  */
 #ifndef COLLECT_BTF_NAMES_H
 #define COLLECT_BTF_NAMES_H
@@ -16,7 +16,7 @@ struct btf;
 
 struct name_set {
 	struct name {
-		const char *text; /* borrowed from who added it */
+		const char *text; /* borrowed from the caller */
 		size_t len;
 	} * names; /* owned */
 	uint32_t nr, cap;
@@ -30,14 +30,15 @@ struct btf_names {
 
 void btf_names_done(struct btf_names *n);
 
-/* All of an object's own types. Holds as long as asked does. -ENOMEM: call btf_names_done() all the
- * same. */
+/* All of an object's own types. Valid as long as `asked`. -ENOMEM: call btf_names_done() in any
+ * case. */
 int btf_names_of(const struct btf *asked, struct btf_names *ret_names);
 
 int name_set_add(struct name_set *s, const char *text, size_t len);
 bool name_set_has(const struct name_set *s, const char *text, size_t len);
 
-/* How much of a name counts: "task_struct___old" is a flavour of "task_struct". As in libbpf. */
+/* The significant part of a name: "task_struct___old" is a flavour of "task_struct". As in libbpf.
+ * */
 size_t btf_essential_len(const char *text, size_t len);
 
 #endif

@@ -13,9 +13,9 @@
 #define MAX_TYPES_BYTES (64u << 20) /* of a kernel: 3 MiB at 126,000 types */
 #define MAX_CHOSEN 16384u
 #define MAX_MODIFIERS 32       /* const, volatile, typedef of one another: a few at most */
-#define KNOWN_INFO 0x9f00ffffu /* the bits of btf_type.info that linux/btf.h explains */
+#define KNOWN_INFO 0x9f00ffffu /* the bits of btf_type.info documented in linux/btf.h */
 
-/* What follows a btf_type, once and per entry; kinds beyond these are not known. */
+/* What follows a btf_type, once and per entry; other kinds are unknown. */
 static const struct {
 	uint8_t once, each;
 } tails[] = {
@@ -34,11 +34,11 @@ static const struct {
 
 /* The whole. */
 struct source {
-	const uint8_t *types; /* borrowed, as strings is */
-	const char *strings;  /* ends with a NUL, so that each of them does */
+	const uint8_t *types; /* borrowed, like strings */
+	const char *strings;  /* ends with a NUL, so that each string does */
 	uint32_t types_bytes;
 	uint32_t strings_bytes;
-	uint32_t *at; /* owned; where a type begins, by its number, from 1 */
+	uint32_t *at; /* owned; position of each type, by its number, from 1 */
 	uint32_t nr;  /* the highest number */
 };
 
@@ -50,12 +50,12 @@ struct chosen {
 struct subset {
 	struct source from;
 	const struct btf_names *names; /* borrowed */
-	uint32_t *number;              /* owned; by number in the source: the one here, or 0 */
-	struct chosen *chosen;         /* owned; by number here, less 1 */
+	uint32_t *number;              /* owned; by number in the source: the number here, or 0 */
+	struct chosen *chosen;         /* owned; by number here, minus 1 */
 	uint32_t nr_chosen, cap_chosen;
 	struct buf types;
 	struct buf strings;
-	int error; /* the first one; what follows has no meaning then */
+	int error; /* the first one; later results are meaningless */
 };
 
 static void subset_done(struct subset *s)
@@ -67,7 +67,7 @@ static void subset_done(struct subset *s)
 	buf_done(&s->strings);
 }
 
-static uint32_t fail(struct subset *s, int error)
+static uint32_t fail_subset(struct subset *s, int error)
 {
 	if (s->error == 0)
 		s->error = error;
@@ -98,7 +98,7 @@ static struct btf_type type_at(const struct source *f, uint32_t type)
 	return t;
 }
 
-/* What follows a type: as long as find_types() saw that it is. */
+/* What follows a type: as long as find_types() determined. */
 static const uint8_t *tail_at(const struct source *f, uint32_t type)
 {
 	return f->types + f->at[type] + sizeof(struct btf_type);
@@ -134,7 +134,7 @@ static int read_header(struct source *f, const void *bytes, size_t size)
 	return strings[0] || strings[h.str_len - 1] ? -EBADMSG : 0;
 }
 
-/* -EOPNOTSUPP: what follows it cannot be told. */
+/* -EOPNOTSUPP: the size of what follows is unknown. */
 static int type_bytes(const struct btf_type *t)
 {
 	uint32_t kind = kind_of(t);
@@ -151,30 +151,30 @@ static uint32_t add_chosen(struct subset *s, uint32_t type, bool is_declared_onl
 	int r = ARRAY_RESERVE(s->chosen, s->cap_chosen, s->nr_chosen + 1, MAX_CHOSEN);
 
 	if (r < 0)
-		return fail(s, r);
+		return fail_subset(s, r);
 	s->chosen[s->nr_chosen++] = (struct chosen){ type, is_declared_only };
 	return s->nr_chosen;
 }
 
-/* Whether a value can be of that kind; the others say something about functions and variables. */
+/* True if a value can be of that kind; the others describe functions and variables. */
 static bool is_kind_of_value(uint32_t kind)
 {
 	return kind != BTF_KIND_FUNC && kind != BTF_KIND_VAR && kind != BTF_KIND_DATASEC &&
 	       kind != BTF_KIND_DECL_TAG;
 }
 
-/* The type's number in the subset, which it is in from here on. 0: void, or a failure. */
-static uint32_t choose(struct subset *s, uint32_t type)
+/* The type's number in the subset, to which it is added if necessary. 0: void, or a failure. */
+static uint32_t choose_type(struct subset *s, uint32_t type)
 {
 	struct btf_type t;
 
 	if (!type)
 		return 0;
 	if (type > s->from.nr)
-		return fail(s, -EBADMSG);
+		return fail_subset(s, -EBADMSG);
 	t = type_at(&s->from, type);
 	if (!is_kind_of_value(kind_of(&t)))
-		return fail(s, -EBADMSG);
+		return fail_subset(s, -EBADMSG);
 	if (!s->number[type])
 		s->number[type] = add_chosen(s, type, false);
 	return s->number[type];
@@ -186,8 +186,8 @@ static bool is_modifier(uint32_t kind)
 	       kind == BTF_KIND_RESTRICT || kind == BTF_KIND_TYPE_TAG;
 }
 
-/* What a pointer leads to: a struct that is not in the subset is declared there, else the subset
- * would be the whole. */
+/* The target of a pointer: a struct that is not in the subset is only declared, otherwise the
+ * subset would be everything. */
 static uint32_t choose_pointee(struct subset *s, uint32_t type)
 {
 	uint32_t at = type;
@@ -203,15 +203,15 @@ static uint32_t choose_pointee(struct subset *s, uint32_t type)
 			break;
 		at = t.type;
 	}
-	return choose(s, type);
+	return choose_type(s, type);
 }
 
-static void put(struct subset *s, const void *bytes, size_t n)
+static void put_bytes(struct subset *s, const void *bytes, size_t n)
 {
 	int r = buf_append(&s->types, bytes, n);
 
 	if (r < 0)
-		fail(s, r);
+		fail_subset(s, r);
 }
 
 static uint32_t put_name(struct subset *s, uint32_t offset)
@@ -221,11 +221,11 @@ static uint32_t put_name(struct subset *s, uint32_t offset)
 	int r;
 
 	if (!name)
-		return fail(s, -EBADMSG);
+		return fail_subset(s, -EBADMSG);
 	if (!*name)
 		return 0;
 	r = buf_append(&s->strings, name, strlen(name) + 1);
-	return r < 0 ? fail(s, r) : (uint32_t)at;
+	return r < 0 ? fail_subset(s, r) : (uint32_t)at;
 }
 
 static void put_head(struct subset *s, const struct btf_type *t, uint32_t size_or_type)
@@ -234,10 +234,10 @@ static void put_head(struct subset *s, const struct btf_type *t, uint32_t size_o
 			       .info = t->info,
 			       .size = size_or_type };
 
-	put(s, &to, sizeof(to));
+	put_bytes(s, &to, sizeof(to));
 }
 
-/* A member that was asked for, or one without a name that may have such members. */
+/* A requested member, or an unnamed one that may contain requested members. */
 static bool is_asked_for(struct subset *s, const struct btf_member *m)
 {
 	const char *name = name_at(&s->from, m->name_off);
@@ -261,8 +261,8 @@ static void put_composite(struct subset *s, uint32_t type, const struct btf_type
 		if (!is_asked_for(s, &m))
 			continue;
 		m.name_off = put_name(s, m.name_off);
-		m.type = choose(s, m.type);
-		put(s, &m, sizeof(m));
+		m.type = choose_type(s, m.type);
+		put_bytes(s, &m, sizeof(m));
 		nr++;
 	}
 	if (s->error)
@@ -282,8 +282,8 @@ static void put_enum(struct subset *s, uint32_t type, const struct btf_type *t)
 	while (cursor_left(&c) && s->error == 0) {
 		uint32_t name = put_name(s, cursor_u32(&c));
 
-		put(s, &name, sizeof(name));
-		put(s, cursor_take(&c, each - sizeof(name)), each - sizeof(name));
+		put_bytes(s, &name, sizeof(name));
+		put_bytes(s, cursor_take(&c, each - sizeof(name)), each - sizeof(name));
 	}
 }
 
@@ -299,7 +299,7 @@ static void put_prototype(struct subset *s, uint32_t type, const struct btf_type
 		cursor_copy(&c, &p, sizeof(p));
 		p.name_off = put_name(s, p.name_off);
 		p.type = choose_pointee(s, p.type);
-		put(s, &p, sizeof(p));
+		put_bytes(s, &p, sizeof(p));
 	}
 }
 
@@ -308,10 +308,10 @@ static void put_array(struct subset *s, uint32_t type, const struct btf_type *t)
 	struct btf_array a;
 
 	memcpy(&a, tail_at(&s->from, type), sizeof(a));
-	a.type = choose(s, a.type);
-	a.index_type = choose(s, a.index_type);
+	a.type = choose_type(s, a.type);
+	a.index_type = choose_type(s, a.index_type);
 	put_head(s, t, 0);
-	put(s, &a, sizeof(a));
+	put_bytes(s, &a, sizeof(a));
 }
 
 static void put_declaration(struct subset *s, const struct btf_type *t)
@@ -347,18 +347,18 @@ static void put_type(struct subset *s, uint32_t type)
 		break;
 	case BTF_KIND_INT:
 		put_head(s, &t, t.size);
-		put(s, tail_at(&s->from, type), tails[BTF_KIND_INT].once);
+		put_bytes(s, tail_at(&s->from, type), tails[BTF_KIND_INT].once);
 		break;
 	case BTF_KIND_FLOAT:
 	case BTF_KIND_FWD:
 		put_head(s, &t, t.size);
 		break;
 	default: /* modifiers */
-		put_head(s, &t, choose(s, t.type));
+		put_head(s, &t, choose_type(s, t.type));
 	}
 }
 
-/* libbpf looks for nothing but these by name. */
+/* libbpf looks up only these by name. */
 static bool is_kind_with_name(uint32_t kind)
 {
 	return kind == BTF_KIND_STRUCT || kind == BTF_KIND_UNION || kind == BTF_KIND_TYPEDEF ||
@@ -385,8 +385,8 @@ static int make_room(struct subset *s)
 	return s->from.at && s->number ? 0 : -ENOMEM;
 }
 
-/* Where each type begins, and that it ends in time; those that are asked for are chosen at once, so
- * that none of them is only declared. */
+/* Finds where each type begins, and checks that it ends in time; requested types are chosen at
+ * once, so that none of them is only declared. */
 static void find_types(struct subset *s)
 {
 	struct source *f = &s->from;
@@ -401,12 +401,12 @@ static void find_types(struct subset *s)
 		cursor_copy(&head, &t, sizeof(t));
 		n = head.bad ? -EBADMSG : type_bytes(&t);
 		if (n < 0 || !cursor_take(&c, (size_t)n)) {
-			fail(s, n < 0 ? n : -EBADMSG);
+			fail_subset(s, n < 0 ? n : -EBADMSG);
 			return;
 		}
 		f->at[++f->nr] = at;
 		if (has_asked_name(s, &t))
-			choose(s, f->nr);
+			choose_type(s, f->nr);
 	}
 }
 
@@ -415,7 +415,7 @@ static void put_chosen(struct subset *s)
 	int r = buf_append(&s->strings, "", 1); /* the empty name, at 0 */
 
 	if (r < 0)
-		fail(s, r);
+		fail_subset(s, r);
 	for (uint32_t i = 0; i < s->nr_chosen && s->error == 0; i++) {
 		struct btf_type t = type_at(&s->from, s->chosen[i].type);
 

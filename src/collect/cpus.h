@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which CPUs are online. They come and go during a capture. */
+/* Online CPUs. They come and go during a capture. */
 #ifndef COLLECT_CPUS_H
 #define COLLECT_CPUS_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CPUS_MAX 8192 /* NR_CPUS of the largest kernel configuration there is */
+#define CPUS_MAX 8192 /* NR_CPUS of the largest kernel configuration */
 #define CPUS_POSSIBLE_PATH "/sys/devices/system/cpu/possible"
 #define CPUS_ONLINE_PATH "/sys/devices/system/cpu/online"
 
@@ -26,12 +26,18 @@ static inline void cpus_add(struct cpus *c, unsigned int cpu)
 		c->bits[cpu / 64] |= 1ull << (cpu % 64);
 }
 
+static inline void cpus_remove(struct cpus *c, unsigned int cpu)
+{
+	if (cpu < CPUS_MAX)
+		c->bits[cpu / 64] &= ~(1ull << (cpu % 64));
+}
+
 /* "0-3,8" as sysfs writes it. -EBADMSG. */
 int cpus_parse(const char *text, struct cpus *ret_cpus);
 
 int cpus_read(const char *path, struct cpus *ret_cpus);
 
-/* How many numbers a CPU can have on this machine: arrays by CPU number are that long. */
+/* The number of possible CPUs: the length of arrays by CPU number. */
 unsigned int cpus_possible(void);
 
 unsigned int cpus_count(const struct cpus *c);

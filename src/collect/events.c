@@ -6,22 +6,21 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "collect/perf_event.h"
 
 struct cpu_event {
 	int fd;           /* owned; -1: none now */
 	int link_fd;      /* owned; -1: attached by ioctl */
-	uint64_t count;   /* of the events this CPU had before */
+	uint64_t count;   /* of the previous events of this CPU */
 	uint64_t seen_ns; /* for perf_event_is_dead() */
 	bool was_used;
 };
 
 struct events {
 	struct perf_event_attr attr;
-	uint64_t period_ns; /* 0 for cycles */
-	int prog_fd;        /* borrowed */
+	uint64_t period; /* 0: every sample has its own */
+	int prog_fd;     /* borrowed */
 	bool is_enabled;
 	unsigned int nr_cpus;
 	struct cpu_event cpus[]; /* by number */
@@ -45,29 +44,9 @@ struct events *events_free(struct events *e)
 	return NULL;
 }
 
-static void fill_attr(struct events *e, enum pa_event event, unsigned int rate_hz)
-{
-	struct perf_event_attr *a = &e->attr;
-
-	a->size = sizeof(*a);
-	a->disabled = 1;
-	a->read_format = PERF_EVENT_FORMAT;
-	if (event == PA_EVENT_CYCLES) {
-		a->type = PERF_TYPE_HARDWARE;
-		a->config = PERF_COUNT_HW_CPU_CYCLES;
-		a->freq = 1;
-		a->sample_freq = rate_hz;
-		return;
-	}
-	a->type = PERF_TYPE_SOFTWARE;
-	a->config = PERF_COUNT_SW_CPU_CLOCK;
-	e->period_ns = NS_PER_S / rate_hz;
-	a->sample_period = e->period_ns;
-}
-
-/* libbpf's own way of attaching enables the event at once; here nothing may run before all do. Links
- * came with 5.15. */
-static int attach(struct cpu_event *c, int prog_fd)
+/* libbpf's own attach function enables the event at once; here nothing may run before all do. Links
+ * exist since 5.15. */
+static int attach_program(struct cpu_event *c, int prog_fd)
 {
 	c->link_fd = bpf_link_create(prog_fd, c->fd, BPF_PERF_EVENT, NULL);
 	if (c->link_fd >= 0)
@@ -87,7 +66,7 @@ static int open_cpu(struct events *e, unsigned int cpu)
 		c->fd = -1;
 		return r;
 	}
-	r = attach(c, e->prog_fd);
+	r = attach_program(c, e->prog_fd);
 	if (r == 0 && e->is_enabled && ioctl(c->fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
 		r = -errno;
 	if (r < 0)
@@ -101,9 +80,10 @@ static int open_failed(int r, const struct events *e, unsigned int cpu, struct p
 {
 	if (e->attr.type == PERF_TYPE_HARDWARE &&
 	    (r == -ENOENT || r == -EOPNOTSUPP || r == -ENODEV))
-		return error_set(err, -r,
-				 "--event cycles: this machine has no hardware cycle counter; use "
-				 "--event cpu-clock");
+		return error_set(
+			err, -r,
+			"pa_options.event cycles: this machine has no hardware cycle counter; use "
+			"pa_options.event cpu-clock");
 	if (r == -EACCES || r == -EPERM)
 		return error_set(err, -r,
 				 "not allowed to sample CPU %u: CAP_PERFMON (on some kernels "
@@ -112,7 +92,7 @@ static int open_failed(int r, const struct events *e, unsigned int cpu, struct p
 	return error_set(err, -r, "cannot sample CPU %u: %s", cpu, strerror(-r));
 }
 
-int events_open(enum pa_event event, unsigned int rate_hz, int prog_fd, const struct cpus *online,
+int events_open(const struct perf_event_attr *attr, int prog_fd, const struct cpus *online,
 		struct events **ret_events, struct pa_error *err)
 {
 	_cleanup_(events_freep) struct events *e = NULL;
@@ -125,13 +105,17 @@ int events_open(enum pa_event event, unsigned int rate_hz, int prog_fd, const st
 	for (unsigned int i = 0; i < e->nr_cpus; i++)
 		e->cpus[i] = (struct cpu_event){ .fd = -1, .link_fd = -1 };
 	e->prog_fd = prog_fd;
-	fill_attr(e, event, rate_hz);
+	e->attr = *attr;
+	e->attr.size = sizeof(e->attr);
+	e->attr.disabled = 1;
+	e->attr.read_format = PERF_EVENT_FORMAT;
+	e->period = attr->freq ? 0 : attr->sample_period;
 	for (unsigned int cpu = 0; cpu < e->nr_cpus; cpu++) {
 		int r = cpus_has(online, cpu) ? open_cpu(e, cpu) : 0;
 
-		if (r < 0 && r != -ENODEV) /* ENODEV: went offline just now */
+		if (r < 0 && r != -ENODEV) /* ENODEV: just went offline */
 			return open_failed(r, e, cpu, err);
-		if (r == -ENODEV && event == PA_EVENT_CYCLES)
+		if (r == -ENODEV && attr->type == PERF_TYPE_HARDWARE)
 			return open_failed(r, e, cpu, err);
 	}
 	if (!events_nr_cpus(e))
@@ -177,19 +161,47 @@ void events_disable(struct events *e)
 	e->is_enabled = false;
 }
 
-uint64_t events_due(uint64_t count, uint64_t period_ns, uint64_t nr_delivered, uint64_t weight)
+uint64_t events_due(uint64_t count, uint64_t period, uint64_t nr_delivered, uint64_t weight)
 {
 	uint64_t mean = nr_delivered ? weight / nr_delivered : 0;
 
-	if (period_ns)
-		return count / period_ns > nr_delivered ? count / period_ns : nr_delivered;
+	if (period)
+		return count / period > nr_delivered ? count / period : nr_delivered;
 	return nr_delivered + (mean && count > weight ? (count - weight) / mean : 0);
 }
 
 static uint64_t cpu_due(const struct events *e, const struct cpu_event *c,
 			const struct pa_tick_stats *st)
 {
-	return events_due(c->count + perf_event_count(c->fd), e->period_ns, st->ticks, st->weight);
+	return events_due(c->count + perf_event_count(c->fd), e->period, st->ticks, st->weight);
+}
+
+uint64_t events_period(const struct events *e)
+{
+	return e->period;
+}
+
+void events_read_counts(const struct events *e, uint64_t *ret_counts, unsigned int nr_cpus)
+{
+	for (unsigned int i = 0; i < nr_cpus; i++)
+		ret_counts[i] = i < e->nr_cpus && e->cpus[i].was_used
+					? e->cpus[i].count + perf_event_count(e->cpus[i].fd)
+					: 0;
+}
+
+uint64_t events_missing(const uint64_t *counts, uint64_t period,
+			const struct pa_tick_stats *per_cpu, unsigned int nr_cpus)
+{
+	uint64_t missing = 0;
+
+	for (unsigned int i = 0; i < nr_cpus; i++) {
+		const struct pa_tick_stats *st = &per_cpu[i];
+		uint64_t due = events_due(counts[i], period, st->ticks, st->weight);
+
+		if (due > st->ticks + 1) /* the last one may be in flight */
+			missing += due - st->ticks - 1;
+	}
+	return missing;
 }
 
 uint64_t events_ticks_due(const struct events *e, const struct pa_tick_stats *per_cpu,
@@ -201,11 +213,6 @@ uint64_t events_ticks_due(const struct events *e, const struct pa_tick_stats *pe
 		if (e->cpus[i].was_used)
 			due += cpu_due(e, &e->cpus[i], &per_cpu[i]);
 	return due;
-}
-
-uint64_t events_period(const struct events *e)
-{
-	return e->period_ns;
 }
 
 unsigned int events_nr_cpus(const struct events *e)

@@ -23,6 +23,13 @@ unsigned int features_kernel_version(void)
 	return KERNEL_VERSION_OF(major, minor);
 }
 
+enum pa_state_source features_state_source(unsigned int version)
+{
+	if (version < KERNEL_VERSION_OF(5, 18))
+		return PA_STATE_OF_TASK;
+	return version < KERNEL_VERSION_OF(6, 15) ? PA_STATE_ARG_UNSURE : PA_STATE_ARG;
+}
+
 long features_max_sample_rate(void)
 {
 	_cleanup_(closep) int fd = open(MAX_RATE_PATH, O_RDONLY | O_CLOEXEC);
@@ -61,10 +68,10 @@ static int check_privileges(const struct machine *m, struct pa_error *err)
 	int r = append_missing(&names, m, true);
 
 	if (r == 0 && names.len) {
-		(void)append_missing(&names, m, false); /* those named so far are reason enough */
+		(void)append_missing(&names, m, false); /* those found so far are reason enough */
 		r = error_set(err, EPERM,
 			      "missing privileges: %.*s; run as root (sudo), or grant them to the "
-			      "program file: 'perf-agent doctor' prints the setcap command",
+			      "program file: pa_doctor() prints the setcap command",
 			      (int)names.len, names.data);
 	}
 	buf_done(&names);
@@ -78,7 +85,8 @@ static void warn_of_limits(const struct machine *m, const struct log *log)
 
 	for (size_t i = 0; i < nr; i++)
 		if (!p[i].is_essential && is_missing(&p[i], m))
-			log_warn(log, "privileges: no %s: missing will be %s", p[i].name, p[i].use);
+			log_warn(log, "privileges: no %s, which is needed for %s", p[i].name,
+				 p[i].use);
 }
 
 int features_check(const struct log *log, struct pa_error *err)

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this kernel offers, and whether that is enough for a capture. Asks; changes nothing. */
+/* What this kernel offers, and whether that suffices for a capture. Changes nothing. */
 #ifndef COLLECT_FEATURES_H
 #define COLLECT_FEATURES_H
 
 #include "base/error.h"
 #include "base/log.h"
+#include "bpf/abi.h"
 
 #define KERNEL_VERSION_OF(major, minor) ((unsigned int)(major) << 16 | (unsigned int)(minor) << 8)
 
-/* Of the running kernel, comparable with KERNEL_VERSION_OF(); 0: not known. */
+/* Version of the running kernel, comparable with KERNEL_VERSION_OF(); 0: unknown. */
 unsigned int features_kernel_version(void);
+
+/* Where a kernel of that version says the state of a task that leaves its CPU. */
+enum pa_state_source features_state_source(unsigned int version);
 
 /* The highest rate perf_event_open() accepts, or a negative errno. */
 long features_max_sample_rate(void);
 
-/* Everything a capture cannot do without, checked before anything is attached. Names every missing
- * capability. Warns of what will be missing in the result. */
+/* Everything that a capture requires, checked before anything is attached. Names every missing
+ * capability. Warns about what will be missing in the result. */
 int features_check(const struct log *log, struct pa_error *err);
 
 #endif

@@ -14,7 +14,7 @@
 #include "collect/features.h"
 
 #define PARANOID_PATH "/proc/sys/kernel/perf_event_paranoid"
-#define PARANOID_LAST_UPSTREAM 2 /* higher values mean something to patched kernels only */
+#define PARANOID_LAST_UPSTREAM 2 /* higher values have a meaning only in patched kernels */
 
 static bool needs_memlock(const struct machine *m)
 {
@@ -27,16 +27,16 @@ static bool needs_admin(const struct machine *m)
 }
 
 /*
- * CAP_PERFMON and CAP_BPF came with 5.8, CAP_CHECKPOINT_RESTORE with 5.9. Since 5.11 BPF memory is
- * charged to the cgroup instead of the memory-lock limit. Debian and Ubuntu have a third and a
- * fourth level of perf_event_paranoid, which CAP_PERFMON does not lift.
+ * CAP_PERFMON and CAP_BPF exist since 5.8, CAP_CHECKPOINT_RESTORE since 5.9. Since 5.11 BPF memory
+ * is charged to the cgroup instead of the memory-lock limit. Debian and Ubuntu have a third and a
+ * fourth level of perf_event_paranoid, which CAP_PERFMON does not override.
  */
 static const struct privilege all[] = {
 	{ CAP_BPF, "CAP_BPF", "loading BPF programs", true, true, NULL },
 	{ CAP_PERFMON, "CAP_PERFMON", "sampling and reading what is sampled", true, true, NULL },
 	{ CAP_SYS_ADMIN, "CAP_SYS_ADMIN",
-	  "perf events where kernel.perf_event_paranoid is above 2 (2 does without)", true, true,
-	  needs_admin },
+	  "perf events where kernel.perf_event_paranoid is above 2 (not needed at 2 or below)",
+	  true, true, needs_admin },
 	{ CAP_SYS_RESOURCE, "CAP_SYS_RESOURCE",
 	  "BPF memory above the memory lock limit (ulimit -l), before Linux 5.11", false, false,
 	  needs_memlock },
@@ -95,7 +95,7 @@ static long read_paranoid(void)
 	return strtol(text, NULL, 10);
 }
 
-/* Whether even an event that counts nothing, of this process alone, is refused. */
+/* True if even a counting event of this process alone is refused. */
 static bool is_perf_refused(void)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
@@ -132,7 +132,7 @@ static int append_lower(struct buf *to, const char *name)
 	return r;
 }
 
-/* As one word of a shell. */
+/* Quoted as one word for a shell. */
 static int append_quoted(struct buf *to, const char *word)
 {
 	int r = buf_printf(to, "'");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which capabilities a capture needs on this machine, and which of them are there. Asks; changes
+/* Which capabilities a capture needs on this machine, and which of them are present. Changes
  * nothing. */
 #ifndef COLLECT_PRIVILEGES_H
 #define COLLECT_PRIVILEGES_H
@@ -9,11 +9,11 @@
 
 #include "base/buf.h"
 
-/* What decides whether a capability is needed at all. */
+/* What decides whether a capability is needed. */
 struct machine {
 	unsigned int kernel_version; /* as KERNEL_VERSION_OF() */
-	bool is_memlock_limited;     /* the hard limit of locked memory is one */
-	bool is_perf_closed;         /* perf_event_paranoid is above 2, and this kernel heeds it */
+	bool is_memlock_limited;     /* there is a hard limit on locked memory */
+	bool is_perf_closed; /* perf_event_paranoid is above 2, and this kernel enforces it */
 };
 
 struct machine machine_examine(void);
@@ -24,25 +24,26 @@ struct privilege {
 	const char *name;                           /* "CAP_BPF" */
 	const char *use;                            /* what does not work without it */
 	bool is_essential;                          /* a capture cannot start without it */
-	bool admin_includes;                        /* CAP_SYS_ADMIN is as good */
+	bool admin_includes;                        /* CAP_SYS_ADMIN suffices */
 	bool (*is_needed)(const struct machine *m); /* NULL: on every machine */
 };
 
-/* All there are, also those that this machine does not ask for. */
+/* All of them, including those that this machine does not need. */
 const struct privilege *privileges(size_t *ret_nr);
 
 bool privilege_is_needed(const struct privilege *p, const struct machine *m);
 
-/* Whether this thread has it effectively, itself or through CAP_SYS_ADMIN where that includes it. */
+/* True if this thread has it effectively, itself or through CAP_SYS_ADMIN where that includes it.
+ * */
 bool privilege_is_held(const struct privilege *p);
 
-/* Whether a program file could give it: it is in the bounding set. */
+/* True if a program file could provide it: it is in the bounding set. */
 bool privilege_is_grantable(const struct privilege *p);
 
-/* Whether this thread has a capability effectively. */
+/* True if this thread has a capability effectively. */
 bool privilege_has_cap(int cap);
 
-/* The command that gives a program file all that this machine asks for, ready for a shell. */
+/* The command that gives a program file everything that this machine needs, quoted for a shell. */
 int privileges_setcap_command(const struct machine *m, const char *program, struct buf *to);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel shows the data twice, one behind the other, so that a record which goes over the end can
- * be read in one piece. libbpf maps all of that; its pages are there from the start and count twice as
- * memory of the process. Here the second view is no longer than a record can be.
+ * The kernel exposes the data twice, adjacent, so that a record that wraps around can be read
+ * contiguously. libbpf maps all of it; its pages exist from the start and count twice as memory of
+ * the process. Here the second view is only as long as a record.
  */
 #include "collect/sample_ring.h"
 
@@ -52,9 +52,9 @@ void sample_ring_close(struct sample_ring *r)
 	*r = (struct sample_ring){ 0 };
 }
 
-/* The record at a position: 1 and how far the next one is; 0: it is being written. */
-static int take(const struct sample_ring *r, uint64_t at, ring_record_fn fn, void *ctx,
-		uint64_t *ret_step)
+/* The record at a position: 1 and the distance to the next one; 0: it is being written. */
+static int take_record(const struct sample_ring *r, uint64_t at, ring_record_fn fn, void *ctx,
+		       uint64_t *ret_step)
 {
 	const char *data = (const char *)r->producer + page_bytes() + (at & (r->data_bytes - 1));
 	uint32_t head = __atomic_load_n((const uint32_t *)(const void *)data, __ATOMIC_ACQUIRE);
@@ -64,7 +64,7 @@ static int take(const struct sample_ring *r, uint64_t at, ring_record_fn fn, voi
 	if (head & BPF_RINGBUF_BUSY_BIT)
 		return 0;
 	if (size > r->again_bytes - BPF_RINGBUF_HDR_SZ)
-		return -EBADMSG; /* cannot be; if it is, nothing after it can be read */
+		return -EBADMSG; /* impossible; otherwise nothing after it could be read */
 	*ret_step = (size + BPF_RINGBUF_HDR_SZ + 7) & ~7ull;
 	if (head & BPF_RINGBUF_DISCARD_BIT)
 		return 1;
@@ -74,13 +74,13 @@ static int take(const struct sample_ring *r, uint64_t at, ring_record_fn fn, voi
 
 int sample_ring_drain(struct sample_ring *r, ring_record_fn fn, void *ctx)
 {
-	uint64_t tail = *r->consumer; /* nobody else writes it */
+	uint64_t tail = *r->consumer; /* no one else writes it */
 	int result = 1;
 
 	while (result == 1 && tail < __atomic_load_n(r->producer, __ATOMIC_ACQUIRE)) {
 		uint64_t step = 0;
 
-		result = take(r, tail, fn, ctx, &step);
+		result = take_record(r, tail, fn, ctx, &step);
 		tail += step;
 		__atomic_store_n(r->consumer, tail, __ATOMIC_RELEASE);
 	}

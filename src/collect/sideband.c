@@ -13,24 +13,25 @@
 #include "collect/perf_ring.h"
 
 #define RING_MIN_PAGES                                                                             \
-	128u /* what the usual memory-lock limit gives every CPU without privileges */
+	128u /* what the usual memory-lock limit allows every CPU without privileges */
 #define RING_MAX_PAGES 1024u
-#define RINGS_MAX_PAGES 4096u /* of all CPUs, where there are few: 16 MiB */
+#define RINGS_MAX_PAGES 4096u /* for all CPUs, if there are few: 16 MiB */
 #define MERGE_MAX_EVENTS (1u << 24)
 #define MERGE_MAX_PATH_BYTES (1u << 30)
 
 struct cpu_ring {
 	int fd;               /* owned: inodes, forks, execs, exits; -1: none now */
 	int build_id_fd;      /* owned: build-ids, written into the same ring */
-	uint64_t build_id_id; /* the kernel's number for that event; 0: none */
+	uint64_t build_id_id; /* the kernel's ID of that event; 0: none */
 	struct perf_ring ring;
 	uint64_t seen_ns; /* for perf_event_is_dead() */
+	bool is_doubted;  /* check once more: detecting a dead event takes two readings */
 	bool is_over;     /* drain once more, then close */
 };
 
-/* An event on its way to being sorted: its path is an offset into `paths`, which still grows. */
+/* An event to be sorted: its path is an offset into `paths`, which still grows. */
 struct pending {
-	struct sideband_event event;
+	struct process_event event;
 	size_t path_at;
 	uint32_t order; /* of arrival, for equal times */
 };
@@ -53,8 +54,8 @@ static void close_cpu(struct cpu_ring *c)
 {
 	perf_ring_close(&c->ring);
 	perf_event_close(&c->build_id_fd);
-	perf_event_close(&c->fd); /* leaves the epoll set with it */
-	c->is_over = false;
+	perf_event_close(&c->fd); /* also removes it from the epoll set */
+	c->is_over = c->is_doubted = false;
 	c->build_id_id = 0;
 	c->seen_ns = 0;
 }
@@ -185,21 +186,31 @@ static int follow_cpu(struct sideband *s, unsigned int cpu)
 	return r;
 }
 
+/* True if the ring of a CPU is unusable. `silent` refers to the triggers' events, which may be
+ * younger than this one: if the silence ends before the second reading, that is made nevertheless.
+ * */
+static bool is_dead(struct cpu_ring *c, bool is_silent)
+{
+	bool dead = (is_silent || c->is_doubted) && perf_event_is_dead(c->fd, &c->seen_ns);
+
+	c->is_doubted = is_silent && !dead;
+	return dead;
+}
+
 int sideband_follow(struct sideband *s, const struct cpus *online, const struct cpus *silent)
 {
 	int result = 0;
 
 	for (unsigned int i = 0; i < s->nr_cpus; i++) {
 		struct cpu_ring *c = &s->cpus[i];
-		bool is_online = cpus_has(online, i), is_doubted = cpus_has(silent, i);
+		bool is_online = cpus_has(online, i);
 		int r = 0;
 
-		if (c->fd >= 0 &&
-		    (!is_online || (is_doubted && perf_event_is_dead(c->fd, &c->seen_ns))))
+		if (c->fd >= 0 && (!is_online || is_dead(c, cpus_has(silent, i))))
 			c->is_over = true;
 		else if (c->fd < 0 && is_online)
 			r = follow_cpu(s, i);
-		if (r < 0 && r != -ENODEV) /* ENODEV: went offline just now */
+		if (r < 0 && r != -ENODEV) /* ENODEV: just went offline */
 			result = r;
 	}
 	return result;
@@ -215,7 +226,7 @@ struct drain {
 	uint64_t build_id_id;
 };
 
-static int keep(struct sideband *s, const struct sideband_event *e)
+static int keep_event(struct sideband *s, const struct process_event *e)
 {
 	struct pending *p;
 	int r = ARRAY_RESERVE(s->pending, s->cap_pending, s->nr_pending + 1, MERGE_MAX_EVENTS);
@@ -236,12 +247,12 @@ static int keep(struct sideband *s, const struct sideband_event *e)
 static int on_record(void *ctx, const void *bytes, size_t size)
 {
 	struct drain *d = ctx;
-	struct sideband_event e;
+	struct process_event e;
 	int r = sideband_decode(bytes, size, d->build_id_id, &e);
 
 	if (r < 0)
 		d->s->nr_bad++;
-	return r > 0 ? keep(d->s, &e) : 0;
+	return r > 0 ? keep_event(d->s, &e) : 0;
 }
 
 static int by_time(const void *a, const void *b)
@@ -267,23 +278,23 @@ static int read_rings(struct sideband *s)
 			return r;
 		if (c->is_over) {
 			close_cpu(c);
-			s->nr_gaps++; /* what happens there until it is opened again is not told */
+			s->nr_gaps++; /* events there are lost until it is opened again */
 		}
 	}
 	return 0;
 }
 
-/* Something happened that was not told, at least once; or it may have until a moment ago, on a CPU
- * that is followed now, and only who looks again from here on knows all. */
-static int tell_gaps(struct sideband *s, sideband_fn fn, void *ctx)
+/* True if events were lost at least once; or if they may have been until a moment ago, on a CPU
+ * that is followed now, so that only a rescan from here on is complete. */
+static int report_gaps(struct sideband *s, sideband_fn fn, void *ctx)
 {
-	struct sideband_event e = { .type = SIDEBAND_LOST, .nr_lost = s->nr_gaps + s->nr_bad };
+	struct process_event e = { .type = EVENT_LOST, .nr_lost = s->nr_gaps + s->nr_bad };
 
-	bool is_told = e.nr_lost || s->gap_ended;
+	bool is_reported = e.nr_lost || s->gap_ended;
 
 	s->nr_gaps = s->nr_bad = 0;
 	s->gap_ended = false;
-	return is_told ? fn(ctx, &e) : 0;
+	return is_reported ? fn(ctx, &e) : 0;
 }
 
 int sideband_drain(struct sideband *s, sideband_fn fn, void *ctx)
@@ -294,13 +305,13 @@ int sideband_drain(struct sideband *s, sideband_fn fn, void *ctx)
 	buf_clear(&s->paths);
 	r = read_rings(s);
 	if (r == 0)
-		r = tell_gaps(s, fn, ctx);
+		r = report_gaps(s, fn, ctx);
 	if (r < 0)
 		return r;
 	if (s->nr_pending)
 		qsort(s->pending, s->nr_pending, sizeof(*s->pending), by_time);
 	for (uint32_t i = 0; i < s->nr_pending && r >= 0; i++) {
-		struct sideband_event *e = &s->pending[i].event;
+		struct process_event *e = &s->pending[i].event;
 
 		if (e->path)
 			e->path = s->paths.data + s->pending[i].path_at;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perf records as bytes (include/uapi/linux/perf_event.h, enum perf_event_type) into events. */
+/* Decodes perf records (include/uapi/linux/perf_event.h, enum perf_event_type) into events. */
 #include <errno.h>
 #include <linux/perf_event.h>
 
 #include "base/cursor.h"
 #include "collect/sideband.h"
 
-/* sample_id_all with TID | TIME | IDENTIFIER: what ends every record. */
+/* sample_id_all with TID | TIME | IDENTIFIER: the end of every record. */
 struct trailer {
 	uint32_t pid, tid;
 	uint64_t time_ns;
@@ -24,44 +24,44 @@ static bool take_trailer(struct cursor *c, struct trailer *ret_trailer)
 	return true;
 }
 
-static int decode_fork(struct cursor *c, bool is_exit, struct sideband_event *e)
+static int decode_fork(struct cursor *c, bool is_exit, struct process_event *e)
 {
 	uint32_t pid = cursor_u32(c), ppid = cursor_u32(c), tid = cursor_u32(c);
 
 	if (c->bad)
 		return -EBADMSG;
-	e->type = is_exit ? SIDEBAND_EXIT : SIDEBAND_FORK;
+	e->type = is_exit ? EVENT_EXIT : EVENT_FORK;
 	e->pid = (pid_t)pid;
 	e->ppid = (pid_t)ppid;
-	return pid == tid; /* a thread comes and goes without a trace */
+	return pid == tid; /* other threads are ignored */
 }
 
-static int decode_comm(struct cursor *c, uint16_t misc, struct sideband_event *e)
+static int decode_comm(struct cursor *c, uint16_t misc, struct process_event *e)
 {
-	e->type = SIDEBAND_EXEC;
+	e->type = EVENT_EXEC;
 	e->pid = (pid_t)cursor_u32(c);
 	if (c->bad)
 		return -EBADMSG;
-	return (misc & PERF_RECORD_MISC_COMM_EXEC) != 0; /* else only a new name */
+	return (misc & PERF_RECORD_MISC_COMM_EXEC) != 0; /* otherwise only a new name */
 }
 
-static void decode_build_id(struct cursor *c, struct sideband_event *e)
+static void decode_build_id(struct cursor *c, struct process_event *e)
 {
 	uint8_t len = cursor_u8(c);
 	const uint8_t *bytes;
 
 	cursor_take(c, 3); /* reserved */
 	bytes = cursor_take(c, sizeof(e->build_id.bytes));
-	e->type = SIDEBAND_BUILD_ID;
+	e->type = EVENT_BUILD_ID;
 	if (!bytes)
 		return;
 	e->build_id.len = len < sizeof(e->build_id.bytes) ? len : sizeof(e->build_id.bytes);
 	memcpy(e->build_id.bytes, bytes, e->build_id.len);
 }
 
-static void decode_inode(struct cursor *c, struct sideband_event *e)
+static void decode_inode(struct cursor *c, struct process_event *e)
 {
-	e->type = SIDEBAND_MMAP;
+	e->type = EVENT_MMAP;
 	e->major = cursor_u32(c);
 	e->minor = cursor_u32(c);
 	e->inode = cursor_u64(c);
@@ -69,12 +69,12 @@ static void decode_inode(struct cursor *c, struct sideband_event *e)
 }
 
 /*
- * Two events tell of each mapping: one its inode, the other its build-id where it has one. Which is
- * which is told by the event: the kernel leaves the build-id mark of one event's record on the next
+ * Two events report each mapping: one with its inode, the other with its build-id if it has one.
+ * The event tells them apart: the kernel leaves the build-id flag of one event's record in the next
  * one's (seen on 6.18).
  */
 static int decode_mmap2(struct cursor *c, uint16_t misc, bool is_build_id_event,
-			struct sideband_event *e)
+			struct process_event *e)
 {
 	uint64_t len;
 
@@ -95,12 +95,12 @@ static int decode_mmap2(struct cursor *c, uint16_t misc, bool is_build_id_event,
 	return !is_build_id_event || (misc & PERF_RECORD_MISC_MMAP_BUILD_ID);
 }
 
-/* What is taken away has run before: it is told alike. */
-static int decode_ksymbol(struct cursor *c, struct sideband_event *e)
+/* Code that is unloaded has run before: it is reported in the same way. */
+static int decode_ksymbol(struct cursor *c, struct process_event *e)
 {
 	uint16_t type;
 
-	e->type = SIDEBAND_KSYMBOL;
+	e->type = EVENT_KSYMBOL;
 	e->start = cursor_u64(c);
 	e->end = e->start + cursor_u32(c);
 	type = cursor_u16(c);
@@ -112,19 +112,19 @@ static int decode_ksymbol(struct cursor *c, struct sideband_event *e)
 	return 1;
 }
 
-static int decode_lost(struct cursor *c, struct sideband_event *e)
+static int decode_lost(struct cursor *c, struct process_event *e)
 {
-	e->type = SIDEBAND_LOST;
+	e->type = EVENT_LOST;
 	(void)cursor_u64(c); /* id */
 	e->nr_lost = cursor_u64(c);
 	return c->bad ? -EBADMSG : 1;
 }
 
 int sideband_decode(const void *bytes, size_t size, uint64_t build_id_event,
-		    struct sideband_event *ret_event)
+		    struct process_event *ret_event)
 {
 	struct cursor c = cursor_of(bytes, size);
-	struct sideband_event e = { 0 };
+	struct process_event e = { 0 };
 	struct perf_event_header h;
 	struct trailer t;
 	int r = 0;
@@ -145,7 +145,7 @@ int sideband_decode(const void *bytes, size_t size, uint64_t build_id_event,
 		r = decode_ksymbol(&c, &e);
 	if (r <= 0)
 		return r;
-	if (e.type < SIDEBAND_KSYMBOL && e.pid <= 0)
+	if (e.type < EVENT_KSYMBOL && e.pid <= 0)
 		return 0;
 	*ret_event = e;
 	return 1;

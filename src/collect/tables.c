@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/array.h"
+#include "base/bisect.h"
 #include "base/clock.h"
 #include "base/ranges.h"
 #include "bpf/abi.h"
@@ -14,9 +15,9 @@
 #define MAX_RETIRED (1u << 22)
 #define MAX_PIECES (1u << 20)
 #define MAX_SHARE(blocks) ((blocks) / 4 * 3) /* of the directory, for one table */
-#define AGES 2                               /* turns that what was replaced stays readable */
-/* A table stays for longer than the lists that named it, and than any walk takes: a walk has copied
- * the place of the table it is in, and is not asked whether that still holds. */
+#define LIST_TURNS 3                         /* that end before a list is gone: two are whole */
+/* A table stays for longer than the lists that referred to it, and than any walk takes: a walk has
+ * copied the location of its table and does not check it again. */
 #define TABLE_REST_NS NS_PER_S
 
 struct shard {
@@ -25,22 +26,21 @@ struct shard {
 	struct ranges free;  /* of rows */
 };
 
-/* Where the rows of a table are; pieces of one table follow each other. */
+/* The location of a table's rows; pieces of one table are consecutive. */
 struct piece {
 	uint32_t first_block; /* of its table */
 	uint32_t shard, row, nr_rows;
 };
 
+/* What was replaced: a table, or a list of mappings. It stays readable until both are over. */
 struct retired {
-	uint32_t first, nr; /* mappings */
-	uint32_t age;
-};
-
-struct retired_table {
-	struct table_slot slot;
-	uint64_t ticket;
-	uint64_t since_ns;
-	uint32_t age;
+	bool is_table;
+	struct table_slot slot; /* of a table */
+	uint32_t nr_rules;
+	uint16_t *rules;    /* owned; numbers that the table held */
+	uint32_t first, nr; /* of a list: its mappings */
+	uint32_t nr_turns;
+	uint64_t until_ns;
 };
 
 struct tables {
@@ -53,15 +53,14 @@ struct tables {
 	uint64_t *rules;             /* owned mapping */
 	struct pa_mapping *mappings; /* owned mapping */
 	struct ranges free_mappings;
-	struct pa_process *processes; /* owned; by PID: what was written last */
+	struct pa_process *processes; /* owned; by PID: what was last written */
 	uint32_t generation;
 	struct piece *pieces; /* owned */
 	uint32_t nr_pieces, cap_pieces;
 	struct retired *retired; /* owned */
-	uint32_t nr_retired, cap_retired;
-	struct retired_table *retired_tables; /* owned */
-	uint32_t nr_retired_tables, cap_retired_tables;
-	uint64_t last_ticket, last_due;
+	uint32_t nr_retired, cap_retired, nr_retired_tables;
+	void (*let_go)(void *owner, const uint16_t *rules, uint32_t nr); /* NULL: nobody asks */
+	void *owner;                                                     /* borrowed */
 };
 
 static size_t blocks_bytes(const struct tables *t)
@@ -108,8 +107,9 @@ struct tables *tables_free(struct tables *t)
 	ranges_done(&t->free_mappings);
 	free(t->processes);
 	free(t->pieces);
+	for (uint32_t i = 0; i < t->nr_retired; i++)
+		free(t->retired[i].rules);
 	free(t->retired);
-	free(t->retired_tables);
 	free(t);
 	return NULL;
 }
@@ -127,7 +127,7 @@ int tables_new(const struct tables_config *cfg, struct tables **ret_tables)
 	t->mappings = map_array(cfg->mappings_fd, mappings_bytes(t));
 	if (!t->blocks || !t->rules || !t->mappings)
 		return -errno;
-	t->processes = calloc(MAX_PIDS, sizeof(*t->processes)); /* touched where PIDs are */
+	t->processes = calloc(MAX_PIDS, sizeof(*t->processes)); /* touched on demand */
 	if (!t->processes)
 		return -ENOMEM;
 	r = ranges_init(&t->free_blocks, cfg->nr_blocks);
@@ -139,7 +139,7 @@ int tables_new(const struct tables_config *cfg, struct tables **ret_tables)
 	return 0;
 }
 
-/* The walker knows it by the number `at`, and not before it is there. */
+/* The walker knows it by the number `at`, and not before it is written. */
 static int shard_init(struct shard *s, int shards_fd, uint32_t at)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
@@ -174,7 +174,7 @@ static int open_shard(struct tables *t)
 	return 0;
 }
 
-/* Room for nr rows in one shard. */
+/* Allocates nr rows in one shard. */
 static int take_rows(struct tables *t, uint32_t nr, uint32_t *ret_shard, uint32_t *ret_row)
 {
 	int r;
@@ -250,7 +250,7 @@ static void remove_table(struct tables *t, const struct table_slot *slot)
 			continue;
 		}
 		t->bytes -= p->nr_rows * sizeof(struct pa_row);
-		if (p->nr_rows) /* without memory for it, the room is lost, nothing else */
+		if (p->nr_rows) /* out of memory: only the room is lost */
 			(void)ranges_give(&t->shards[p->shard].free, p->row, p->nr_rows);
 	}
 	t->nr_pieces = kept;
@@ -273,7 +273,7 @@ int tables_add(struct tables *t, const struct table_data *d, struct table_slot *
 		uint32_t end = piece_end(d, first, row), behind = last_row(d, first, end, row);
 
 		r = add_piece(t, d, slot.first_block, first, end, row, behind - row);
-		/* The next block may look back at one row of this piece: it is copied again. */
+		/* The next block may refer to one row of this piece: it is copied again. */
 		first = end;
 		if (end < d->nr_blocks)
 			row = d->blocks[end].first;
@@ -307,19 +307,86 @@ bool tables_has(const struct tables *t, const struct table_slot *slot, const str
 	return true;
 }
 
-uint64_t tables_retire(struct tables *t, const struct table_slot *slot)
+/* ---- what was replaced ---- */
+
+static int add_retired(struct tables *t, const struct retired *one)
 {
-	if (ARRAY_RESERVE(t->retired_tables, t->cap_retired_tables, t->nr_retired_tables + 1,
-			  MAX_RETIRED) < 0)
-		return 0; /* the room is lost, nothing else */
-	t->retired_tables[t->nr_retired_tables++] =
-		(struct retired_table){ *slot, ++t->last_ticket, clock_mono_ns(), 0 };
-	return t->last_ticket;
+	int r = ARRAY_RESERVE(t->retired, t->cap_retired, t->nr_retired + 1, MAX_RETIRED);
+
+	if (r < 0)
+		return r;
+	t->retired[t->nr_retired++] = *one;
+	t->nr_retired_tables += one->is_table;
+	return 0;
 }
 
-uint64_t tables_last_due(const struct tables *t)
+void tables_retire(struct tables *t, const struct table_slot *slot, uint16_t *rules,
+		   uint32_t nr_rules)
 {
-	return t->last_due;
+	struct retired one = { .is_table = true,
+			       .slot = *slot,
+			       .rules = rules,
+			       .nr_rules = nr_rules,
+			       .nr_turns = 2 * LIST_TURNS,
+			       .until_ns = clock_mono_ns() + TABLE_REST_NS };
+
+	if (add_retired(t, &one) < 0)
+		free(rules); /* only the room and the numbers are lost */
+}
+
+void tables_on_let_go(struct tables *t,
+		      void (*let_go)(void *owner, const uint16_t *rules, uint32_t nr), void *owner)
+{
+	t->let_go = let_go;
+	t->owner = owner;
+}
+
+/* A child may have been forked with this list, unknown to us: it becomes empty now. */
+static void scrub(struct tables *t, uint32_t first, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		__atomic_store_n(&t->mappings[first + i].generation, 0, __ATOMIC_RELAXED);
+}
+
+static void retire_list(struct tables *t, const struct pa_process *p)
+{
+	struct retired one = { .first = p->first, .nr = p->nr, .nr_turns = LIST_TURNS };
+
+	if (p->nr && add_retired(t, &one) < 0)
+		scrub(t, p->first, p->nr); /* and only the room is lost */
+}
+
+static void give_back(struct tables *t, struct retired *one)
+{
+	if (!one->is_table) {
+		scrub(t, one->first, one->nr);
+		(void)ranges_give(&t->free_mappings, one->first,
+				  one->nr); /* lost if out of memory */
+		return;
+	}
+	remove_table(t, &one->slot);
+	if (t->let_go && one->rules)
+		t->let_go(t->owner, one->rules, one->nr_rules);
+	free(one->rules);
+	t->nr_retired_tables--;
+}
+
+bool tables_age(struct tables *t)
+{
+	uint64_t now = t->nr_retired_tables ? clock_mono_ns() : 0;
+	uint32_t kept = 0, nr_tables = t->nr_retired_tables;
+
+	for (uint32_t i = 0; i < t->nr_retired; i++) {
+		struct retired *one = &t->retired[i];
+
+		one->nr_turns -= one->nr_turns > 0;
+		if (one->nr_turns || now < one->until_ns)
+			t->retired[kept++] = *one;
+		else
+			give_back(t, one);
+	}
+	t->nr_retired = kept;
+	return t->nr_retired_tables < nr_tables;
 }
 
 bool tables_has_retired(const struct tables *t)
@@ -332,45 +399,20 @@ uint16_t tables_find(const struct tables *t, const struct table_slot *slot, uint
 {
 	uint64_t at = (addr - base) >> PA_BLOCK_SHIFT;
 	const struct pa_block *b;
-	const struct pa_row *row;
+	const struct pa_row *rows;
 
 	if (addr < base || at >= slot->nr_blocks)
 		return PA_RULE_ID_NONE;
 	b = &t->blocks[slot->first_block + at];
 	if (!b->nr)
 		return PA_RULE_ID_NONE;
-	row = rows_of(t, b);
-	for (uint32_t nr = b->nr; nr > 1;) {
-		uint32_t half = nr / 2;
-
-		if (row[half].pc <= (uint16_t)addr)
-			row += half;
-		nr -= half;
-	}
-	return row->rule;
+	rows = rows_of(t, b);
+	return rows[BISECT(i, b->nr - 1u, rows[i + 1].pc <= (uint16_t)addr)].rule;
 }
 
 void tables_set_rule(struct tables *t, uint16_t id, pa_rule word)
 {
 	__atomic_store_n(&t->rules[id], word, __ATOMIC_RELAXED);
-}
-
-/* A child may have been forked with this list, unknown to us: from now on it has nothing in it. */
-static void scrub(struct tables *t, uint32_t first, uint32_t nr)
-{
-	for (uint32_t i = 0; i < nr; i++)
-		__atomic_store_n(&t->mappings[first + i].generation, 0, __ATOMIC_RELAXED);
-}
-
-static void retire(struct tables *t, const struct pa_process *p)
-{
-	if (!p->nr)
-		return;
-	if (ARRAY_RESERVE(t->retired, t->cap_retired, t->nr_retired + 1, MAX_RETIRED) < 0) {
-		scrub(t, p->first, p->nr); /* and the room is lost, nothing else */
-		return;
-	}
-	t->retired[t->nr_retired++] = (struct retired){ p->first, p->nr, 0 };
 }
 
 bool tables_has_process(const struct tables *t, pid_t pid, const struct pa_mapping *m, uint32_t nr)
@@ -409,10 +451,10 @@ int tables_set_process(struct tables *t, pid_t pid, const struct pa_mapping *m, 
 	}
 	r = bpf_map_update_elem(t->cfg.processes_fd, &key, &p, BPF_ANY);
 	if (r < 0) {
-		retire(t, &p);
+		retire_list(t, &p);
 		return r;
 	}
-	retire(t, &t->processes[key]);
+	retire_list(t, &t->processes[key]);
 	t->processes[key] = p;
 	*ret_generation = p.generation;
 	return 0;
@@ -425,45 +467,8 @@ void tables_drop_process(struct tables *t, pid_t pid)
 	if (key >= MAX_PIDS)
 		return;
 	(void)bpf_map_delete_elem(t->cfg.processes_fd, &key); /* the kernel may have been first */
-	retire(t, &t->processes[key]);
+	retire_list(t, &t->processes[key]);
 	t->processes[key] = (struct pa_process){ 0 };
-}
-
-static void age_lists(struct tables *t)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < t->nr_retired; i++) {
-		struct retired *o = &t->retired[i];
-
-		if (o->age++ < AGES) {
-			t->retired[kept++] = *o;
-			continue;
-		}
-		scrub(t, o->first, o->nr);
-		(void)ranges_give(&t->free_mappings, o->first, o->nr); /* lost without memory */
-	}
-	t->nr_retired = kept;
-}
-
-bool tables_age(struct tables *t)
-{
-	uint64_t now = t->nr_retired_tables ? clock_mono_ns() : 0;
-	uint32_t kept = 0, nr = t->nr_retired_tables;
-
-	age_lists(t);
-	for (uint32_t i = 0; i < nr; i++) {
-		struct retired_table *o = &t->retired_tables[i];
-
-		if (o->age++ < 2 * AGES || now - o->since_ns < TABLE_REST_NS) {
-			t->retired_tables[kept++] = *o;
-			continue;
-		}
-		remove_table(t, &o->slot);
-		t->last_due = o->ticket; /* they come to an end in the order of their tickets */
-	}
-	t->nr_retired_tables = kept;
-	return kept < nr;
 }
 
 size_t tables_bytes(const struct tables *t)

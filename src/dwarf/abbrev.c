@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* .debug_abbrev (DWARF 5, 7.5.3): which attributes the entries of a unit have, and in what form. */
+/* .debug_abbrev (DWARF 5, 7.5.3): the attributes of a unit's entries and their forms. */
 #include "base/array.h"
+#include "base/bisect.h"
 #include "dwarf/internal.h"
 
-#define ABBREVS_MAX (64u << 10) /* of a table; link-time optimization makes some thousands */
+#define ABBREVS_MAX (64u << 10) /* per table; link-time optimization produces some thousands */
 #define ABBREVS_MAX_ATTRS (512u << 10)
-#define ABBREV_MAX_ATTRS 128 /* of one entry; compilers reach 30 */
-/* Of reading one, and as much for each attribute, which is charged with the next one. */
+#define ABBREV_MAX_ATTRS 128 /* per entry; compilers reach 30 */
+/* Cost of reading an entry, and of each attribute, which is charged with the next entry. */
 #define ABBREV_COST_BYTES 32
 
 static enum dw_kind kind_of(uint64_t tag)
@@ -27,12 +28,12 @@ static enum dw_kind kind_of(uint64_t tag)
 	case DW_TAG_try_block:
 	case DW_TAG_catch_block:
 		return DW_KIND_SCOPE;
-	default: /* types too: what is defined stands outside of them */
+	default: /* types too: definitions are outside of them */
 		return DW_KIND_LEAF;
 	}
 }
 
-/* Where several entries have one code the first counts: sort by place, then keep it. */
+/* If several entries have one code, the first counts: sort by position and keep the first. */
 static int by_code(const void *pa, const void *pb)
 {
 	const struct dw_abbrev *a = pa, *b = pb;
@@ -102,7 +103,7 @@ static int add_abbrev(struct dw_abbrevs *a, uint64_t code, struct cursor *c,
 	return 0;
 }
 
-/* One entry more. 1: the table ends here. */
+/* Reads one more entry. 1: end of the table. */
 static int read_abbrev(struct dw_abbrevs *a, const struct dw_unit *u)
 {
 	uint64_t code = cursor_uleb128(&a->rest);
@@ -121,7 +122,7 @@ static int read_abbrev(struct dw_abbrevs *a, const struct dw_unit *u)
 	return 0;
 }
 
-/* What cannot be read now cannot be later: the same table is not tried again for every unit. */
+/* What cannot be read now cannot be read later: a table is not tried again for every unit. */
 static int read_up_to(struct dw_abbrevs *a, const struct dw_unit *u, uint64_t code)
 {
 	uint32_t nr = a->nr;
@@ -200,19 +201,12 @@ struct dw_abbrevs *dw_abbrevs_unref(struct dw_abbrevs *a)
 
 const struct dw_abbrev *dw_abbrevs_find(const struct dw_abbrevs *a, uint64_t code)
 {
-	uint32_t low = 0, high = a->nr;
+	uint32_t at;
 
-	/* Compilers count from 1 without holes. */
+	/* Compilers number codes from 1 without gaps. */
 	if (code - 1 < a->nr && a->abbrevs[code - 1].code == code &&
 	    (code == 1 || a->abbrevs[code - 2].code != code))
 		return &a->abbrevs[code - 1];
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (a->abbrevs[mid].code < code)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < a->nr && a->abbrevs[low].code == code ? &a->abbrevs[low] : NULL;
+	at = BISECT(i, a->nr, a->abbrevs[i].code < code);
+	return at < a->nr && a->abbrevs[at].code == code ? &a->abbrevs[at] : NULL;
 }

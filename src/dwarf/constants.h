@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The numbers of DWARF 5 (chapter 7) that the reader knows, and those of GNU extensions. */
+/* The numbers of DWARF 5 (chapter 7) and of GNU extensions that the reader knows. */
 #ifndef DWARF_CONSTANTS_H
 #define DWARF_CONSTANTS_H
 

@@ -6,7 +6,7 @@
 #include "dwarf/internal.h"
 #include "elf/elf_image.h"
 
-/* A look-up: the unit at hand, and where the frames go. */
+/* A lookup: the current unit, and the resulting frames. */
 struct look_up {
 	uint64_t addr;
 	struct dwarf_frame *frames;
@@ -20,8 +20,8 @@ static int by_start(const void *pa, const void *pb)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* Sorted, and none in another, so that one search finds what there is: it is asked for every range
- * of the file, and a file may have thousands of segments in any order. */
+/* Sorted and disjoint, so that one binary search suffices: it is consulted for every range of the
+ * file, and a file may have thousands of segments in any order. */
 static void sort_code(struct dwarf *d)
 {
 	uint32_t nr = 0;
@@ -70,6 +70,19 @@ static int open_files(struct dwarf *d)
 	return info->at ? info->error : -ENOENT;
 }
 
+/* -EAGAIN: a split file is requested. */
+static int complete_index(struct dwarf *d)
+{
+	int r = dw_index_build(d);
+
+	if (r < 0)
+		return r;
+	d->is_indexed = true;
+	if (!d->nr_ranges && d->losses.is_over_budget)
+		return -E2BIG;
+	return !d->nr_ranges && d->losses.is_damaged ? -EBADMSG : 0;
+}
+
 int dwarf_open(const struct dwarf_files *files, struct dwarf **ret_dwarf)
 {
 	_cleanup_(dwarf_freep) struct dwarf *d = calloc(1, sizeof(*d));
@@ -78,6 +91,7 @@ int dwarf_open(const struct dwarf_files *files, struct dwarf **ret_dwarf)
 	if (!d)
 		return -ENOMEM;
 	d->files = *files;
+	d->request.fd = -1;
 	d->main = (struct dw_file){ .d = d, .fd = -1 };
 	d->alt = (struct dw_file){ .d = d, .fd = -1 };
 	d->max_bytes = files->max_bytes ? files->max_bytes : DWARF_MAX_BYTES;
@@ -89,13 +103,9 @@ int dwarf_open(const struct dwarf_files *files, struct dwarf **ret_dwarf)
 	if (r == 0)
 		r = find_code(d);
 	if (r == 0)
-		r = dw_index_build(d);
-	if (r < 0)
+		r = complete_index(d);
+	if (r < 0 && r != -EAGAIN)
 		return r;
-	if (!d->nr_ranges && d->losses.is_over_budget)
-		return -E2BIG;
-	if (!d->nr_ranges && d->losses.is_damaged)
-		return -EBADMSG;
 	*ret_dwarf = TAKE(d);
 	return 0;
 }
@@ -104,6 +114,7 @@ struct dwarf *dwarf_free(struct dwarf *d)
 {
 	if (!d)
 		return NULL;
+	dw_request_done(d);
 	dw_file_done(&d->main);
 	dw_file_done(&d->alt);
 	dw_dwos_drop(d);
@@ -119,7 +130,7 @@ struct dwarf *dwarf_free(struct dwarf *d)
 	return NULL;
 }
 
-/* Decodes what this unit has, once. What cannot be decoded is not there. */
+/* Decodes this unit, once. What cannot be decoded counts as absent. */
 static int prepare_scopes(struct dw_unit *u)
 {
 	int r;
@@ -150,7 +161,7 @@ static int prepare_lines(struct dw_unit *u)
 	return 0;
 }
 
-/* The unit whose table names the files of calls: the split one's own, if it has one. */
+/* The unit whose file table applies to calls: the split unit's own, if it has one. */
 static struct dw_unit *files_of(struct dw_unit *u)
 {
 	if (u->skeleton && !u->file->sections[DW_SEC_LINE].size)
@@ -178,7 +189,7 @@ static int fill_call(struct dw_unit *u, const struct dw_scope *callee, struct dw
 	return dw_lines_path(owner->lines, owner, callee->call_file, &to->path);
 }
 
-/* From the innermost function outwards; frames[0] has its line already. */
+/* From the innermost function outwards; frames[0] already has its line. */
 static int fill_chain(struct dw_unit *u, struct look_up *q, uint32_t scope)
 {
 	const struct dw_scope *callee = NULL;
@@ -188,7 +199,7 @@ static int fill_chain(struct dw_unit *u, struct look_up *q, uint32_t scope)
 		struct dwarf_frame *f;
 		int r;
 
-		/* Of a chain that is too long the outermost function takes the last place. */
+		/* If a chain is too long, the outermost function takes the last slot. */
 		if (q->nr == DWARF_MAX_FRAMES)
 			q->nr--;
 		f = &q->frames[q->nr];
@@ -250,11 +261,41 @@ static int ask_unit(void *ctx, struct dwarf *d, uint32_t number)
 	return r;
 }
 
+/* An index that cannot be completed covers nothing. */
+static int resume_index(struct dwarf *d)
+{
+	int r = complete_index(d);
+
+	if (r == 0 || r == -EAGAIN || r == -ENOMEM)
+		return r;
+	d->losses.is_interrupted |= r == -ECANCELED;
+	d->is_indexed = true;
+	d->nr_ranges = 0;
+	return 0;
+}
+
+const char *dwarf_needed_path(const struct dwarf *d)
+{
+	return d->request.path;
+}
+
+void dwarf_supply(struct dwarf *d, int fd)
+{
+	if (!d->request.is_open || d->request.is_answered) {
+		closep(&fd);
+		return;
+	}
+	d->request.fd = fd < 0 ? -1 : fd;
+	d->request.is_answered = true;
+}
+
 int dwarf_resolve(struct dwarf *d, uint64_t addr, struct dwarf_frame *frames, uint32_t *ret_nr)
 {
 	struct look_up q = { .addr = addr, .frames = frames };
-	int r = dw_index_each(d, addr, ask_unit, &q);
+	int r = d->is_indexed ? 0 : resume_index(d);
 
+	if (r == 0)
+		r = dw_index_each(d, addr, ask_unit, &q);
 	if (r < 0)
 		return r;
 	*ret_nr = q.nr;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What stands around a function. Compilers leave out the linkage name where the function cannot be
- * called from other units: GCC does for lambdas, members of local types and all that has internal
- * linkage. A lambda is then called "operator()", as every other one.
+ * The scopes around a function. Compilers omit the linkage name if a function cannot be called from
+ * other units: GCC does so for lambdas, members of local types and everything with internal
+ * linkage. A lambda is then called "operator()", like any other lambda.
  */
 #include <string.h>
 
@@ -11,8 +11,8 @@
 
 #define SCOPE_MAX_BYTES (16u << 10)
 #define SCOPE_MAX_ENTRIES 64  /* around one function, up to the next function */
-#define SCOPE_MAX_FUNCTIONS 8 /* one in another */
-#define SCOPE_COST_BYTES 64   /* of each entry */
+#define SCOPE_MAX_FUNCTIONS 8 /* nested in each other */
+#define SCOPE_COST_BYTES 64   /* per entry */
 
 static bool is_cplusplus(const struct dw_unit *u)
 {
@@ -49,7 +49,7 @@ static int prepare_places(struct dw_unit *u)
 	return 0;
 }
 
-/* What has no name is told apart by its line; "inner" is what stands in it. */
+/* Unnamed scopes are distinguished by their line; "inner" is what they contain. */
 static int add_unnamed(struct buf *to, const struct dw_step *s, const char *inner)
 {
 	bool is_lambda = inner && (!strncmp(inner, "operator()", strlen("operator()")) ||
@@ -72,7 +72,7 @@ static int add_entry(const struct dw_unit *u, const struct dw_step *s, const cha
 	return name && *name ? buf_printf(to, "%s", name) : add_unnamed(to, s, inner);
 }
 
-/* The function in which all the others stand, by its own full name. */
+/* The outermost enclosing function, by its own full name. */
 static int add_function(struct dw_unit *u, uint32_t die, struct buf *to, uint32_t *ret_mangled)
 {
 	struct dwarf *d = u->file->d;
@@ -93,7 +93,7 @@ static int add_function(struct dw_unit *u, uint32_t die, struct buf *to, uint32_
 }
 
 struct around {
-	uint32_t dies[SCOPE_MAX_ENTRIES]; /* from the innermost outwards */
+	uint32_t dies[SCOPE_MAX_ENTRIES]; /* innermost first */
 	uint32_t nr;
 	bool ends_in_function;
 };
@@ -112,7 +112,7 @@ static int collect(const struct dw_unit *u, uint32_t die, struct around *to)
 		to->dies[to->nr++] = die;
 		to->ends_in_function = s.tag == DW_TAG_subprogram;
 	}
-	/* A function right in another one (nested functions of GNU C) keeps its own name. */
+	/* A function directly inside another one (GNU C nested functions) keeps its own name. */
 	return to->nr == 1 && to->ends_in_function ? -ENOENT : 0;
 }
 

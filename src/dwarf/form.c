@@ -2,7 +2,7 @@
 /* Values of attributes (DWARF 5, 7.5.5 and 7.5.6). */
 #include "dwarf/internal.h"
 
-#define MAX_INDIRECTIONS 4 /* DW_FORM_indirect that names itself */
+#define MAX_INDIRECTIONS 4 /* a DW_FORM_indirect that refers to itself */
 
 int dw_form_bytes(uint16_t form, const struct dw_unit *u)
 {
@@ -39,7 +39,7 @@ int dw_form_bytes(uint16_t form, const struct dw_unit *u)
 		return 16;
 	case DW_FORM_addr:
 		return u->addr_bytes;
-	case DW_FORM_ref_addr: /* in DWARF 2 as long as an address */
+	case DW_FORM_ref_addr: /* in DWARF 2 the size of an address */
 		return u->version == 2 ? u->addr_bytes : u->offset_bytes;
 	case DW_FORM_strp:
 	case DW_FORM_line_strp:
@@ -89,13 +89,13 @@ static void skip_variable(struct cursor *c, const struct dw_unit *u, uint16_t fo
 	case DW_FORM_string:
 		(void)cursor_str(c);
 		break;
-	default: /* numbers; signed ones are as long */
+	default: /* numbers; signed ones have the same size */
 		(void)cursor_uleb128(c);
 		break;
 	}
 }
 
-/* The form that stands in the entry itself. */
+/* The form that is stored in the entry itself. */
 static uint16_t take_indirect(struct cursor *c)
 {
 	for (int i = 0; i < MAX_INDIRECTIONS; i++) {
@@ -232,7 +232,7 @@ const char *dw_value_string(const struct dw_unit *u, const struct dw_value *v)
 	}
 }
 
-/* Address `index` of .debug_addr, which is the program's also for split units. */
+/* Address `index` of .debug_addr, which is in the program even for split units. */
 bool dw_address_at(const struct dw_unit *u, uint64_t index, uint64_t *ret_addr)
 {
 	const struct dw_unit *owner = u->skeleton ? u->skeleton : u;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which unit covers an address. Made of what the units themselves say: .debug_aranges is often
- * missing, and where it is there it need not be complete.
+ * Finds the unit that covers an address. Built from the units themselves: .debug_aranges is often
+ * missing or incomplete.
  */
 #include "base/array.h"
+#include "base/bisect.h"
 #include "dwarf/internal.h"
 
 #define INDEX_MAX_RANGES (2u << 20) /* 64 MiB; a browser has one per function, a million */
 #define WINDOW_BYTES 512
-#define LARGE_WINDOW_BYTES (64u << 10) /* a first entry with the command line in it */
+#define LARGE_WINDOW_BYTES (64u << 10) /* for a first entry that contains the command line */
 #define MAX_TRIES 16                   /* units that claim one address */
-#define MAX_STEPS 4096                 /* ranges that are looked at for one */
+#define MAX_STEPS 4096                 /* ranges examined for one address */
 
 static int add_range(struct dwarf *d, const struct dw_range *range, uint32_t unit)
 {
@@ -23,7 +24,7 @@ static int add_range(struct dwarf *d, const struct dw_range *range, uint32_t uni
 	return 0;
 }
 
-/* A unit that does not say what it covers: what its functions do. */
+/* A unit without ranges of its own covers what its functions cover. */
 static int add_functions(struct dwarf *d, uint32_t number, struct dw_ranges *to)
 {
 	struct dw_scopes *scopes;
@@ -65,20 +66,20 @@ static int look_at(struct dwarf *d, uint32_t number, struct dw_ranges *to)
 		dw_unit_use_root(&u);
 		r = dw_ranges_add(to, &u, &u.root.low_pc, &u.root.high_pc, &u.root.ranges);
 	}
-	/* DWARF 2 has no lists of ranges: one range need not be all. */
+	/* DWARF 2 has no range lists: one range may be incomplete. */
 	is_silent = r == 0 && !u.root.ranges.form && has_functions(&u) &&
 		    (u.version == 2 || !u.root.high_pc.form);
 	dw_unit_done(&u);
 	return is_silent ? add_functions(d, number, to) : r;
 }
 
-/* Units that make no sense are left out; the others stay. */
+/* Invalid units are skipped; the others are kept. */
 static int add_unit(struct dwarf *d, uint32_t number)
 {
 	_cleanup_(dw_ranges_done) struct dw_ranges ranges = { 0 };
 	int r = look_at(d, number, &ranges);
 
-	if (r == -ENOMEM)
+	if (r == -ENOMEM || r == -EAGAIN)
 		return r;
 	d->losses.is_damaged |= r == -EBADMSG;
 	d->losses.is_over_budget |= r == -E2BIG;
@@ -97,7 +98,7 @@ static int by_start(const void *pa, const void *pb)
 
 	if (a->start != b->start)
 		return a->start < b->start ? -1 : 1;
-	/* The first unit is asked first, that is the last one in this order. */
+	/* The first unit is asked first, which is the last one in this order. */
 	return a->unit > b->unit ? -1 : a->unit < b->unit;
 }
 
@@ -106,11 +107,13 @@ int dw_index_build(struct dwarf *d)
 	uint64_t max_end = 0;
 	int r = dw_file_scan_units(&d->main);
 
-	/* Over the limit every further unit would be as well. */
-	for (uint32_t i = 0; i < d->main.nr_units && r == 0 && !dw_is_over(d); i++)
-		r = cancel_is_asked(d->files.cancel) ? -ECANCELED : add_unit(d, i);
+	/* Over the limit, every further unit would fail as well. */
+	while (d->nr_indexed < d->main.nr_units && r == 0 && !dw_is_over(d)) {
+		r = cancel_is_asked(d->files.cancel) ? -ECANCELED : add_unit(d, d->nr_indexed);
+		d->nr_indexed += r == 0;
+	}
 	if (r == 0 && cancel_is_asked(d->files.cancel))
-		r = -ECANCELED; /* the last one may not be whole */
+		r = -ECANCELED; /* the last one may be incomplete */
 	if (r < 0)
 		return r;
 	if (d->nr_ranges)
@@ -126,27 +129,19 @@ int dw_index_build(struct dwarf *d)
 int dw_index_each(struct dwarf *d, uint64_t addr,
 		  int (*fn)(void *ctx, struct dwarf *d, uint32_t unit), void *ctx)
 {
-	uint32_t low = 0, high = d->nr_ranges;
+	uint32_t nr = BISECT(i, d->nr_ranges, d->ranges[i].start <= addr);
 	int nr_tries = 0, nr_steps = 0;
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (d->ranges[mid].start <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	/* Many small ones may lie within a large one, before addr. */
-	for (; low && d->ranges[low - 1].max_end > addr && nr_tries < MAX_TRIES &&
-	       nr_steps < MAX_STEPS;
-	     low--, nr_steps++) {
+	/* Many small ranges may lie within a large one, before addr. */
+	for (;
+	     nr && d->ranges[nr - 1].max_end > addr && nr_tries < MAX_TRIES && nr_steps < MAX_STEPS;
+	     nr--, nr_steps++) {
 		int r;
 
-		if (d->ranges[low - 1].end <= addr)
+		if (d->ranges[nr - 1].end <= addr)
 			continue;
 		nr_tries++;
-		r = fn(ctx, d, d->ranges[low - 1].unit);
+		r = fn(ctx, d, d->ranges[nr - 1].unit);
 		if (r != -ENOENT)
 			return r;
 	}

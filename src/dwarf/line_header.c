@@ -6,10 +6,10 @@
 #define MAX_DIRECTORIES (256u << 10)
 #define MAX_FILES (1u << 20)
 #define MAX_FORMATS 64
-#define PREFIX_BYTES 24 /* lengths and version, in the longer format */
-#define PATH_BYTES 8192 /* what is longer is not given */
+#define PREFIX_BYTES 24 /* lengths and version in the 64-bit format */
+#define PATH_BYTES 8192 /* longer paths are dropped */
 
-/* A column of the tables of DWARF 5. */
+/* A column of the DWARF 5 tables. */
 struct format {
 	uint64_t content;
 	uint16_t form;
@@ -48,7 +48,8 @@ static int add_file(struct dw_line_header *h, const struct dw_value *v, uint64_t
 	return r;
 }
 
-/* Up to DWARF 4: strings up to an empty one; directory 0 is the unit's, files count from 1. */
+/* Up to DWARF 4: strings up to an empty one; directory 0 is the unit's, files are numbered from 1.
+ * */
 static int read_old_tables(struct dw_line_header *h, struct cursor *c)
 {
 	struct dw_value v = { .form = DW_FORM_string };
@@ -61,7 +62,7 @@ static int read_old_tables(struct dw_line_header *h, struct cursor *c)
 	while (r == 0 && (v.s = cursor_str(c)) && *v.s) {
 		uint64_t directory = cursor_uleb128(c);
 
-		(void)cursor_uleb128(c); /* when it was changed */
+		(void)cursor_uleb128(c); /* modification time */
 		(void)cursor_uleb128(c); /* its size */
 		r = add_file(h, &v, directory);
 	}
@@ -111,10 +112,10 @@ static int read_table(struct dw_line_header *h, struct cursor *c, const struct d
 	int r = read_formats(c, formats, &nr_formats);
 	uint64_t nr = cursor_uleb128(c);
 
-	/* Rows have bytes; those that have none could be any number. */
+	/* Rows take space in the file; rows without bytes could be any number. */
 	if (r < 0 || c->bad || nr > cursor_left(c))
 		return r < 0 ? r : -EBADMSG;
-	if (!dw_work(u->file->d, nr * nr_formats)) /* columns may have no bytes either */
+	if (!dw_work(u->file->d, nr * nr_formats)) /* columns may take no bytes either */
 		return -E2BIG;
 	for (uint64_t i = 0; i < nr && r == 0; i++) {
 		struct dw_line_file f;
@@ -146,7 +147,7 @@ static int read_prefix(struct dw_line_header *h, const struct dw_unit *u, uint64
 	if (h->version < 2 || h->version > 5)
 		return -EOPNOTSUPP;
 	if (h->version >= 5)
-		(void)cursor_u16(&c); /* sizes of an address and of a selector */
+		(void)cursor_u16(&c); /* sizes of an address and of a segment selector */
 	header_bytes = h->offset_bytes == 8 ? cursor_u64(&c) : cursor_u32(&c);
 	h->program_offset = offset + (uint64_t)(c.at - start);
 	if (c.bad || h->program_offset > end || header_bytes > end - h->program_offset)
@@ -160,9 +161,8 @@ static void read_encoding(struct dw_line_header *h, struct cursor *c)
 {
 	h->min_instruction_bytes = cursor_u8(c);
 	if (h->version >= 4)
-		(void)cursor_u8(
-			c); /* operations per instruction: 1 on every machine that we know */
-	(void)cursor_u8(c); /* whether rows are statements at first */
+		(void)cursor_u8(c); /* operations per instruction: 1 on all supported machines */
+	(void)cursor_u8(c);         /* default of is_stmt */
 	h->line_base = (int8_t)cursor_u8(c);
 	h->line_range = cursor_u8(c);
 	h->opcode_base = cursor_u8(c);
@@ -174,7 +174,7 @@ static void read_encoding(struct dw_line_header *h, struct cursor *c)
 
 static int read_rest(struct dw_line_header *h, const struct dw_unit *u, uint64_t header_end)
 {
-	struct dw_unit as_header = *u; /* the table has a format and a version of its own */
+	struct dw_unit as_header = *u; /* the table has its own format and version */
 	struct dw_file *f = u->file;
 	struct cursor c;
 	int r = dw_section_view(f->d, &f->sections[DW_SEC_LINE], h->program_offset,
@@ -182,7 +182,7 @@ static int read_rest(struct dw_line_header *h, const struct dw_unit *u, uint64_t
 
 	if (r < 0)
 		return r;
-	/* Every unit may name one table. */
+	/* Every unit may refer to one table. */
 	if (!h->view.owned && !dw_work(f->d, h->view.n))
 		return -E2BIG;
 	as_header.offset_bytes = h->offset_bytes;
@@ -206,7 +206,7 @@ int dw_line_header_init(struct dw_line_header *h, const struct dw_unit *u)
 	uint64_t offset, end = 0, n;
 	int r;
 
-	/* A split unit may have a table for itself, which then is the only one. */
+	/* A split unit may have its own table, which is then the only one. */
 	if (!dw_value_number(&u->root.stmt_list, &offset)) {
 		if (!f->is_split)
 			return -ENOENT;
@@ -220,8 +220,8 @@ int dw_line_header_init(struct dw_line_header *h, const struct dw_unit *u)
 	return r < 0 ? r : read_rest(h, u, end);
 }
 
-/* Appends "/part"; an absolute one takes the place of all before it. */
-static bool append(char *path, size_t *len, const char *part)
+/* Appends "/part"; an absolute part replaces everything before it. */
+static bool append_path_part(char *path, size_t *len, const char *part)
 {
 	size_t n = strnlen(part, PATH_BYTES);
 	bool has_slash = *len && path[*len - 1] == '/';
@@ -242,7 +242,7 @@ static bool append_value(char *path, size_t *len, const struct dw_unit *u, const
 {
 	const char *part = v->form ? dw_value_string(u, v) : NULL;
 
-	return !part || append(path, len, part);
+	return !part || append_path_part(path, len, part);
 }
 
 int dw_line_header_path(const struct dw_line_header *h, const struct dw_unit *u, uint32_t file,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The head of a line table: how its program is encoded, and the files that rows name. */
+/* The header of a line table: how its program is encoded, and the files that rows refer to. */
 #ifndef DWARF_LINE_HEADER_H
 #define DWARF_LINE_HEADER_H
 
@@ -11,7 +11,7 @@ struct dw_line_file {
 };
 
 struct dw_line_header {
-	struct dw_view view; /* of the header, which names may lie in */
+	struct dw_view view; /* of the header, into which names may point */
 	uint64_t program_offset, program_bytes;
 	uint16_t version;
 	uint8_t min_instruction_bytes;
@@ -26,7 +26,7 @@ struct dw_line_header {
 	uint32_t nr_files, cap_files;
 };
 
-/* Of u's line table. -ENOENT: it has none. A half-built header may be given to _done(). */
+/* Of u's line table. -ENOENT: it has none. A partly built header may be passed to _done(). */
 int dw_line_header_init(struct dw_line_header *h, const struct dw_unit *u);
 void dw_line_header_done(struct dw_line_header *h);
 uint64_t dw_line_header_bytes(const struct dw_line_header *h);

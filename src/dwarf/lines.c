@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Line tables (DWARF 4 and 5, 6.2): a program that makes rows of (address, file, line). It is run
- * once; rows that say nothing new are dropped. A row holds up to the next one of its sequence.
+ * Line tables (DWARF 4 and 5, 6.2): a program that emits rows of (address, file, line). It is run
+ * once; redundant rows are dropped. A row applies up to the next one of its sequence.
  */
 #include "base/array.h"
+#include "base/bisect.h"
 #include "dwarf/internal.h"
 #include "dwarf/line_header.h"
 
-#define LINES_MAX_ROWS (16u << 20) /* of one unit; 192 MiB */
+#define LINES_MAX_ROWS (16u << 20) /* per unit; 192 MiB */
 #define LINES_MAX_SEQUENCES (4u << 20)
-#define MAX_STEPS 4096 /* sequences that are looked at for one address */
+#define MAX_STEPS 4096 /* sequences examined for one address */
 
 struct row {
 	uint32_t offset; /* from the start of its sequence */
@@ -19,7 +20,7 @@ struct row {
 
 struct sequence {
 	uint64_t start, end;
-	uint64_t max_end; /* of this one and all before it */
+	uint64_t max_end; /* of this sequence and all before it */
 	uint32_t first_row;
 	uint32_t nr_rows;
 };
@@ -32,7 +33,7 @@ struct dw_lines {
 	uint32_t nr_sequences, cap_sequences;
 };
 
-/* The registers of the machine, and the sequence that is being made. */
+/* The registers of the machine, and the current sequence. */
 struct machine {
 	struct dw_lines *l;
 	const struct dw_unit *u;
@@ -42,7 +43,7 @@ struct machine {
 	bool is_open; /* has rows */
 	uint64_t start, last;
 	uint32_t first_row;
-	uint32_t max_rows, max_sequences; /* that have room, one half for each */
+	uint32_t max_rows, max_sequences; /* memory limit, one half for each */
 };
 
 struct dw_lines *dw_lines_free(struct dw_lines *l)
@@ -62,7 +63,7 @@ uint64_t dw_lines_bytes(const struct dw_lines *l)
 	       l->cap_sequences * sizeof(*l->sequences);
 }
 
-/* end: the address behind the last row. */
+/* end: the address after the last row. */
 static int end_sequence(struct machine *m, uint64_t end)
 {
 	struct dw_lines *l = m->l;
@@ -72,7 +73,7 @@ static int end_sequence(struct machine *m, uint64_t end)
 		return 0;
 	m->is_open = false;
 	if (end <= m->start || !dw_is_code(m->u->file->d, m->start)) {
-		l->nr_rows = m->first_row; /* of code that the linker dropped */
+		l->nr_rows = m->first_row; /* of code dropped by the linker */
 		return 0;
 	}
 	r = ARRAY_RESERVE(l->sequences, l->cap_sequences, l->nr_sequences + 1, m->max_sequences);
@@ -87,7 +88,7 @@ static int end_sequence(struct machine *m, uint64_t end)
 	return 0;
 }
 
-/* Rows that go back, or too far for an offset, begin a sequence of their own. */
+/* Rows that go backwards, or too far for an offset, begin a new sequence. */
 static int begin_sequence(struct machine *m)
 {
 	int r = end_sequence(m, m->last);
@@ -113,7 +114,7 @@ static int add_row(struct machine *m)
 	last = l->nr_rows > m->first_row ? &l->rows[l->nr_rows - 1] : NULL;
 	if (last && last->file == row.file && last->line == row.line)
 		return 0;
-	if (last && last->offset == row.offset) { /* of two rows for one address the later */
+	if (last && last->offset == row.offset) { /* of two rows for one address the later counts */
 		*last = row;
 		return 0;
 	}
@@ -163,7 +164,7 @@ static int run_extended(struct machine *m)
 	case DW_LNE_set_address:
 		m->addr = n > 8 ? cursor_u64(&c) : cursor_u32(&c);
 		break;
-	default: /* discriminators, files added on the way, what vendors have */
+	default: /* discriminators, inline file definitions, vendor extensions */
 		break;
 	}
 	return r;
@@ -219,7 +220,7 @@ static int run_program(struct machine *m)
 		else
 			r = run_standard(m, opcode);
 	}
-	if (r == 0 && m->is_open) /* without an end nobody knows where the last row does */
+	if (r == 0 && m->is_open) /* without an end, the extent of the last row is unknown */
 		r = end_sequence(m, m->last);
 	return r;
 }
@@ -244,7 +245,7 @@ static void sort_sequences(struct dw_lines *l)
 	}
 }
 
-static int run(struct dw_lines *l, const struct dw_unit *u)
+static int run_line_program(struct dw_lines *l, const struct dw_unit *u)
 {
 	_cleanup_(dw_view_done) struct dw_view v = { 0 };
 	struct dw_file *f = u->file;
@@ -273,44 +274,28 @@ int dw_lines_new(const struct dw_unit *u, struct dw_lines **ret_lines)
 		return -ENOMEM;
 	r = dw_line_header_init(&l->header, u);
 	if (r == 0)
-		r = run(l, u);
+		r = run_line_program(l, u);
 	if (r == -ENOMEM)
 		return r;
 	u->file->d->losses.is_damaged |= r == -EBADMSG;
 	u->file->d->losses.is_over_budget |= r == -E2BIG && !u->file->d->losses.is_interrupted;
-	*ret_lines = TAKE(l); /* with what could be read */
+	*ret_lines = TAKE(l); /* with everything that could be read */
 	return 0;
 }
 
 static const struct row *find_row(const struct dw_lines *l, const struct sequence *s, uint64_t addr)
 {
-	uint32_t low = 0, high = s->nr_rows;
+	uint32_t nr = BISECT(i, s->nr_rows, l->rows[s->first_row + i].offset <= addr - s->start);
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (l->rows[s->first_row + mid].offset <= addr - s->start)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low ? &l->rows[s->first_row + low - 1] : NULL;
+	return nr ? &l->rows[s->first_row + nr - 1] : NULL;
 }
 
 bool dw_lines_find(const struct dw_lines *l, uint64_t addr, uint32_t *ret_file, uint32_t *ret_line)
 {
-	uint32_t low = 0, high = l->nr_sequences;
+	uint32_t nr = BISECT(i, l->nr_sequences, l->sequences[i].start <= addr);
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (l->sequences[mid].start <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (int i = 0; low && l->sequences[low - 1].max_end > addr && i < MAX_STEPS; low--, i++) {
-		const struct sequence *s = &l->sequences[low - 1];
+	for (int i = 0; nr && l->sequences[nr - 1].max_end > addr && i < MAX_STEPS; nr--, i++) {
+		const struct sequence *s = &l->sequences[nr - 1];
 		const struct row *row = addr < s->end ? find_row(l, s, addr) : NULL;
 
 		if (row) {

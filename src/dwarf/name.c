@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The name of a function: its own, or that of the abstract instance or declaration it refers to. */
+/* The name of a function: its own, or that of the abstract instance or declaration that it refers
+ * to. */
 #include "base/array.h"
 #include "base/hash.h"
 #include "dwarf/internal.h"
@@ -100,8 +101,8 @@ static int take_step(const struct dw_unit *u, uint64_t offset, const struct dw_s
 	return r;
 }
 
-/* Follows the references, each unit in turn. `own` stays in memory; others may go when the next is
- * read. */
+/* Follows the references, unit by unit. `own` stays in memory; others may be dropped when the next
+ * is read. */
 static int find_name(struct dw_unit *own, uint64_t offset, struct finding *to)
 {
 	struct dw_file *file = own->file;
@@ -130,7 +131,7 @@ static int find_name(struct dw_unit *own, uint64_t offset, struct finding *to)
 	return 0;
 }
 
-/* Units other than `own` are held while their entries are asked about. */
+/* Units other than `own` are pinned while their entries are read. */
 static int find_scope(struct dw_unit *own, struct finding *f)
 {
 	struct dw_unit *u = own;
@@ -162,7 +163,8 @@ static bool is_name_of(const void *owner, uint32_t id, const void *key)
 	return d->names[id].die == k->die && d->names[id].file == k->file;
 }
 
-static int remember(struct dwarf *d, uint64_t hash, const struct key *k, const struct finding *f)
+static int remember_name(struct dwarf *d, uint64_t hash, const struct key *k,
+			 const struct finding *f)
 {
 	const char *name = f->linkage_name ? f->linkage_name : f->name;
 	struct dw_name entry = {
@@ -216,5 +218,5 @@ int dw_name_of(struct dw_unit *u, uint32_t die, struct dwarf_frame *to)
 	to->is_linkage_name = f.linkage_name != NULL;
 	to->scope = f.scope;
 	to->scope_mangled_bytes = f.scope_mangled_bytes;
-	return remember(d, hash, &k, &f);
+	return remember_name(d, hash, &k, &f);
 }

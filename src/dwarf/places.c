@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where functions stand in the tree of a unit: in which namespaces, types and other functions. Made
- * for units in which a function has no linkage name, and by one more walk, because this one must go
- * into types, which hold most of the entries of C++.
+ * The position of functions in the tree of a unit: their enclosing namespaces, types and functions.
+ * Built only for units with a function without a linkage name, by a second traversal, because this
+ * one must enter types, which contain most entries in C++.
  */
 #include "base/array.h"
+#include "base/bisect.h"
 #include "dwarf/tree.h"
 
-#define PLACES_MAX (4u << 20) /* of one unit */
+#define PLACES_MAX (4u << 20) /* per unit */
 #define NO_PLACE UINT32_MAX
 
 struct place {
-	uint32_t die;    /* bytes from the beginning of the unit */
-	uint32_t parent; /* the place around it */
+	uint32_t die;    /* bytes from the start of the unit */
+	uint32_t parent; /* the enclosing place */
 };
 
 struct dw_places {
-	struct place *places; /* owned; in the order of the file, which is that of the dies */
+	struct place *places; /* owned; in file order, which is the order of the DIEs */
 	uint32_t nr, cap;
 };
 
@@ -62,7 +63,7 @@ static int add_place(struct walk *w, uint32_t die, uint32_t *ret_place)
 	return 0;
 }
 
-static int visit(void *ctx, const struct dw_abbrev *a, uint32_t die)
+static int visit_place(void *ctx, const struct dw_abbrev *a, uint32_t die)
 {
 	struct walk *w = ctx;
 	bool is_muted = w->t.muted_at != UINT32_MAX;
@@ -89,7 +90,8 @@ int dw_places_new(const struct dw_unit *u, struct dw_places **ret_places)
 	*w = (struct walk){ .p = p };
 	dw_tree_init(&w->t, u, NO_PLACE);
 	w->max_places = dw_room_for(u->file->d, sizeof(struct place), PLACES_MAX);
-	if (dw_tree_walk(&w->t, visit, w) == -ENOMEM) /* what was found before damage is kept */
+	if (dw_tree_walk(&w->t, visit_place, w) ==
+	    -ENOMEM) /* what was found before the error is kept */
 		return -ENOMEM;
 	*ret_places = TAKE(p);
 	return 0;
@@ -97,17 +99,9 @@ int dw_places_new(const struct dw_unit *u, struct dw_places **ret_places)
 
 static uint32_t find_place(const struct dw_places *p, uint32_t die)
 {
-	uint32_t low = 0, high = p->nr;
+	uint32_t nr = BISECT(i, p->nr, p->places[i].die <= die);
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (p->places[mid].die <= die)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low && p->places[low - 1].die == die ? low - 1 : NO_PLACE;
+	return nr && p->places[nr - 1].die == die ? nr - 1 : NO_PLACE;
 }
 
 bool dw_places_around(const struct dw_places *p, uint32_t die, uint32_t *ret_die)

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions of a unit, and those inlined into them, as a flat list for binary search. The tree
- * of entries is walked once. Stretches of code are then swept from low to high addresses, so that
- * each gets the innermost function that covers it; whatever the file says, that is linear.
+ * The functions of a unit and the calls inlined into them, as a flat list for binary search. The
+ * tree of entries is traversed once. Ranges are then swept from low to high addresses, so that each
+ * range gets the innermost function that covers it; this is linear for any input.
  */
 #include "base/array.h"
+#include "base/bisect.h"
 #include "dwarf/tree.h"
 
-#define SCOPES_MAX (2u << 20) /* of one unit */
-#define SCOPE_COST_BYTES 96   /* while it is built: scope, span, two pieces, and what is open */
+#define SCOPES_MAX (2u << 20) /* per unit */
+#define SCOPE_COST_BYTES 96   /* while it is built: scope, span, two pieces, and the open list */
 
-/* Some of the code of a scope. */
+/* A range of a scope's code. */
 struct span {
 	uint64_t start, end;
 	uint32_t scope;
@@ -23,7 +24,7 @@ struct piece {
 };
 
 struct dw_scopes {
-	struct dw_scope *scopes; /* owned; in the order of the file: parents come first */
+	struct dw_scope *scopes; /* owned; in file order: parents come first */
 	uint32_t nr, cap;
 	struct span *spans; /* owned; only while it is built */
 	uint32_t nr_spans, cap_spans;
@@ -31,7 +32,7 @@ struct dw_scopes {
 	uint32_t nr_pieces, cap_pieces;
 };
 
-/* The values of an entry that a scope is made of. */
+/* The attributes that make a scope. */
 struct entry {
 	struct dw_value low_pc, high_pc, ranges, sibling, call_file, call_line, declaration;
 };
@@ -39,8 +40,8 @@ struct entry {
 struct walk {
 	struct dw_tree t;
 	struct dw_scopes *s;
-	struct dw_ranges ranges; /* of the entry at hand */
-	uint32_t max_scopes;     /* that have room */
+	struct dw_ranges ranges; /* of the current entry */
+	uint32_t max_scopes;     /* memory limit */
 };
 
 struct dw_scopes *dw_scopes_free(struct dw_scopes *s)
@@ -102,7 +103,7 @@ static uint32_t number_of(const struct dw_value *v)
 	return dw_value_number(v, &n) && n <= UINT32_MAX ? (uint32_t)n : 0;
 }
 
-/* Scopes without code are left out; what stands in them belongs to the scope around. */
+/* Scopes without code are left out; their contents belong to the enclosing scope. */
 static int add_scope(struct walk *w, uint32_t die, const struct entry *e, bool is_inlined,
 		     uint32_t *ret_scope)
 {
@@ -136,7 +137,7 @@ static int add_scope(struct walk *w, uint32_t die, const struct entry *e, bool i
 	return 0;
 }
 
-/* To the entry after this one's children, if it says where that is. */
+/* Skips to the entry after this one's children, if it has a sibling attribute. */
 static bool jump_to_sibling(struct walk *w, const struct entry *e)
 {
 	struct dw_file *file;
@@ -187,7 +188,7 @@ static int visit_function(struct walk *w, const struct dw_abbrev *a, uint32_t di
 	return e.declaration.form ? pass_over(w, &e) : dw_tree_descend(&w->t, scope);
 }
 
-static int visit(void *ctx, const struct dw_abbrev *a, uint32_t die)
+static int visit_scope(void *ctx, const struct dw_abbrev *a, uint32_t die)
 {
 	struct walk *w = ctx;
 
@@ -199,8 +200,8 @@ static int visit(void *ctx, const struct dw_abbrev *a, uint32_t die)
 	return a->has_children ? dw_tree_descend(&w->t, w->t.parents[w->t.depth]) : 0;
 }
 
-/* Of spans that begin together the outer one comes first, and of equals the later one: what comes
- * last is on top. */
+/* Of spans with the same start the outer one comes first; at the same depth the later scope, so
+ * that the earlier one ends up on top. */
 static int by_start(const void *pa, const void *pb, void *ctx)
 {
 	const struct span *a = pa, *b = pb;
@@ -217,7 +218,7 @@ static int by_start(const void *pa, const void *pb, void *ctx)
 
 struct sweep {
 	struct dw_scopes *s;
-	uint32_t *open; /* owned: spans that have begun, the innermost last */
+	uint32_t *open; /* owned: open spans, the innermost last */
 	uint32_t nr_open;
 	uint64_t pos; /* everything below is in pieces */
 };
@@ -227,7 +228,7 @@ static void sweep_done(struct sweep *w)
 	free(w->open);
 }
 
-static int emit(struct sweep *w, uint32_t scope)
+static int emit_piece(struct sweep *w, uint32_t scope)
 {
 	struct dw_scopes *s = w->s;
 	struct piece *last = s->nr_pieces ? &s->pieces[s->nr_pieces - 1] : NULL;
@@ -246,7 +247,7 @@ static int emit(struct sweep *w, uint32_t scope)
 	return 0;
 }
 
-/* Ends what ends before `to`, and lets what is below it show again. */
+/* Closes spans that end before `to`, and resumes those below them. */
 static int sweep_to(struct sweep *w, uint64_t to)
 {
 	while (w->nr_open) {
@@ -264,7 +265,7 @@ static int sweep_to(struct sweep *w, uint64_t to)
 			w->nr_open--;
 		if (w->nr_open)
 			scope = w->s->spans[w->open[w->nr_open - 1]].scope;
-		r = emit(w, scope);
+		r = emit_piece(w, scope);
 		if (r < 0)
 			return r;
 	}
@@ -288,7 +289,7 @@ static int make_pieces(struct dw_scopes *s)
 		if (r < 0)
 			return r;
 		w.open[w.nr_open++] = i;
-		r = emit(&w, s->spans[i].scope);
+		r = emit_piece(&w, s->spans[i].scope);
 		if (r < 0)
 			return r;
 	}
@@ -308,7 +309,7 @@ int dw_scopes_new(const struct dw_unit *u, struct dw_scopes **ret_scopes)
 	*w = (struct walk){ .s = s };
 	dw_tree_init(&w->t, u, DW_NO_SCOPE);
 	w->max_scopes = dw_room_for(u->file->d, SCOPE_COST_BYTES, SCOPES_MAX);
-	r = dw_tree_walk(&w->t, visit, w);
+	r = dw_tree_walk(&w->t, visit_scope, w);
 	if (w->t.c.bad)
 		r = -EBADMSG;
 	dw_ranges_done(&w->ranges);
@@ -326,17 +327,9 @@ int dw_scopes_new(const struct dw_unit *u, struct dw_scopes **ret_scopes)
 
 uint32_t dw_scopes_find(const struct dw_scopes *s, uint64_t addr)
 {
-	uint32_t low = 0, high = s->nr_pieces;
+	uint32_t nr = BISECT(i, s->nr_pieces, s->pieces[i].start <= addr);
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (s->pieces[mid].start <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low ? s->pieces[low - 1].scope : DW_NO_SCOPE;
+	return nr ? s->pieces[nr - 1].scope : DW_NO_SCOPE;
 }
 
 const struct dw_scope *dw_scopes_get(const struct dw_scopes *s, uint32_t scope)

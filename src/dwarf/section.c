@@ -5,8 +5,8 @@
 #include "elf/elf_image.h"
 #include "elf/elf_strings.h"
 
-#define VIEW_COST_BYTES 32       /* of looking at some bytes, on top of reading them */
-#define SMALL_BYTES (256u << 10) /* cheaper to read once than in parts */
+#define VIEW_COST_BYTES 32       /* cost of accessing bytes, in addition to reading them */
+#define SMALL_BYTES (256u << 10) /* cheaper to read at once than in parts */
 
 void dw_section_init(struct dw_section *s, const struct elf_image *img, const char *name)
 {
@@ -41,7 +41,7 @@ bool dw_work(struct dwarf *d, uint64_t bytes)
 	return note_end(d, work_charge(&d->work, bytes));
 }
 
-/* The same, with a look at cancel whatever it costs. */
+/* The same, but always checks for cancellation. */
 static bool work_and_look(struct dwarf *d, uint64_t bytes)
 {
 	return dw_work(d, bytes) && note_end(d, work_look(&d->work));
@@ -98,8 +98,8 @@ static int load_whole(struct dwarf *d, struct dw_section *s)
 	return 0;
 }
 
-/* Loads it if it is one that is held whole. */
-static int prepare(struct dwarf *d, struct dw_section *s, bool must_be_whole)
+/* Loads the section if it must be held whole. */
+static int prepare_section(struct dwarf *d, struct dw_section *s, bool must_be_whole)
 {
 	int r;
 
@@ -121,7 +121,7 @@ int dw_section_view(struct dwarf *d, struct dw_section *s, uint64_t offset, uint
 		    struct dw_view *ret_view)
 {
 	_cleanup_(freep) uint8_t *bytes = NULL;
-	int r = prepare(d, s, false);
+	int r = prepare_section(d, s, false);
 
 	if (r < 0)
 		return r;
@@ -153,7 +153,7 @@ void dw_view_done(struct dw_view *v)
 int dw_section_whole(struct dwarf *d, struct dw_section *s, uint64_t offset,
 		     struct cursor *ret_cursor)
 {
-	int r = prepare(d, s, true);
+	int r = prepare_section(d, s, true);
 
 	if (r < 0)
 		return r;
@@ -184,7 +184,7 @@ const char *dw_section_string(struct dwarf *d, struct dw_section *s, uint64_t of
 	struct cursor c;
 	uint64_t left;
 
-	if (prepare(d, s, false) < 0 || offset >= s->size)
+	if (prepare_section(d, s, false) < 0 || offset >= s->size)
 		return NULL;
 	if (!s->whole)
 		return string_in_part(s, offset);

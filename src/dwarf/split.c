@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Split DWARF (DWARF 5, 7.3.2 and GNU's before it): a skeleton in the program names a .dwo file that
- * has the unit; all of a program's may be packed into one .dwp file, with an index by dwo_id.
+ * Split DWARF (DWARF 5, 7.3.2, and GNU's predecessor): a skeleton in the program refers to a .dwo
+ * file that contains the unit; all units of a program may be packed into one .dwp file, with an
+ * index by dwo_id.
  */
 #include <sys/stat.h>
 
@@ -9,13 +10,12 @@
 #include "base/hash.h"
 #include "dwarf/internal.h"
 #include "elf/elf_image.h"
-#include "elf/elf_opener.h"
 
-#define MAX_SPLIT_UNITS 65536 /* of one .dwo: types may have units of their own */
+#define MAX_SPLIT_UNITS 65536 /* per .dwo: types may have units of their own */
 #define MAX_COLUMNS 16
 #define PATH_BYTES 8192
 #define PROBE_COST_BYTES 16
-#define OPEN_COST_BYTES 4096   /* of looking for a file */
+#define OPEN_COST_BYTES 4096   /* cost of looking for a file */
 #define MAX_ALLOWED (1u << 20) /* .dwo files of a program; a browser has 30,000 */
 
 static bool is_skeleton(const struct dw_unit *u)
@@ -23,7 +23,7 @@ static bool is_skeleton(const struct dw_unit *u)
 	return u->type == DW_UT_skeleton || (u->version < 5 && u->dwo_id && u->root.dwo_name.form);
 }
 
-/* The section of the file, or its part of it. */
+/* The section of the file, or the unit's part of it. */
 static int init_split(struct dw_unit *u, struct dw_file *f, uint64_t offset,
 		      const struct dw_unit *skeleton)
 {
@@ -37,7 +37,7 @@ static int init_split(struct dw_unit *u, struct dw_file *f, uint64_t offset,
 	return 0;
 }
 
-/* Looks through the units of a .dwo. */
+/* Searches the units of a .dwo. */
 static int find_in_dwo(struct dw_unit *u, struct dw_file *f, struct dw_unit *skeleton)
 {
 	uint64_t offset = 0, end;
@@ -104,7 +104,7 @@ static uint32_t u32_at(struct cursor c, uint64_t i)
 	return cursor_u32(&c);
 }
 
-/* The row of a unit, from 1. 0: it is not there. */
+/* The row of a unit, from 1. 0: not found. */
 static uint32_t find_row(struct dwarf *d, const struct cu_index *x, uint64_t dwo_id)
 {
 	uint32_t mask = x->nr_slots - 1, slot = (uint32_t)dwo_id & mask;
@@ -141,7 +141,7 @@ static int find_in_dwp(struct dw_unit *u, struct dw_file *f, struct dw_unit *ske
 		if (section == DW_SECT_INFO)
 			info = offset;
 		else if (section == DW_SECT_ABBREV)
-			u->abbrev_offset = offset; /* what the header has is added to it */
+			u->abbrev_offset = offset; /* the header's value is added to it */
 		else if (section == DW_SECT_LINE)
 			u->line_base = offset;
 		else if (section == DW_SECT_STR_OFFSETS)
@@ -155,15 +155,60 @@ static int find_in_dwp(struct dw_unit *u, struct dw_file *f, struct dw_unit *ske
 	return r;
 }
 
+static bool is_requested(const struct dwarf *d, const char *path)
+{
+	const char *requested = d->request.path;
+
+	return path && requested ? strcmp(path, requested) == 0 : !path && !requested;
+}
+
+/* Asks the caller for a file. -EAGAIN; -ENOENT: over the work limit; -ENOMEM. */
+static int request_file(struct dwarf *d, const char *path)
+{
+	char *copy = NULL;
+
+	if (!dw_work(d, OPEN_COST_BYTES))
+		return -ENOENT;
+	if (path) {
+		copy = strdup(path);
+		if (!copy)
+			return -ENOMEM;
+	}
+	dw_request_done(d);
+	d->request = (struct dw_request){ .path = copy, .is_open = true, .fd = -1 };
+	return -EAGAIN;
+}
+
+/* The descriptor of a file that was requested before, now owned by the caller; otherwise requests it.
+ * path NULL: the .dwp. -EAGAIN: requested; -ENOENT: the caller does not have it; -ENOMEM. */
+static int take_file(struct dwarf *d, const char *path)
+{
+	int fd;
+
+	if (!d->request.is_answered || !is_requested(d, path))
+		return request_file(d, path);
+	fd = TAKE_FD(d->request.fd);
+	dw_request_done(d);
+	return fd < 0 ? -ENOENT : fd;
+}
+
+void dw_request_done(struct dwarf *d)
+{
+	free(d->request.path);
+	closep(&d->request.fd);
+	d->request = (struct dw_request){ .fd = -1 };
+}
+
 static int open_dwp(struct dwarf *d)
 {
-	const struct elf_opener *o = d->files.opener;
 	int fd, r;
 
 	if (d->has_tried_dwp)
 		return 0;
+	fd = take_file(d, NULL);
+	if (fd == -EAGAIN || fd == -ENOMEM)
+		return fd;
 	d->has_tried_dwp = true;
-	fd = o->open(o->ctx, NULL);
 	if (fd < 0)
 		return 0;
 	r = dw_file_new(d, fd, &d->dwp);
@@ -180,7 +225,7 @@ static bool make_path(const struct dw_unit *u, char path[PATH_BYTES])
 
 	if (!s || strlen(s) >= PATH_BYTES)
 		return false;
-	memcpy(name, s, strlen(s) + 1); /* the next string may take its place */
+	memcpy(name, s, strlen(s) + 1); /* the next string may overwrite it */
 	s = name[0] == '/' ? NULL : dw_value_string(u, &u->root.comp_dir);
 	return snprintf(path, PATH_BYTES, "%s%s%s", s ? s : "", s ? "/" : "", name) < PATH_BYTES;
 }
@@ -198,7 +243,7 @@ static int load_dwo(struct dw_file *f, uint64_t *ret_bytes)
 		if (r == -ENOMEM)
 			return r;
 		if (r < 0)
-			s->at = NULL; /* as if it were not there */
+			s->at = NULL; /* as if it were absent */
 		else
 			bytes += s->size;
 		s->is_cached = r == 0;
@@ -217,7 +262,7 @@ static bool is_identity(const void *owner, uint32_t id, const void *key)
 	return ((const struct dwarf *)owner)->allowed[id] == *(const uint64_t *)key;
 }
 
-/* A file adds to the work that is allowed once, however often it is opened. */
+/* A file adds to the work limit only once, however often it is opened. */
 static int allow_dwo(struct dw_file *f)
 {
 	struct dwarf *d = f->d;
@@ -248,7 +293,7 @@ void dw_dwos_drop(struct dwarf *d)
 		d->dwos[i] = dw_file_unref(d->dwos[i]);
 }
 
-/* Several units may be in one file. NULL: it is not among those used last. */
+/* Several units may be in one file. NULL: it is not cached. */
 static struct dw_file *find_dwo(struct dwarf *d, const char *path)
 {
 	for (size_t i = 0; i < DW_NR_DWOS; i++)
@@ -269,13 +314,12 @@ static void keep_dwo(struct dwarf *d, struct dw_file *f)
 static int read_dwo(struct dw_unit *skeleton, const char *path)
 {
 	struct dwarf *d = skeleton->file->d;
-	const struct elf_opener *o = d->files.opener;
-	int fd = o->open(o->ctx, path), r;
+	int fd = take_file(d, path), r;
 	struct dw_file *f;
 	uint64_t bytes = 0;
 
 	if (fd < 0)
-		return -ENOENT;
+		return fd;
 	r = dw_file_new(d, fd, &f);
 	if (r < 0)
 		return r;
@@ -299,11 +343,13 @@ static int open_dwo(struct dw_unit *skeleton)
 	char path[PATH_BYTES];
 	struct dw_file *f;
 
-	if (!make_path(skeleton, path) || !dw_work(d, OPEN_COST_BYTES))
+	if (!make_path(skeleton, path))
 		return -ENOENT;
 	f = find_dwo(d, path);
 	if (!f)
 		return read_dwo(skeleton, path);
+	if (!dw_work(d, OPEN_COST_BYTES))
+		return -ENOENT;
 	f->nr_refs++;
 	skeleton->split_file = f;
 	return 0;
@@ -314,12 +360,12 @@ static int find_split(struct dw_unit *skeleton, struct dw_unit *to)
 	struct dwarf *d = skeleton->file->d;
 	int r;
 
-	if (!d->files.opener)
+	if (!d->files.has_split_files)
 		return -ENOENT;
 	r = open_dwp(d);
 	if (r < 0)
 		return r;
-	r = d->dwp ? find_in_dwp(to, d->dwp, skeleton) : -ENOENT;
+	r = d->dwp ? find_in_dwp(to, d->dwp, skeleton) : -ENOENT; /* again after each -EAGAIN */
 	if (r == 0 || r == -ENOMEM)
 		return r;
 	r = open_dwo(skeleton);
@@ -342,6 +388,10 @@ int dw_split_of(struct dw_unit *skeleton, struct dw_unit **ret_split)
 		dw_unit_done(u);
 		free(u);
 		skeleton->split_file = dw_file_unref(skeleton->split_file);
+		return r;
+	}
+	if (r == -EAGAIN) {
+		free(u);
 		return r;
 	}
 	skeleton->has_tried_split = true;

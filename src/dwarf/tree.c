@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#define CHARGE_EVERY 4096 /* attributes; an entry may have many that take no room */
+#define CHARGE_EVERY 4096 /* attributes; an entry may have many of size zero */
 
 void dw_tree_init(struct dw_tree *t, const struct dw_unit *u, uint32_t top)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A way through the entries of a unit, in the order of the file. What is read is charged. */
+/* Traverses the entries of a unit in file order. Reads are charged. */
 #ifndef DWARF_TREE_H
 #define DWARF_TREE_H
 
@@ -11,22 +11,22 @@ struct dw_tree {
 	const struct dw_unit *u; /* borrowed */
 	struct cursor c;
 	uint32_t depth;
-	uint32_t muted_at; /* below this depth nothing is of interest; UINT32_MAX: not muted */
-	uint32_t parents[DW_TREE_MAX_DEPTH]; /* by depth: what the caller calls the entry there */
-	uint64_t nr_uncharged;               /* attributes that were read */
+	uint32_t muted_at; /* nothing below this depth is of interest; UINT32_MAX: everything is */
+	uint32_t parents[DW_TREE_MAX_DEPTH]; /* by depth: the caller's ID of that entry */
+	uint64_t nr_uncharged;               /* attributes read */
 };
 
-/* At the first entry; top: the parent of all. */
+/* Starts at the first entry; top: the parent of all. */
 void dw_tree_init(struct dw_tree *t, const struct dw_unit *u, uint32_t top);
 
-/* Leaves the attributes of an entry unread. */
+/* Skips the attributes of an entry. */
 void dw_tree_skip(struct dw_tree *t, const struct dw_abbrev *a);
 
-/* The entries that follow are children of the one that the caller calls parent. -E2BIG. */
+/* The following entries are children of the one that the caller identifies by parent. -E2BIG. */
 int dw_tree_descend(struct dw_tree *t, uint32_t parent);
 
-/* Visits every entry, by its offset in the unit; visit reads or skips its attributes. Ends with the first
- * error, also where an entry is damaged (-EBADMSG, or t->c.bad). */
+/* Visits every entry, by its offset in the unit; visit reads or skips its attributes. Stops at the
+ * first error, also where an entry is malformed (-EBADMSG, or t->c.bad). */
 typedef int (*dw_tree_fn)(void *ctx, const struct dw_abbrev *a, uint32_t die);
 int dw_tree_walk(struct dw_tree *t, dw_tree_fn visit, void *ctx);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Units of .debug_info (DWARF 5, 7.5.1): the header, and what the first entry says of the rest. */
+/* Units of .debug_info (DWARF 5, 7.5.1): the header and the first entry. */
 #include "dwarf/internal.h"
 
 #define HEADER_MAX_BYTES 40 /* of the longest: a type unit in the 64-bit format */
 
-/* The length, and what format it announces. Gives the bytes that follow it. */
+/* The length and its format. Returns the bytes that follow it. */
 static uint64_t take_length(struct cursor *c, uint8_t *ret_offset_bytes)
 {
 	uint32_t n = cursor_u32(c);
@@ -43,7 +43,7 @@ static void take_fields(struct cursor *c, struct dw_unit *u)
 	}
 }
 
-/* bytes: of the section from offset on, at least as many as a header may have. */
+/* bytes: of the section from offset on, at least the size of a header. */
 static int parse_header(struct dw_unit *u, struct cursor c, uint64_t section_size)
 {
 	const uint8_t *start = c.at;
@@ -60,7 +60,7 @@ static int parse_header(struct dw_unit *u, struct cursor c, uint64_t section_siz
 	return 0;
 }
 
-/* What is passed over is no damage: another version, another machine's addresses. */
+/* Units that are skipped are not malformed: another version, or another address size. */
 static bool is_known(const struct dw_unit *u)
 {
 	return u->version >= 2 && u->version <= 5 && (u->addr_bytes == 4 || u->addr_bytes == 8) &&
@@ -151,7 +151,7 @@ static int read_root(struct dw_unit *u, struct cursor c)
 	return c.bad ? -EBADMSG : 0;
 }
 
-/* Where the entries behind a header of .debug_str_offsets begin, when nothing says it: a split
+/* The start of the entries after a header of .debug_str_offsets, if no attribute says it: a split
  * unit has the section, or its part of it, for itself. */
 static uint64_t default_str_offsets_base(const struct dw_unit *u)
 {
@@ -167,7 +167,7 @@ static uint64_t number_or(const struct dw_value *v, uint64_t otherwise)
 	return dw_value_number(v, &n) ? n : otherwise;
 }
 
-/* Likewise of .debug_rnglists: length, version, two sizes, count of offsets. */
+/* Likewise for .debug_rnglists: length, version, two sizes, count of offsets. */
 static uint64_t default_rnglists_base(const struct dw_unit *u)
 {
 	return u->offset_bytes == 8 ? 20 : 12;
@@ -187,7 +187,7 @@ void dw_unit_use_root(struct dw_unit *u)
 static int init_abbrevs(struct dw_unit *u, bool is_whole, uint64_t base)
 {
 	struct cursor die = cursor_of(u->view.bytes + u->first_die, u->view.n - u->first_die);
-	/* Of a unit that is only looked at the rest of the table is of no use. */
+	/* If a unit is only scanned, the rest of the table is not needed. */
 	int r = dw_abbrevs_get(u, base + u->abbrev_offset, is_whole ? 0 : cursor_uleb128(&die),
 			       &u->abbrevs);
 

@@ -17,7 +17,7 @@ const struct elf_class_sizes *elf_class_sizes(const struct elf_image *img)
 	return img->is_32 ? &sizes_32 : &sizes_64;
 }
 
-/* Turns one 32-bit entry into its 64-bit form. */
+/* Converts one 32-bit entry to its 64-bit form. */
 typedef void (*widen_fn)(const void *from, void *to);
 
 static void widen_ehdr(const void *from, void *to)
@@ -106,8 +106,8 @@ static void widen_chdr(const void *from, void *to)
 	memcpy(to, &wide, sizeof(wide));
 }
 
-/* Of a 32-bit file the entries are read to the end of the room and widened from the first on: the
- * wide form of one never reaches the next that is still to be read. */
+/* Entries of a 32-bit file are read to the end of the buffer and widened from the first on: a
+ * widened entry never overlaps the next one to be read. */
 static int read_entries(const struct elf_image *img, uint64_t offset, void *to, size_t nr,
 			size_t wide_bytes, size_t file_bytes, widen_fn widen)
 {

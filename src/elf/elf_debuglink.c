@@ -13,7 +13,7 @@
 #define LINK_MAX_BYTES 4096
 #define CRC_CHUNK_BYTES (64u << 10)
 
-/* The section's bytes; they are the caller's to free. */
+/* The section's bytes; the caller frees them. */
 static int read_link_section(const struct elf_image *img, const char *name, struct buf *to)
 {
 	const struct elf_section *s = elf_image_section(img, name);
@@ -30,7 +30,7 @@ static bool is_file_name(const char *name)
 	return name[0] && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
-/* A string, zeros up to a multiple of 4, and the checksum. */
+/* A string, zero padding to a multiple of 4, and the checksum. */
 int elf_debuglink_read(const struct elf_image *img, struct elf_debuglink *ret_link)
 {
 	_cleanup_(buf_done) struct buf b = BUF_INIT(LINK_MAX_BYTES);
@@ -54,7 +54,7 @@ int elf_debuglink_read(const struct elf_image *img, struct elf_debuglink *ret_li
 	return 0;
 }
 
-/* A string; what follows is the build-id. */
+/* A string, followed by the build-id. */
 int elf_altlink_read(const struct elf_image *img, struct elf_altlink *ret_link)
 {
 	_cleanup_(buf_done) struct buf b = BUF_INIT(LINK_MAX_BYTES);
@@ -77,7 +77,7 @@ int elf_altlink_read(const struct elf_image *img, struct elf_altlink *ret_link)
 	return 0;
 }
 
-/* Charged as a whole before it begins: what is made of holes is not even begun. */
+/* Charged in full before it begins, so that a mostly sparse file is not even started. */
 int elf_image_crc(const struct elf_image *img, uint32_t *ret_crc)
 {
 	_cleanup_(freep) uint8_t *chunk = malloc(CRC_CHUNK_BYTES);

@@ -18,11 +18,11 @@ struct counts {
 	uint64_t names_at;
 };
 
-#define READ_BYTES (1u << 20)   /* at once; then it may be cancelled */
-#define READ_COST_BYTES 256     /* of a call, on top of what it reads */
-#define STORED_MAX_EXTENTS 4096 /* that are counted; honest files have few holes */
+#define READ_BYTES (1u << 20)   /* bytes per read, so that it can be cancelled in between */
+#define READ_COST_BYTES 256     /* charge for a call, in addition to its bytes */
+#define STORED_MAX_EXTENTS 4096 /* holes that are counted; honest files have few */
 
-/* Bytes of the file that are not holes. Where the file system knows of no holes, all are. */
+/* Bytes of the file that are not holes. If the file system does not report holes, all bytes. */
 static uint64_t count_stored(const struct elf_image *img)
 {
 	uint64_t stored = 0, at = 0;
@@ -43,7 +43,7 @@ static uint64_t count_stored(const struct elf_image *img)
 	return stored;
 }
 
-/* Counted when it is needed: most files are read less than what every file may be. */
+/* Computed on demand: most files are read less than every file is allowed. */
 uint64_t elf_image_stored_bytes(const struct elf_image *img)
 {
 	if (!img->meter->has_counted_stored)
@@ -110,7 +110,7 @@ static int pread_all(const struct elf_image *img, void *to, size_t n, uint64_t o
 		if (got < 0)
 			return -errno;
 		if (got == 0)
-			return -EBADMSG; /* cut since it was opened */
+			return -EBADMSG; /* truncated since it was opened */
 		at += got;
 		offset += (uint64_t)got;
 		n -= (size_t)got;
@@ -137,7 +137,7 @@ int elf_image_read(const struct elf_image *img, uint64_t offset, void *to, size_
 	return 0;
 }
 
-/* Of 32-bit files those that run in compatibility mode. x32 is not among them. */
+/* 32-bit files of compatibility mode; x32 is not supported. */
 static bool is_known_class(const struct elf_image *img, const Elf64_Ehdr *h)
 {
 	return !img->is_32 || h->e_machine == EM_386 || h->e_machine == EM_ARM;
@@ -233,7 +233,7 @@ static int load_build_id_of_sections(struct elf_image *img, uint64_t *note_budge
 	return r;
 }
 
-static int load(struct elf_image *img)
+static int load_headers(struct elf_image *img)
 {
 	uint64_t note_budget_bytes = ELF_MAX_NOTE_BYTES;
 	struct counts c;
@@ -268,7 +268,7 @@ static int open_image(int fd, const void *mem, uint64_t size, struct elf_image *
 	img->size = size;
 	img->meter = &img->own;
 	img->own.work.left_bytes = ELF_WORK_FREE_BYTES;
-	r = load(img);
+	r = load_headers(img);
 	if (r < 0)
 		return r;
 	*ret_image = TAKE(img);

@@ -14,18 +14,19 @@
 #define ELFCOMPRESS_ZSTD 2 /* gABI since 2022 */
 #endif
 
-/* Small sections may be as empty as they like. */
+/* Small sections may have any compression ratio. */
 #define INFLATE_FREE_BYTES (4u << 20)
 #define INFLATE_PIECE_BYTES (64u << 10)
-#define INFLATE_COST_SHARE 4      /* unpacked bytes that cost as much as one that is read */
-#define INFLATE_MAX_WINDOW_LOG 27 /* zstd: the most that its own tool needs a switch for */
+#define INFLATE_COST_SHARE 4      /* decompressed bytes that cost as much as one byte read */
+#define INFLATE_MAX_WINDOW_LOG 27 /* zstd's own default limit */
 
 static bool is_old_style(const struct elf_section *s)
 {
 	return strncmp(s->name, ".zdebug_", strlen(".zdebug_")) == 0;
 }
 
-/* "ZLIB" and the size, high byte first, as objcopy wrote it before the gABI had a way. */
+/* "ZLIB" and the size, most significant byte first, as objcopy wrote it before the gABI defined a
+ * format. */
 static int read_old_header(const struct elf_image *img, struct elf_packed *p)
 {
 	struct {
@@ -88,7 +89,7 @@ int elf_packed_of(const struct elf_image *img, const struct elf_section *s,
 	return 0;
 }
 
-/* The packed bytes, piece by piece, so that they are never in memory beside what they hold. */
+/* Decompresses in pieces, so that compressed and decompressed bytes are never both in memory. */
 struct packed_reader {
 	const struct elf_image *img;
 	uint64_t offset, left;
@@ -103,7 +104,7 @@ static int next_piece(struct packed_reader *in, size_t *ret_n)
 	if (r < 0)
 		return r;
 	if (n == 0)
-		return -EBADMSG; /* more is wanted than there is */
+		return -EBADMSG; /* the stream wants more bytes than there are */
 	in->offset += n;
 	in->left -= n;
 	*ret_n = n;
@@ -112,7 +113,7 @@ static int next_piece(struct packed_reader *in, size_t *ret_n)
 
 static void inflate_endp(z_stream *z)
 {
-	(void)inflateEnd(z); /* fails only for a stream that was never begun */
+	(void)inflateEnd(z); /* fails only for a stream that was never initialized */
 }
 
 static int unpack_zlib(struct packed_reader *in, uint8_t *to, size_t n)

@@ -8,7 +8,7 @@
 #include "elf/elf_image.h"
 
 #define MAX_PACKED_BYTES (64u << 20)
-#define MAX_DECODER_BYTES (80ull << 20) /* what xz -9, the most it offers, needs to unpack */
+#define MAX_DECODER_BYTES (80ull << 20) /* what xz -9, its highest level, needs to decompress */
 #define MAX_RATIO 256                   /* symbols shrink to a fifth; see elf_inflate.c */
 #define FREE_BYTES (4u << 20)
 #define PIECE_BYTES (256u << 10)
@@ -85,7 +85,8 @@ static size_t max_bytes(size_t packed)
 	return most < ELF_MAX_MINIDEBUG_BYTES ? most : ELF_MAX_MINIDEBUG_BYTES;
 }
 
-static int load(const struct elf_image *img, const struct elf_section *s, struct elf_minidebug *m)
+static int load_minidebug(const struct elf_image *img, const struct elf_section *s,
+			  struct elf_minidebug *m)
 {
 	struct buf packed = BUF_INIT(MAX_PACKED_BYTES);
 	int r = elf_image_read_section(img, s, &packed);
@@ -108,7 +109,7 @@ int elf_minidebug_open(const struct elf_image *img, struct elf_minidebug **ret_m
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return -ENOMEM;
-	r = load(img, s, m);
+	r = load_minidebug(img, s, m);
 	if (r < 0)
 		return r == -ENOEXEC ? -EBADMSG : r;
 	*ret_minidebug = TAKE(m);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MiniDebugInfo: an ELF file with symbols alone, packed by xz into the section .gnu_debugdata of a
- * stripped one. */
+/* MiniDebugInfo: an ELF file with symbols only, compressed with xz in the section .gnu_debugdata of
+ * a stripped file. */
 #ifndef ELF_ELF_MINIDEBUG_H
 #define ELF_ELF_MINIDEBUG_H
 
 #include "base/cleanup.h"
 
-#define ELF_MAX_MINIDEBUG_BYTES (256u << 20) /* unpacked; a browser's is 30 MB */
+#define ELF_MAX_MINIDEBUG_BYTES (256u << 20) /* decompressed; a browser's is 30 MB */
 
 struct elf_image;
 struct elf_minidebug;
 
-/* -ENOENT: img has none; -E2BIG: over the limits; -EBADMSG. Nothing of img is kept. */
+/* -ENOENT: img has none; -E2BIG: over the limits; -EBADMSG. The result does not depend on img. */
 int elf_minidebug_open(const struct elf_image *img, struct elf_minidebug **ret_minidebug);
 
 struct elf_minidebug *elf_minidebug_free(struct elf_minidebug *m);

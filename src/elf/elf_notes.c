@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Notes: of all kinds only the build-id is of interest. */
+/* ELF notes: only the build-id is of interest. */
 #include <elf.h>
 #include <errno.h>
 
 #include "base/cursor.h"
 #include "elf/elf_internal.h"
 
-#define NOTE_BLOCK_MAX_BYTES (64u << 10) /* of one segment or section; the rest is not looked at */
+#define NOTE_BLOCK_MAX_BYTES (64u << 10) /* per segment or section; the rest is ignored */
 
-/* Skips to the next multiple of align from the start of the block. The padding of the last note
- * may be missing. */
+/* Skips to the next multiple of align from the start of the block. The padding of the last note may
+ * be missing. */
 static void align_cursor(struct cursor *c, const uint8_t *start, size_t align)
 {
 	size_t pad = -(size_t)(c->at - start) & (align - 1);
@@ -17,7 +17,8 @@ static void align_cursor(struct cursor *c, const uint8_t *start, size_t align)
 	(void)cursor_take(c, pad < cursor_left(c) ? pad : cursor_left(c));
 }
 
-/* One note; a build-id ends up in *id. The cursor is bad when the note does not fit the block. */
+/* One note; a build-id is stored in *id. The cursor is bad if the note does not fit into the block.
+ * */
 static void take_note(struct cursor *c, const uint8_t *start, size_t align, struct build_id *id)
 {
 	uint32_t name_bytes = cursor_u32(c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The section table: a help for tools that the loader never looks at, so often cut or broken. */
+/* The section table. The loader never uses it, so it is often truncated or broken. */
 #include <elf.h>
 #include <errno.h>
 
@@ -24,7 +24,7 @@ static void take_section(struct elf_section *to, const Elf64_Shdr *s)
 	};
 }
 
-/* name_offsets: sh_name of each section, for when the names are read. */
+/* name_offsets: sh_name of each section, kept until the names are read. */
 static int read_table(struct elf_image *img, uint64_t offset, uint64_t nr, uint32_t *name_offsets)
 {
 	Elf64_Shdr chunk[CHUNK_SECTIONS];
@@ -44,7 +44,7 @@ static int read_table(struct elf_image *img, uint64_t offset, uint64_t nr, uint3
 	return 0;
 }
 
-/* Sections whose name cannot be read keep the empty one: they are found by type all the same. */
+/* Sections whose name cannot be read keep an empty name; they are still found by type. */
 static int read_names(struct elf_image *img, const struct elf_section *table,
 		      const uint32_t *name_offsets)
 {

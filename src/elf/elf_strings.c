@@ -6,8 +6,8 @@
 
 #include "elf/elf_internal.h"
 
-/* Linkers put names in the order of their symbols, so that nearly every one is where the last one
- * was. Small pieces, because a table made to miss costs one of them for each symbol. */
+/* Linkers store names in symbol order, so nearly every name is in the piece read last. Pieces are
+ * small, because a hostile table can make every symbol read another one. */
 #define PIECE_BYTES 4096u
 #define MAX_LINES 1024u
 
@@ -71,7 +71,7 @@ const char *elf_strings_get(struct elf_strings *s, uint64_t offset)
 		len += part;
 		offset += part;
 		if (part < n)
-			break; /* its NUL, or where it is cut */
+			break; /* its NUL, or where it is truncated */
 	}
 	if (offset >= s->size)
 		return NULL;

@@ -10,7 +10,7 @@
 
 #define CHUNK_SYMBOLS 1024
 
-/* One symbol table with its names. */
+/* One symbol table and its names. */
 struct table {
 	const struct elf_image *img;
 	const struct elf_section *section;
@@ -37,8 +37,8 @@ static int table_init(struct table *t, const struct elf_image *img,
 
 static bool is_in_code_section(const struct elf_image *img, const Elf64_Sym *sym)
 {
-	/* SHN_XINDEX, of files with 65,000 sections, is not looked up: no linked file has labels
-	 * there that matter. */
+	/* SHN_XINDEX, for files with over 65,000 sections, is not resolved: no linked file has
+	 * relevant labels there. */
 	return sym->st_shndx < img->nr_sections &&
 	       (img->sections[sym->st_shndx].flags & SHF_EXECINSTR);
 }
@@ -69,15 +69,15 @@ static uint64_t section_bytes(const struct elf_image *img, const Elf64_Sym *sym)
 	return sym->st_value - s->addr < s->size ? s->size - (sym->st_value - s->addr) : 0;
 }
 
-/* "$x", "$d", "$x.17": where code and data begin inside a section (ELF for the Arm 64-bit
- * Architecture, "Mapping symbols"). */
+/* "$x", "$d", "$x.17": start of code or data inside a section (ELF for the Arm 64-bit Architecture,
+ * "Mapping symbols"). */
 static bool is_mapping_symbol(const struct elf_image *img, const char *name)
 {
 	return img->machine == EM_AARCH64 && name[0] == '$' && (name[1] == 'x' || name[1] == 'd') &&
 	       (name[2] == '\0' || name[2] == '.');
 }
 
-static int visit(struct table *t, const Elf64_Sym *sym)
+static int visit_symbol(struct table *t, const Elf64_Sym *sym)
 {
 	struct elf_symbol out = {
 		.addr = sym->st_value,
@@ -95,7 +95,8 @@ static int visit(struct table *t, const Elf64_Sym *sym)
 	return t->fn(t->ctx, &out);
 }
 
-/* In chunks: neither the table of a large binary nor its names are ever in memory as a whole. */
+/* In chunks, so that neither the table of a large binary nor its names are ever in memory as a
+ * whole. */
 static int visit_all(struct table *t, bool *ret_is_damaged)
 {
 	Elf64_Sym chunk[CHUNK_SYMBOLS];
@@ -114,7 +115,7 @@ static int visit_all(struct table *t, bool *ret_is_damaged)
 			return 0;
 		}
 		for (uint64_t k = 0; k < n; k++) {
-			int r = visit(t, &chunk[k]);
+			int r = visit_symbol(t, &chunk[k]);
 
 			if (r != 0)
 				return r;

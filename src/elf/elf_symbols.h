@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The function symbols of an image, out of .symtab and .dynsym. */
+/* The function symbols of an image, from .symtab and .dynsym. */
 #ifndef ELF_ELF_SYMBOLS_H
 #define ELF_ELF_SYMBOLS_H
 
@@ -11,11 +11,11 @@ struct elf_image;
 
 struct elf_symbol {
 	uint64_t addr; /* link-time address */
-	uint64_t size; /* 0: the file does not say */
-	/* Bytes from addr to the end of the code section that it lies in; 0: in none. How far a symbol
-	 * without a size can reach. */
+	uint64_t size; /* 0: not given */
+	/* Bytes from addr to the end of its code section; 0: it is in none. Limits the extent of a
+	 * symbol without a size. */
 	uint64_t section_bytes;
-	const char *name; /* valid during the call only; NUL-terminated, not empty, cut at 16 KiB */
+	const char *name; /* valid during the call; not empty, truncated at 16 KiB */
 	uint8_t bind;     /* STB_* */
 	uint8_t type;     /* STT_FUNC, STT_GNU_IFUNC, or STT_NOTYPE in an executable section */
 };
@@ -23,10 +23,10 @@ struct elf_symbol {
 typedef int (*elf_symbol_fn)(void *ctx, const struct elf_symbol *sym);
 
 /*
- * Calls fn for every defined code symbol of .symtab and then of .dynsym; a symbol that stands in
- * both is seen twice. Mapping symbols of AArch64 ($x, $d) are left out. Entries with a broken name
- * are skipped. Ends early with fn's result when that is not 0. -ENOENT: neither table is there.
- * -EBADMSG, after every symbol that could be read: a table is damaged, compressed or too large.
+ * Calls fn for every defined code symbol of .symtab and then of .dynsym; a symbol in both is
+ * reported twice. Mapping symbols of AArch64 ($x, $d) are left out. Entries with an invalid name
+ * are skipped. Stops early with fn's result if that is not 0. -ENOENT: there is neither table.
+ * -EBADMSG, after all readable symbols: a table is malformed, compressed or too large.
  */
 int elf_symbols_each(const struct elf_image *img, elf_symbol_fn fn, void *ctx);
 

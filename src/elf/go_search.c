@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Go gives its table the section .gopclntab, and .data.rel.ro.gopclntab where it holds an address
- * that is relocated. If C's linker makes the program, because there is C in it, its script makes one
- * .data.rel.ro of all whose names begin so: there the table is known by its first word only, which
- * other data may have as well. So nothing counts as the table whose functions do not say where they
- * begin, as the table says it of them.
+ * Go puts its table into the section .gopclntab, or .data.rel.ro.gopclntab if it contains a
+ * relocated address. If the system linker links the program, because it uses cgo, its script merges
+ * all .data.rel.ro.* sections. There the table is recognizable only by its first word, which other
+ * data may contain as well. Therefore a candidate is accepted only if its functions agree with the
+ * table about where they begin.
  */
 #include "elf/go_search.h"
 
@@ -16,10 +16,10 @@
 #include "elf/elf_internal.h"
 
 #define SHARED_SECTION ".data.rel.ro"
-#define ALIGN_BYTES 8 /* of a table: it begins with words of that size */
+#define ALIGN_BYTES 8 /* alignment: a table begins with words of that size */
 #define CHUNK_BYTES 16384
 #define MAX_SEARCHED_BYTES (256u << 20)
-#define MAX_CANDIDATES 64 /* places that begin like a table; a program has one */
+#define MAX_CANDIDATES 64 /* candidates that begin like a table; a program has one table */
 #define NR_FUNCS_TRIED 16
 
 static bool is_of_go(const struct elf_image *img)
@@ -28,12 +28,12 @@ static bool is_of_go(const struct elf_image *img)
 	       elf_image_section(img, ".note.go.buildid");
 }
 
-/* What the table says of a function, and the function of itself. */
+/* The table's entry for a function, and the function's own data. */
 static bool is_func(const struct elf_image *img, const struct elf_section *part,
 		    const struct go_table *t, uint64_t i)
 {
 	uint64_t at = t->funcs + i * GO_FUNC_TAB_ENTRY_BYTES;
-	uint32_t words[3], start; /* code's start, the entry's place, the next one's start */
+	uint32_t words[3], start; /* start of code, position of the entry, next start */
 
 	if (at > part->size || sizeof(words) > part->size - at ||
 	    elf_image_read(img, part->offset + at, words, sizeof(words)) < 0)
@@ -44,7 +44,7 @@ static bool is_func(const struct elf_image *img, const struct elf_section *part,
 	       start == words[0];
 }
 
-/* Whether the parts follow one another as Go writes them, for this machine. */
+/* True if the parts follow each other as Go writes them for this machine. */
 static bool is_whole(const struct elf_image *img, const struct go_table *t)
 {
 	return t->nr_funcs && t->quantum == (elf_image_machine(img) == EM_X86_64 ? 1 : 4) &&
@@ -52,7 +52,8 @@ static bool is_whole(const struct elf_image *img, const struct go_table *t)
 	       t->files <= t->deltas && t->deltas <= t->funcs;
 }
 
-/* The first functions, and the last one, which stands where the number of them says. */
+/* Checks the first functions and the last one, whose position follows from the number of functions.
+ * */
 static bool is_table(const struct elf_image *img, const struct elf_section *part)
 {
 	uint8_t header[GO_HEADER_BYTES];
@@ -80,7 +81,7 @@ static struct elf_section part_of(const struct elf_section *s, uint64_t at)
 	return part;
 }
 
-/* Of a section the n bytes at an offset. -ENOENT: not in them; -E2BIG: it is too much to be tried. */
+/* n bytes at an offset of a section. -ENOENT: outside of it; -E2BIG: too expensive to try. */
 static int search_chunk(const struct elf_image *img, const struct elf_section *s, uint64_t at,
 			const uint8_t *chunk, size_t n, uint32_t *nr_tried,
 			struct elf_section *ret_part)

@@ -3,15 +3,16 @@
 
 #include <errno.h>
 
+#include "base/bisect.h"
 #include "base/leb128.h"
 
 #define MAGIC_1_18 0xfffffff0u
 #define MAGIC_1_20 0xfffffff1u
-#define MAX_NAME_BYTES 4096  /* those of generics have hundreds */
-#define MAX_FILLING_BYTES 63 /* functions are aligned to 32 or 64 bytes at most */
-#define MAX_DELTA (1 << 24)  /* bytes; frames that large do not exist */
-#define MAX_CHANGE (1 << 25) /* of any value: lines, files, bytes */
-#define PCDATA_INLINED 2     /* number of its table (internal/abi/symtab.go) */
+#define MAX_NAME_BYTES 4096  /* names of generic functions have hundreds of bytes */
+#define MAX_FILLING_BYTES 63 /* functions are aligned to at most 32 or 64 bytes */
+#define MAX_DELTA (1 << 24)  /* bytes; larger frames do not exist */
+#define MAX_CHANGE (1 << 25) /* largest value of any kind: lines, files, bytes */
+#define PCDATA_INLINED 2     /* index of its table (internal/abi/symtab.go) */
 #define FUNCDATA_CALLS 3
 #define MAX_PCDATA 64 /* 1.26 has 5 */
 #define NO_FILE UINT32_MAX
@@ -48,7 +49,7 @@ int go_table_read_header(const void *bytes, size_t n, uint64_t size, struct go_t
 	if (c.bad || !go_table_is_begin(begin))
 		return -ENOENT;
 	(void)cursor_take(&c, 8); /* number of files */
-	t.text = cursor_u64(&c);  /* 0 since 1.26, and where it is relocated */
+	t.text = cursor_u64(&c);  /* 0 since 1.26, and if it is relocated */
 	t.names = cursor_u64(&c);
 	t.units = cursor_u64(&c);
 	t.files = cursor_u64(&c);
@@ -101,7 +102,7 @@ struct go_call go_call_read(const uint8_t bytes[GO_CALL_BYTES])
 	return call;
 }
 
-/* Behind a function's fixed part: numbers of its tables, then offsets of what is in go.func.*. */
+/* After a function's fixed part: offsets of its tables, then offsets into go.func.*. */
 static void read_inlined(const struct go_table *t, struct cursor c, uint32_t nr_pcdata,
 			 struct go_func *f)
 {
@@ -119,7 +120,7 @@ static void read_inlined(const struct go_table *t, struct cursor c, uint32_t nr_
 		return;
 	(void)cursor_take(&c, 4 * (size_t)(nr_pcdata + FUNCDATA_CALLS));
 	f->calls = cursor_u32(&c);
-	if (c.bad || t->flags_at < 41) /* calls of 1.18 look otherwise */
+	if (c.bad || t->flags_at < 41) /* 1.18 has another call format */
 		f->calls = UINT32_MAX;
 }
 
@@ -151,26 +152,25 @@ int go_table_func(const struct go_table *t, uint32_t i, struct go_func *ret_func
 	return 0;
 }
 
+static bool begins_at_or_below(const struct go_table *t, uint32_t i, uint64_t offset)
+{
+	struct cursor c = cursor_at(t, t->funcs + (uint64_t)i * GO_FUNC_TAB_ENTRY_BYTES);
+
+	return cursor_u32(&c) <= offset && !c.bad;
+}
+
 int go_table_find(const struct go_table *t, uint64_t offset, struct go_func *ret_func)
 {
-	uint32_t low = 0, high = t->nr_funcs;
+	uint32_t nr = BISECT(i, t->nr_funcs, begins_at_or_below(t, i, offset));
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		struct cursor c = cursor_at(t, t->funcs + (uint64_t)mid * GO_FUNC_TAB_ENTRY_BYTES);
-
-		if (cursor_u32(&c) <= offset && !c.bad)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (!low || go_table_func(t, low - 1, ret_func) < 0 || offset < ret_func->start ||
+	if (!nr || go_table_func(t, nr - 1, ret_func) < 0 || offset < ret_func->start ||
 	    offset >= ret_func->end)
 		return -ENOENT;
 	return 0;
 }
 
-/* Of a unit each file has a number, by which the unit's part of a table says where its name is. */
+/* Each file of a unit has a number, by which the unit's part of a table gives the position of its
+ * name. */
 const char *go_file_name(const struct go_table *t, const struct go_func *f, int64_t file)
 {
 	struct cursor c;
@@ -208,7 +208,7 @@ int go_values_next(struct go_values *v)
 	if (v->end >= v->func_end || (change == 0 && !v->is_first))
 		return 0;
 	v->is_first = false;
-	if (by < -MAX_CHANGE || by > MAX_CHANGE) /* so that the sum stays small */
+	if (by < -MAX_CHANGE || by > MAX_CHANGE) /* keeps the sum small */
 		return -EBADMSG;
 	v->value += by;
 	bytes = cursor_uleb128(&v->c);
@@ -240,7 +240,7 @@ int go_deltas_next(struct go_deltas *d)
 		return r;
 	if (!is_delta(v->value))
 		return -EBADMSG;
-	/* Behind the last piece is filling, up to the next function. */
+	/* After the last range there is padding up to the next function. */
 	if (cursor_left(&v->c) && *v->c.at == 0 && v->func_end - v->end <= MAX_FILLING_BYTES)
 		v->end = v->func_end;
 	d->start = v->start;

@@ -10,18 +10,17 @@
 #include "elf/elf_relocs.h"
 
 /* runtime.firstmoduledata (src/runtime/symtab.go): the table's address, six slices, an address, the
- * first and last pc, and then where code begins. */
+ * first and last pc, then the start of the code. */
 #define MODULE_TEXT_AT 176
-#define MODULE_CALLS_AT 320 /* 18 words later, of 1.20 and newer: go.func.* */
+#define MODULE_CALLS_AT 320 /* 18 words later, since 1.20: go.func.* */
 #define MODULE_SEARCH_MAX_BYTES (16u << 20)
-#define MAX_PLACES                                                                                 \
-	8 /* where the table's address is filled in; each is looked at by all relocations */
-#define MODULE_MAX_BYTES (64u << 10) /* Go 1.26 has 592 */
+#define MAX_PLACES 8 /* relocations of the table's address; for each, all relocations are read */
+#define MODULE_MAX_BYTES (64u << 10) /* Go 1.26 has 592 bytes */
 
-/* The functions by which a start is found, or tried; of those that are not there end is 0. */
+/* Functions by which a start is found or verified; end is 0 for missing ones. */
 struct landmarks {
-	struct go_func entry; /* where a program of Go alone begins; with C in it, C's code does */
-	struct go_func returns; /* of signal handlers */
+	struct go_func entry;   /* entry point of a pure Go program; with cgo it is C's */
+	struct go_func returns; /* return address of signal handlers */
 	struct go_func preempt;
 };
 
@@ -64,8 +63,8 @@ static struct landmarks find_landmarks(const struct go_table *t)
 	return l;
 }
 
-/* Whether another function is where it should be, on x86-64. */
-static bool fits(const struct elf_image *img, const struct landmarks *l, uint64_t text)
+/* Verifies, on x86-64, that another function is where it should be. */
+static bool fits_landmarks(const struct elf_image *img, const struct landmarks *l, uint64_t text)
 {
 	static const uint8_t begin[] = { 0x55, 0x48, 0x89, 0xe5,
 					 0x9c }; /* push %rbp; mov %rsp, %rbp; pushf */
@@ -81,10 +80,10 @@ static bool fits(const struct elf_image *img, const struct landmarks *l, uint64_
 	       memcmp(code, begin, sizeof(begin)) == 0;
 }
 
-/* A word that the loader fills in with an address of the file's own. */
+/* A word that the loader fills in with an address within the file. */
 struct word {
 	uint64_t addr, value;
-	uint32_t type; /* of such a relocation */
+	uint32_t type; /* type of such a relocation */
 	bool is_filled;
 };
 
@@ -98,8 +97,8 @@ static int look_at_reloc(void *ctx, const Elf64_Rela *rela)
 	return w->is_filled;
 }
 
-/* What a word will be when it is loaded. What stands there in the file counts no more then; some
- * linkers leave 0. */
+/* The value of a word after loading. Its value in the file is then irrelevant; some linkers leave
+ * 0. */
 static uint64_t loaded_word(const struct elf_image *img, uint64_t addr, uint64_t in_file)
 {
 	bool is_x86 = elf_image_machine(img) == EM_X86_64;
@@ -109,7 +108,7 @@ static uint64_t loaded_word(const struct elf_image *img, uint64_t addr, uint64_t
 	return w.is_filled ? w.value : in_file;
 }
 
-/* An address in the description. 0: there is none, or it is another table's. */
+/* An address in the module data. 0: none, or of another table. */
 static uint64_t module_word(const struct elf_image *img, const struct go_table *t, size_t at)
 {
 	const struct elf_section *s = elf_image_section(img, ".go.module");
@@ -135,8 +134,8 @@ static uint64_t word_at(const struct elf_image *img, uint64_t addr)
 	return loaded_word(img, addr, value);
 }
 
-/* Before 1.26 the description is somewhere in the data. It begins with the addresses of the table and
- * of the names in it, which nothing else does. */
+/* Before 1.26 the module data is anywhere in the data. It begins with the addresses of the table
+ * and of the names in it, which is unique. */
 struct reloc_search {
 	uint64_t table;
 	uint64_t places[MAX_PLACES];
@@ -201,14 +200,15 @@ int go_text_find(const struct elf_image *img, const struct go_table *t,
 	struct landmarks l = find_landmarks(t);
 	uint64_t text = loaded_word(img, t->addr + GO_HEADER_TEXT_AT, t->text);
 
-	if (!fits(img, &l, text))
+	if (!fits_landmarks(img, &l, text))
 		text = module_word(img, t, MODULE_TEXT_AT);
-	if (!fits(img, &l, text))
+	if (!fits_landmarks(img, &l, text))
 		text = l.entry.end ? elf_image_entry(img) - l.entry.start : 0;
-	/* Many things look like the code that handlers return to: one that nothing confirms is none. */
-	for (uint32_t i = 0; returns && i < returns->nr && !fits(img, &l, text); i++)
+	/* Much code looks like the code that signal handlers return to, so an unverified candidate
+	 * does not count. */
+	for (uint32_t i = 0; returns && i < returns->nr && !fits_landmarks(img, &l, text); i++)
 		text = l.returns.end && l.preempt.end ? returns->addrs[i] - l.returns.start : 0;
-	if (!fits(img, &l, text))
+	if (!fits_landmarks(img, &l, text))
 		return -ENOENT;
 	*ret_text = text;
 	return 0;

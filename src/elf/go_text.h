@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the code of a Go program begins: the table of its functions (go_table.h) counts from there,
- * and not all versions say it there. For all who read that table.
+ * Finds the start of a Go program's code, from which its function table (go_table.h) counts
+ * addresses. Not all versions store it in the table. Used by everything that reads the table.
  */
 #ifndef ELF_GO_TEXT_H
 #define ELF_GO_TEXT_H
@@ -12,24 +12,24 @@
 
 struct elf_image;
 
-/* What the caller knows of the code that signal handlers return to, on x86-64. */
+/* What the caller knows about the return address of signal handlers on x86-64. */
 struct go_returns {
 	const uint64_t *addrs; /* borrowed; link-time */
 	uint32_t nr;
 };
 
 /*
- * The link-time address that code counts from. In this order, the first that fits the code: what the
- * table says once it is loaded (nothing since Go 1.26); what the runtime's description of the
- * module says (.go.module, Go 1.26); the program's entry, which is a function of the table (not with
- * C in it); the function that signal handlers return to. returns: NULL where that is not known.
- * -ENOENT: nothing tells.
+ * The link-time address from which code addresses count. Sources, in order; the first that fits the
+ * code wins: the table after relocation (absent since Go 1.26); the runtime's module data
+ * (.go.module, Go 1.26); the ELF entry point, which is a function of the table (not with cgo); the
+ * function to which signal handlers return. returns: NULL if that is unknown. -ENOENT: none
+ * applies.
  */
 int go_text_find(const struct elf_image *img, const struct go_table *t,
 		 const struct go_returns *returns, uint64_t *ret_text);
 
-/* The link-time address of go.func.*, where the calls that were inlined are (struct go_call), as the
- * description of the module says. 0: not known. */
+/* The link-time address of go.func.*, where inlined calls are stored (struct go_call), according to
+ * the module data. 0: unknown. */
 uint64_t go_text_calls(const struct elf_image *img, const struct go_table *t);
 
 #endif

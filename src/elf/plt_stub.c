@@ -6,7 +6,7 @@
 #include "base/cursor.h"
 
 #define X86_ENDBR64 "\xf3\x0f\x1e\xfa"
-#define X86_MOV_R11D "\x41\xbb" /* mold tells the resolver in r11 which stub it was */
+#define X86_MOV_R11D "\x41\xbb" /* mold passes the stub's number to the resolver in r11 */
 #define X86_BND "\xf2"
 #define X86_JMP_RIP "\xff\x25"
 #define X86_PUSH 0x68
@@ -28,7 +28,7 @@ static bool skip(struct cursor *c, const char *insn, size_t n)
 	return true;
 }
 
-/* jmp *slot(%rip), and behind it, as binding is lazy or not, a push of the stub's number or nothing. */
+/* jmp *slot(%rip), followed, if binding is lazy, by a push of the stub's number. */
 static bool decode_x86(const uint8_t *bytes, size_t n, uint64_t addr, struct plt_stub *stub)
 {
 	struct cursor c = cursor_of(bytes, n);
@@ -53,11 +53,12 @@ static uint64_t adrp_page(uint32_t insn, uint64_t pc)
 	uint64_t pages = (insn >> 29 & 3) | (insn >> 5 & 0x7ffff) << 2;
 
 	if (pages >> 20)
-		pages -= 1u << 21; /* it is signed, of 21 bits */
+		pages -= 1u << 21; /* signed, 21 bits */
 	return (pc / ARM64_PAGE_BYTES + pages) * ARM64_PAGE_BYTES;
 }
 
-/* adrp x16, page; ldr x17, [x16, #in it]; add x16, x16, #in it; perhaps a check; br x17 */
+/* adrp x16, page; ldr x17, [x16, #offset]; add x16, x16, #offset; optionally an authentication; br
+ * x17 */
 static bool decode_arm64(const uint8_t *bytes, size_t n, uint64_t addr, struct plt_stub *stub)
 {
 	struct cursor c = cursor_of(bytes, n);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fetch/child.h"
+#include "fetch/fetch_main.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,18 +15,31 @@
 #include "base/capabilities.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "fetch/exit_status.h"
+#include "fetch/fetch_exit.h"
 
 #define ENV_MAX_BYTES (256u << 10)
 #define ENV_MAX_VARIABLES 32
 #define PROGRAM_FD (STDERR_FILENO + 1)
 
-/* What libcurl and its TLS library listen to, and what finds libdebuginfod. */
+/* Variables that libcurl and its TLS library use, and that locate libdebuginfod. */
 static const char *const passed_on[] = {
-	"http_proxy",   "https_proxy",    "all_proxy",    "no_proxy",
-	"HTTPS_PROXY",  "ALL_PROXY",      "NO_PROXY",     "SSL_CERT_FILE",
-	"SSL_CERT_DIR", "CURL_CA_BUNDLE", "HOME",         "LD_LIBRARY_PATH",
-	"LANG",         "ASAN_OPTIONS",   "LSAN_OPTIONS", "DEBUGINFOD_HEADERS_FILE",
+	"http_proxy",
+	"https_proxy",
+	"all_proxy",
+	"no_proxy",
+	"HTTPS_PROXY",
+	"ALL_PROXY",
+	"NO_PROXY",
+	"SSL_CERT_FILE",
+	"SSL_CERT_DIR",
+	"CURL_CA_BUNDLE",
+	"HOME",
+	"LD_LIBRARY_PATH",
+	"LANG",
+	"DEBUGINFOD_HEADERS_FILE",
+#ifdef FETCH_MORE_VARIABLES /* by the build, for what it adds to every program */
+	FETCH_MORE_VARIABLES,
+#endif
 };
 
 static int add_variable(struct buf *b, size_t *offsets, size_t *nr, const char *name,
@@ -35,8 +49,8 @@ static int add_variable(struct buf *b, size_t *offsets, size_t *nr, const char *
 	return buf_printf(b, "%s=%s%c", name, value, '\0');
 }
 
-/* The pointers, then the strings: one block. */
-static int join(const struct buf *b, const size_t *offsets, size_t nr, char ***ret_env)
+/* The pointers, then the strings, in one block. */
+static int join_environment(const struct buf *b, const size_t *offsets, size_t nr, char ***ret_env)
 {
 	size_t pointers = (nr + 1) * sizeof(char *);
 	char **env = malloc(pointers + b->len);
@@ -61,7 +75,7 @@ int child_environment(const struct fetcher_config *cfg, char ***ret_env)
 	(void)snprintf(seconds, sizeof(seconds), "%llu",
 		       (unsigned long long)((cfg->timeout_ns + NS_PER_S - 1) / NS_PER_S));
 	r = add_variable(&b, offsets, &nr, "DEBUGINFOD_URLS", cfg->urls);
-	if (r == 0) /* in the folder of this one fetch: our cap rules, and it is gone afterwards */
+	if (r == 0) /* of this one fetch: our limit applies, and it is removed afterwards */
 		r = add_variable(&b, offsets, &nr, "DEBUGINFOD_CACHE_PATH", "cache");
 	if (r == 0)
 		r = add_variable(&b, offsets, &nr, "DEBUGINFOD_TIMEOUT", seconds);
@@ -73,7 +87,7 @@ int child_environment(const struct fetcher_config *cfg, char ***ret_env)
 		if (value)
 			r = add_variable(&b, offsets, &nr, passed_on[i], value);
 	}
-	return r < 0 ? r : join(&b, offsets, nr, ret_env);
+	return r < 0 ? r : join_environment(&b, offsets, nr, ret_env);
 }
 
 static void limit_child(uint64_t max_bytes)
@@ -84,7 +98,7 @@ static void limit_child(uint64_t max_bytes)
 	(void)setrlimit(RLIMIT_CORE, &core);
 }
 
-/* Whose files it could write and whose processes it could trace, it must not be. */
+/* It must not be able to write our files or trace our processes. */
 static bool become_nobody(void)
 {
 	return syscall(SYS_setgroups, 0, NULL) == 0 &&
@@ -92,7 +106,7 @@ static bool become_nobody(void)
 	       syscall(SYS_setresuid, CHILD_NOBODY, CHILD_NOBODY, CHILD_NOBODY) == 0;
 }
 
-/* A change of user undoes it, and so may the exec: the program does it again. */
+/* Changing the user clears this, and so may the exec: the program sets it again. */
 bool child_follow(pid_t parent)
 {
 	return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 && getppid() == parent;
@@ -109,14 +123,14 @@ static void reset_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Between fork and exec: calls that are safe there, and nothing else. The program is opened before
- * the user changes, who may not be allowed to go where it is. */
+/* Between fork and exec: only async-signal-safe calls. The program is opened before the user
+ * changes, because the new user may not be able to reach it. */
 static _Noreturn void become(const struct child_setup *s, char *const argv[], int null_fd,
 			     pid_t parent)
 {
 	int program_fd = open(s->program, O_PATH | O_CLOEXEC);
 
-	(void)setsid(); /* an interrupt from the terminal is the agent's to handle */
+	(void)setsid(); /* the agent handles an interrupt from the terminal */
 	reset_signals();
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
 		(void)dup2(null_fd, fd);
@@ -125,14 +139,14 @@ static _Noreturn void become(const struct child_setup *s, char *const argv[], in
 		_exit(EXIT_NO_PROGRAM);
 	(void)syscall(SYS_close_range, PROGRAM_FD + 1, ~0u, 0); /* since 5.9 */
 	limit_child(s->max_bytes);
-	/* No capability survives an exec under no_new_privs but those held before it: none. */
+	/* Under no_new_privs no capability survives an exec except those held before: none. */
 	if ((!s->as_nobody || become_nobody()) && child_follow(parent) && capabilities_give_up())
 		(void)syscall(SYS_execveat, PROGRAM_FD, "", argv, s->env, AT_EMPTY_PATH);
 	_exit(EXIT_NO_PROGRAM);
 }
 
-/* For the child's standard streams: what is written there is lost, and nothing can be read. A chroot
- * may lack /dev/null; memory serves as well, within the limit of a file's size. */
+/* For the child's standard streams: output is discarded, and there is no input. A chroot may lack
+ * /dev/null; a memfd serves as well, within the file size limit. */
 static int open_null(void)
 {
 	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -177,8 +191,8 @@ static enum fetch_result result_of(int status)
 	return FETCH_SERVER_FAILED;
 }
 
-/* What it may have started ends too, but for a process that made a session of its own: that keeps what
- * it has open, hence handover_copy(). The number is its own as long as nobody has waited for it. */
+/* Kills its descendants too, except a process that created its own session: that one keeps its open
+ * files, hence nobody_dir_copy_result(). The PID is valid until it is waited for. */
 static void kill_offspring(const struct child *c)
 {
 	siginfo_t info;
@@ -188,7 +202,7 @@ static void kill_offspring(const struct child *c)
 		r = c->pidfd < 0 ? -1 : waitid(P_PIDFD, (id_t)c->pidfd, &info, WEXITED | WNOWAIT);
 	} while (r < 0 && c->pidfd >= 0 && errno == EINTR);
 	if (r == 0)
-		(void)kill(-c->pid, SIGKILL); /* as a rule there is none */
+		(void)kill(-c->pid, SIGKILL); /* usually there is none */
 }
 
 enum fetch_result child_finish(struct child *c, bool do_kill)
@@ -199,7 +213,7 @@ enum fetch_result child_finish(struct child *c, bool do_kill)
 	if (do_kill && c->pidfd >= 0)
 		(void)syscall(SYS_pidfd_send_signal, c->pidfd, SIGKILL, NULL, 0);
 	else if (do_kill)
-		(void)kill(c->pid, SIGKILL); /* nobody has waited for it so far */
+		(void)kill(c->pid, SIGKILL); /* it has not been waited for yet */
 	kill_offspring(c);
 	do {
 		got = waitpid(c->pid, &status, 0);
@@ -209,6 +223,6 @@ enum fetch_result child_finish(struct child *c, bool do_kill)
 	c->pidfd = -1;
 	if (do_kill)
 		return FETCH_TIMEOUT;
-	/* Someone else in this process waited for it: the file alone can tell. */
+	/* Someone else in this process waited for it: only the file can tell. */
 	return got == c->pid ? result_of(status) : FETCH_FETCHED;
 }

@@ -31,9 +31,9 @@ const char *fetch_reason_text(enum fetch_reason r, unsigned int http_status,
 	return text;
 }
 
-/* What is wrong with a file is known here and not to the client; a process that was killed for its
- * time has not told whom it was waiting for. */
-static enum fetch_reason reason_of(const struct answer *a, enum fetch_result result)
+/* A wrong file is detected here and not by the client; a process killed by the timeout did not
+ * report which server it was waiting for. */
+static enum fetch_reason reason_of(const struct server_reply *a, enum fetch_result result)
 {
 	if (a->is_sender && result == FETCH_WRONG_FILE)
 		return FETCH_REASON_WRONG_FILE;
@@ -50,13 +50,14 @@ static bool is_about_servers(enum fetch_result result)
 	       result == FETCH_WRONG_FILE || result == FETCH_SERVER_FAILED;
 }
 
-bool failure_of(const struct answer *a, enum fetch_result result, struct fetch_failure *ret_failure)
+bool failure_of(const struct server_reply *a, enum fetch_result result,
+		struct fetch_failure *ret_failure)
 {
 	enum fetch_reason reason = reason_of(a, result);
 
 	if (!a->server[0] || !is_about_servers(result))
 		return false;
-	/* It was not waited for any more, since another one had something. */
+	/* It was abandoned because another server had a result. */
 	if (reason == FETCH_REASON_NO_ANSWER && !a->is_sender && result != FETCH_SERVER_FAILED)
 		return false;
 	*ret_failure = (struct fetch_failure){ .reason = reason,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which servers failed, how and how often: what a user can act on. */
+/* Which servers failed, how and how often, as far as a user can act on it. */
 #ifndef FETCH_FAILURES_H
 #define FETCH_FAILURES_H
 
-#include "fetch/answers.h"
+#include "fetch/debuginfod_log.h"
 #include "fetch/fetcher.h"
 
 struct failures {
@@ -11,8 +11,9 @@ struct failures {
 	unsigned int nr;
 };
 
-/* Why the server of this answer did not help a request that ended so, as far as it is to blame. */
-bool failure_of(const struct answer *a, enum fetch_result result,
+/* Why this server's reply did not help a request with this result, as far as the server is to
+ * blame. */
+bool failure_of(const struct server_reply *a, enum fetch_result result,
 		struct fetch_failure *ret_failure);
 
 /* Counts it. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The process of one fetch. libdebuginfod is loaded here and nowhere else, so that the agent itself
- * needs neither it nor libcurl.
+ * The process of one fetch. libdebuginfod is loaded only here, so that the agent itself needs
+ * neither it nor libcurl.
  */
 #include <ctype.h>
 #include <dlfcn.h>
@@ -14,14 +14,15 @@
 
 #include "base/capabilities.h"
 #include "base/cleanup.h"
-#include "fetch/answers.h"
 #include "fetch/child.h"
-#include "fetch/exit_status.h"
+#include "fetch/debuginfod_log.h"
+#include "fetch/fetch_exit.h"
+#include "fetch/fetch_main.h"
 
 #define LIBRARY "libdebuginfod.so.1"
 #define FULL_BYTES (1u << 20)
 
-/* What is used of its interface, which has been stable since elfutils 0.178. */
+/* The part of its interface that is used, stable since elfutils 0.178. */
 struct client;
 struct library {
 	struct client *(*begin)(void);
@@ -34,7 +35,7 @@ static void *symbol(void *handle, const char *name)
 	return dlsym(handle, name);
 }
 
-static bool load(struct library *l)
+static bool load_library(struct library *l)
 {
 	void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 
@@ -46,16 +47,17 @@ static bool load(struct library *l)
 	return l->begin && l->find_debuginfo;
 }
 
-/* libdebuginfod calls many failures of servers, and half an answer, "not found". One older than 0.186
- * has no log, and is believed: else what no server has would be asked for by every run. */
+/* libdebuginfod reports many server failures, and partial replies, as "not found". A version before
+ * 0.186 has no log and is believed; otherwise every run would request again what no server has. */
 static bool is_unknown(const struct library *l)
 {
-	_cleanup_(freep) struct answers *a = NULL;
+	_cleanup_(freep) struct server_replies *a = NULL;
 
 	if (!l->set_verbose_fd)
 		return true;
 	a = malloc(sizeof(*a));
-	return a && answers_read(AT_FDCWD, CHILD_LOG, a) == 0 && answers_are_unknown(a);
+	return a && debuginfod_log_read(AT_FDCWD, CHILD_LOG, a) == 0 &&
+	       server_replies_are_unknown(a);
 }
 
 static bool is_disk_full(void)
@@ -91,7 +93,7 @@ static bool is_hex(const char *text)
 	return n >= 4 && n < BUILD_ID_HEX_SIZE && !text[n];
 }
 
-/* Once more after the exec: a program with file capabilities starts without it. */
+/* Repeated after the exec: a program with file capabilities starts without it. */
 static bool follows(const char *parent)
 {
 	size_t n = strspn(parent, "0123456789");
@@ -99,7 +101,7 @@ static bool follows(const char *parent)
 	return n > 0 && n < 10 && !parent[n] && child_follow((pid_t)strtol(parent, NULL, 10));
 }
 
-/* Each of a list of paths; an empty one is here. */
+/* Each path of a list; an empty one is the current directory. */
 static bool can_read_all(const char *list)
 {
 	_cleanup_(freep) char *copy = strdup(list);
@@ -111,7 +113,8 @@ static bool can_read_all(const char *list)
 	return copy;
 }
 
-/* As nobody: what root has set may be for root's eyes, and then root has to fetch. */
+/* As nobody: files that root configured may be readable by root only, and then root has to fetch.
+ * */
 static bool can_read_settings(void)
 {
 	static const char *const names[] = { "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE",
@@ -126,7 +129,7 @@ static bool can_read_settings(void)
 	return true;
 }
 
-static int fetch(const struct library *l, const char *hex)
+static int fetch_file(const struct library *l, const char *hex)
 {
 	int fd, log_fd = open(CHILD_LOG, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
 			      0600);
@@ -135,7 +138,7 @@ static int fetch(const struct library *l, const char *hex)
 
 	if (c && l->set_verbose_fd && log_fd >= 0)
 		l->set_verbose_fd(c, log_fd);
-	/* Length 0: the id is given in hex. */
+	/* Length 0: the ID is given in hex. */
 	fd = c ? l->find_debuginfo(c, (const unsigned char *)hex, 0, &path) : -ENOMEM;
 	if (fd >= 0 && path && rename(path, CHILD_RESULT) == 0)
 		return 0;
@@ -146,19 +149,19 @@ int fetch_main(int argc, char *const argv[])
 {
 	struct library l = { 0 };
 
-	/* Anybody who may run the program can call this, with file capabilities and an environment of
-	 * their own: it reads nothing that its caller could not. */
+	/* Anyone who may execute the program can call this, with file capabilities and their own
+	 * environment: it reads nothing that its caller could not read. */
 	if (!capabilities_give_up())
 		return EXIT_NO_PROGRAM;
-	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* not to be traced by others of the same user */
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* not traceable by the same user */
 	if (argc != 4 || !follows(argv[3]))
 		return EXIT_NO_PROGRAM;
 	if (!is_hex(argv[2]) && strcmp(argv[2], FETCH_PROBE) != 0)
 		return EXIT_NO_PROGRAM;
-	if (!load(&l))
+	if (!load_library(&l))
 		return EXIT_RESULT_BASE + FETCH_NO_CLIENT;
 	if (!is_hex(argv[2]))
 		return can_read_settings() ? 0 : EXIT_NO_PROGRAM;
-	(void)prctl(PR_SET_NAME, "perf-agent"); /* else it is that of the descriptor it came from */
-	return fetch(&l, argv[2]);
+	(void)prctl(PR_SET_NAME, "perf-agent"); /* otherwise that of its descriptor */
+	return fetch_file(&l, argv[2]);
 }

@@ -9,13 +9,13 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "fetch/cache.h"
 #include "fetch/child.h"
 #include "fetch/failures.h"
-#include "fetch/handover.h"
+#include "fetch/fetch_cache.h"
+#include "fetch/nobody_dir.h"
 #include "fetch/probe.h"
 
-#define POLL_MS 50 /* how soon a cancel, or a lock that another agent gave up, is seen */
+#define POLL_MS 50 /* latency of noticing a cancellation or a released lock */
 
 struct fetcher {
 	struct fetcher_config cfg; /* its strings are owned */
@@ -24,26 +24,26 @@ struct fetcher {
 	struct fetch_stats stats;
 	struct failures failures;
 	unsigned int nr_held;
-	unsigned int nr_timeouts; /* without an answer in between */
-	uint64_t vain_ns;         /* that requests took which gave no file */
+	unsigned int nr_timeouts; /* consecutive */
+	uint64_t vain_ns;         /* time used by requests that gave no file */
 	enum fetch_result client; /* of probe_client() */
-	bool as_nobody;           /* its processes run so */
+	bool as_nobody;           /* its processes run as nobody */
 };
 
 enum job_state {
 	JOB_QUEUED,
-	JOB_WAITING, /* another agent fetches it now */
+	JOB_WAITING, /* another agent is fetching it */
 	JOB_RUNNING,
 	JOB_DONE,
 };
 
-/* A request on its way. */
+/* A request in progress. */
 struct job {
 	struct fetch_request *rq; /* borrowed during the call */
 	enum job_state state;
 	uint64_t deadline_ns;
 	uint64_t begin_ns;
-	bool is_large;      /* more than its share: to be fetched when no other is */
+	bool is_large;      /* larger than its share: to be fetched alone */
 	uint64_t max_bytes; /* of its file */
 	struct child child;
 	char tmp[CACHE_TMP_NAME_SIZE];
@@ -56,7 +56,7 @@ struct round {
 	struct job *jobs; /* owned */
 	size_t nr, nr_done, nr_running;
 	bool is_large_running;
-	uint64_t share_bytes; /* of what may be on its way at once, for each of those that run */
+	uint64_t share_bytes; /* of the bytes in transit, for each running fetch */
 	const atomic_bool *cancel;
 };
 
@@ -98,17 +98,18 @@ static int copy_config(struct fetcher *f, const struct fetcher_config *cfg)
 	return child_environment(&f->cfg, &f->env);
 }
 
-/* What is remembered holds for these servers, and for what is too large under this limit. */
+/* Cached failures apply to these servers and to this size limit. */
 static uint64_t asked_with(const struct fetcher_config *cfg)
 {
 	return hash_mix(hash_bytes(cfg->urls, strlen(cfg->urls)), cfg->cache_max_bytes);
 }
 
-/* Decided once, before any server has said anything: a client must not be able to bring it about that
- * the next one runs as root. Files of a folder may be meant for us alone. */
+/* Decided once, before any server has replied: a client must not be able to cause the next one to
+ * run as root. Files of a directory may be readable by us alone. */
 static bool wants_nobody(struct fetcher *f)
 {
-	return geteuid() == 0 && !strstr(f->cfg.urls, "file://") && handover_is_possible(&f->cache);
+	return geteuid() == 0 && !strstr(f->cfg.urls, "file://") &&
+	       nobody_dir_is_possible(&f->cache);
 }
 
 int fetcher_new(const struct fetcher_config *cfg, struct fetcher **ret_fetcher,
@@ -149,7 +150,7 @@ struct fetcher *fetcher_free(struct fetcher *f)
 	return NULL;
 }
 
-static void tell_progress(const struct round *r)
+static void report_progress(const struct round *r)
 {
 	const struct fetch_progress p = { .nr_wanted = r->nr,
 					  .nr_done = r->nr_done,
@@ -159,7 +160,7 @@ static void tell_progress(const struct round *r)
 		r->f->cfg.progress(r->f->cfg.ctx, &p);
 }
 
-/* Whether a file is what was asked for. */
+/* True if a file is the one requested. */
 static bool is_it(struct fetcher *f, int fd, const struct build_id *id)
 {
 	struct build_id found;
@@ -168,8 +169,8 @@ static bool is_it(struct fetcher *f, int fd, const struct build_id *id)
 	       build_id_eq(&found, id);
 }
 
-/* Hands an open file over, or closes it when enough are out. */
-static void give(struct fetcher *f, struct fetch_request *rq, int fd)
+/* Hands out an open file, or closes it when enough are open. */
+static void hand_over_file(struct fetcher *f, struct fetch_request *rq, int fd)
 {
 	if (f->nr_held == FETCH_MAX_HELD) {
 		close(fd);
@@ -179,7 +180,7 @@ static void give(struct fetcher *f, struct fetch_request *rq, int fd)
 	rq->fd = fd;
 }
 
-/* From the cache, if it is there and good. */
+/* From the cache, if it is there and valid. */
 static bool take_cached(struct fetcher *f, struct fetch_request *rq)
 {
 	int fd = cache_get(&f->cache, &rq->id);
@@ -187,11 +188,11 @@ static bool take_cached(struct fetcher *f, struct fetch_request *rq)
 	if (fd < 0)
 		return false;
 	if (is_it(f, fd, &rq->id)) {
-		give(f, rq, fd);
+		hand_over_file(f, rq, fd);
 		return true;
 	}
 	close(fd);
-	cache_drop(&f->cache, &rq->id); /* cut by a full disk or a power failure: once more */
+	cache_drop(&f->cache, &rq->id); /* truncated by a full disk or a crash */
 	return false;
 }
 
@@ -216,10 +217,10 @@ static void end_job(struct round *r, struct job *j, enum fetch_result result)
 	r->nr_done++;
 	r->f->stats.results[result]++;
 	log_end(r, j);
-	tell_progress(r);
+	report_progress(r);
 }
 
-static void remember(struct fetcher *f, const struct build_id *id, enum fetch_result result)
+static void remember_result(struct fetcher *f, const struct build_id *id, enum fetch_result result)
 {
 	if (result == FETCH_NOT_FOUND)
 		cache_remember(&f->cache, id, CACHE_MISSING);
@@ -242,21 +243,22 @@ static enum fetch_result result_of_copy(int r)
 	}
 }
 
-/* In to_fd, a folder that the process never saw. The copy is looked at before it is given its name. */
+/* Into to_fd, a directory that the process never saw. The copy is verified before it gets its name.
+ * */
 static enum fetch_result take_copy(struct fetcher *f, struct job *j, int to_fd)
 {
 	_cleanup_(closep) int fd = -1;
 	uint64_t nr_bytes = 0;
-	int r = handover_copy(j->tmp_fd, f->as_nobody ? CHILD_NOBODY : geteuid(), j->max_bytes,
-			      to_fd, &fd, &nr_bytes);
+	int r = nobody_dir_copy_result(j->tmp_fd, f->as_nobody ? CHILD_NOBODY : geteuid(),
+				       j->max_bytes, to_fd, &fd, &nr_bytes);
 
 	if (r < 0)
 		return result_of_copy(r);
 	f->stats.bytes += nr_bytes;
 	if (!is_it(f, fd, &j->rq->id))
 		return FETCH_WRONG_FILE;
-	give(f, j->rq, TAKE_FD(fd));
-	/* Without a place in the cache it is used this once. */
+	hand_over_file(f, j->rq, TAKE_FD(fd));
+	/* Without room in the cache it is used once. */
 	r = cache_put(&f->cache, &j->rq->id, to_fd, CHILD_RESULT);
 	if (r < 0)
 		log_warn(f->cfg.log, "debuginfod: '%s': not kept in the cache: %s", j->rq->label,
@@ -278,16 +280,16 @@ static enum fetch_result take_result(struct fetcher *f, struct job *j)
 	return result;
 }
 
-/* Whom the log in the folder of a failed request blames. */
+/* The servers blamed by the log in the directory of a failed request. */
 static void blame(struct fetcher *f, const struct job *j, enum fetch_result result)
 {
-	_cleanup_(freep) struct answers *a = malloc(sizeof(*a));
+	_cleanup_(freep) struct server_replies *a = malloc(sizeof(*a));
 	struct fetch_failure one;
 	char text[FETCH_REASON_SIZE];
 
-	if (fetch_is_success(result) || !a || answers_read(j->tmp_fd, CHILD_LOG, a) < 0)
-		return; /* how it ended is counted without it */
-	for (unsigned int i = 0; i < ANSWERS_MAX_SERVERS; i++) {
+	if (fetch_is_success(result) || !a || debuginfod_log_read(j->tmp_fd, CHILD_LOG, a) < 0)
+		return; /* the result is counted without it */
+	for (unsigned int i = 0; i < DEBUGINFOD_LOG_MAX_SERVERS; i++) {
 		if (!failure_of(&a->items[i], result, &one))
 			continue;
 		failures_add(&f->failures, &one);
@@ -296,13 +298,13 @@ static void blame(struct fetcher *f, const struct job *j, enum fetch_result resu
 	}
 }
 
-/* Targets choose what is asked for, and a server how long it takes to say no. */
+/* Targets choose what is requested, and a server how long it takes to refuse. */
 static void count_time(struct fetcher *f, const struct job *j, enum fetch_result result)
 {
 	uint64_t took_ns = clock_mono_ns() - (j->deadline_ns - f->cfg.timeout_ns);
 
 	f->nr_timeouts = result == FETCH_TIMEOUT ? f->nr_timeouts + 1 : 0;
-	if (!fetch_is_success(result)) /* a busy machine is no server's fault */
+	if (!fetch_is_success(result)) /* a busy machine is not a server's fault */
 		f->vain_ns += took_ns < f->cfg.timeout_ns ? took_ns : f->cfg.timeout_ns;
 }
 
@@ -311,7 +313,7 @@ static bool is_given_up(const struct fetcher *f)
 	return f->vain_ns / FETCH_MAX_VAIN_TIMES >= f->cfg.timeout_ns;
 }
 
-/* The process has ended; what it says of servers counts unless we ended it for no fault of theirs. */
+/* The process has ended; its report about servers counts unless we killed it for another reason. */
 static void settle_job(struct round *r, struct job *j, enum fetch_result result)
 {
 	bool is_again;
@@ -324,7 +326,7 @@ static void settle_job(struct round *r, struct job *j, enum fetch_result result)
 	if (result != FETCH_INTERRUPTED && !is_again) {
 		blame(r->f, j, result);
 		count_time(r->f, j, result);
-		remember(r->f, &j->rq->id, result);
+		remember_result(r->f, &j->rq->id, result);
 	}
 	close(j->tmp_fd);
 	j->tmp_fd = -1;
@@ -338,7 +340,7 @@ static void settle_job(struct round *r, struct job *j, enum fetch_result result)
 	}
 }
 
-/* In a folder that is the process's own, inside of one that nobody else can enter. */
+/* In a directory owned by the process, inside one that no one else can enter. */
 static int start_child(const struct fetcher *f, struct job *j, const char *hex)
 {
 	struct child_setup setup = { .program = f->cfg.program,
@@ -395,7 +397,7 @@ static void start_job(struct round *r, struct job *j)
 		j->state = JOB_WAITING;
 		return;
 	}
-	/* Another agent may have done it just now; and without locks both just ask. */
+	/* Another agent may have just done it; without locks both simply fetch. */
 	if (take_cached(f, j->rq)) {
 		cache_unlock(&f->cache, &j->rq->id);
 		end_job(r, j, FETCH_CACHED);
@@ -405,7 +407,7 @@ static void start_job(struct round *r, struct job *j)
 	run_job(r, j);
 }
 
-/* What needs no server is answered at once. */
+/* Requests that need no server are answered at once. */
 static void answer_locally(struct round *r, struct job *j)
 {
 	if (j->rq->id.len < 2)
@@ -416,7 +418,7 @@ static void answer_locally(struct round *r, struct job *j)
 		end_job(r, j, FETCH_REMEMBERED);
 }
 
-/* One that is large takes all the room there is. */
+/* A large file takes all the room. */
 static bool has_room(const struct round *r, const struct job *j)
 {
 	return j->is_large ? r->nr_running == 0 : !r->is_large_running;
@@ -440,7 +442,7 @@ static void start_jobs(struct round *r)
 	}
 }
 
-/* Milliseconds until the next of them is late, or until it is time to look again. */
+/* Milliseconds until the next timeout or the next poll. */
 static int wait_for_jobs(struct round *r)
 {
 	struct pollfd fds[FETCH_MAX_PARALLEL];
@@ -476,7 +478,7 @@ static void reap_jobs(struct round *r)
 	}
 }
 
-/* What runs is killed, the rest not asked for. */
+/* Running fetches are killed, the rest is not requested. */
 static void stop_jobs(struct round *r, enum fetch_result why)
 {
 	for (size_t i = 0; i < r->nr; i++) {
@@ -491,7 +493,7 @@ static void stop_jobs(struct round *r, enum fetch_result why)
 	}
 }
 
-/* Among those that servers are asked for. */
+/* Among those that need a server. */
 static void share_out(struct round *r)
 {
 	size_t nr = r->nr - r->nr_done;
@@ -501,9 +503,9 @@ static void share_out(struct round *r)
 		r->share_bytes /= nr < FETCH_MAX_PARALLEL ? nr : FETCH_MAX_PARALLEL;
 }
 
-static int run(struct round *r)
+static int run_round(struct round *r)
 {
-	tell_progress(r);
+	report_progress(r);
 	for (size_t i = 0; i < r->nr; i++)
 		answer_locally(r, &r->jobs[i]);
 	share_out(r);
@@ -545,7 +547,7 @@ int fetcher_get(struct fetcher *f, struct fetch_request *requests, size_t nr,
 					  .tmp_fd = -1,
 					  .child.pidfd = -1 };
 	}
-	res = run(&r);
+	res = run_round(&r);
 	free(r.jobs);
 	return res;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fetch/probe.h"
+#include "fetch/fetch_main.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,9 +10,9 @@
 #include "base/cleanup.h"
 #include "fetch/child.h"
 
-#define PROBE_MS 10000 /* to load a library, on a machine that is busy */
+#define PROBE_MS 10000 /* to load a library on a busy machine */
 
-/* Its process is given no place to write. */
+/* Its process cannot write anywhere. */
 static enum fetch_result try_client(const char *program, char *const env[], bool as_nobody)
 {
 	_cleanup_(closep) int root_fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RFC 3986 as far as a mistake in typing shows: libcurl knows the rest, but says so only after the
- * capture. Servers are handed on as one line, separated by spaces, so none may be in a URL.
+ * RFC 3986, as far as typing errors show: libcurl checks the rest, but reports it only after the
+ * capture. Servers are passed on as one line separated by spaces, so a URL must not contain any.
  */
 #include "fetch/server_url.h"
 
@@ -33,7 +33,7 @@ static bool has_foreign_bytes(const char *url)
 	return false;
 }
 
-/* What stands behind the colon; nothing is the scheme's own port. */
+/* The text after the colon; empty means the default port. */
 static bool is_port(struct part p)
 {
 	uint32_t port = 0;
@@ -63,7 +63,8 @@ static bool is_ipv6(struct part p)
 	return inet_pton(AF_INET6, text, &to) == 1 && (!zone || n + 1 < p.n);
 }
 
-/* Other letters than ASCII's are written as xn--…: libcurl could do it by the locale, and has none. */
+/* Non-ASCII letters are written as xn--…: libcurl could convert them by the locale, but has none.
+ * */
 static bool is_host_name(struct part p)
 {
 	for (size_t i = 0; i < p.n; i++)
@@ -72,7 +73,7 @@ static bool is_host_name(struct part p)
 	return true;
 }
 
-/* host, host:port, [address]:port; what is for logging in has been cut. */
+/* host, host:port, [address]:port; credentials have been removed. */
 static const char *place_mistake(struct part p)
 {
 	bool has_brackets = p.n && p.at[0] == '[';
@@ -83,9 +84,9 @@ static const char *place_mistake(struct part p)
 	if (!host.n)
 		return "it has no host";
 	if (has_brackets && (!end || !is_ipv6(cut_left(host, 1))))
-		return "what is in brackets is no IPv6 address";
+		return "the address in brackets is not an IPv6 address";
 	if (!has_brackets && !is_host_name(host))
-		return "its host has a character that hosts have not";
+		return "its host has an invalid character";
 	if (rest.n && (rest.at[0] != ':' || !is_port(cut_left(rest, 1))))
 		return "its port is not a number from 1 to 65535";
 	return NULL;

@@ -11,8 +11,8 @@
 
 enum proof { PROOF_NONE, PROOF_SAME, PROOF_OTHER };
 
-/* The kernel's key against fstat(): equal proves, different proves nothing, since overlayfs and
- * btrfs tell programs another device than the one they use inside. */
+/* Compares the kernel's key with fstat(): equality is proof, a difference proves nothing, because
+ * overlayfs and btrfs report another device to programs than they use internally. */
 static enum proof prove_by_inode(const struct reader_file *f, const struct file_key *key)
 {
 	const struct stat *st = &f->st;
@@ -20,7 +20,7 @@ static enum proof prove_by_inode(const struct reader_file *f, const struct file_
 	if (key->inode == 0 || st->st_ino != key->inode || major(st->st_dev) != key->major ||
 	    minor(st->st_dev) != key->minor)
 		return PROOF_NONE;
-	/* A removed file's number goes to a new one soon; its generation does not. */
+	/* A removed file's inode number is soon reused; its generation is not. */
 	if (key->has_generation && f->has_generation && f->generation != (uint32_t)key->generation)
 		return PROOF_OTHER;
 	return PROOF_SAME;
@@ -64,7 +64,7 @@ static bool has_same_base_name(const char *a, const char *b)
 	return len_a == len_b && memcmp(a, b, len_a) == 0;
 }
 
-/* The range may have been given to another file since. Roots differ between the one who mapped and
+/* The range may have been mapped to another file since. Roots may differ between the process and
  * us, base names do not. */
 static bool is_renamed_or_replaced(const struct file_opener *o, const struct file_request *rq)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Getting at the very file that a process has mapped, or at nothing: a file that merely has the
- * same path is refused. Private to proc/; it remembers nothing, the filestore does.
+ * Opens the very file that a process has mapped, or nothing: a file that merely has the same path
+ * is refused. Private to proc/. Stateless; the filestore keeps the results.
  */
 #ifndef PROC_FILE_OPEN_H
 #define PROC_FILE_OPEN_H
@@ -15,21 +15,20 @@ struct file_opener {
 	void *verify_ctx;            /* borrowed */
 };
 
-/* What is asked for; everything borrowed during the call. */
+/* The file wanted; all borrowed during the call. */
 struct file_request {
 	const struct file_key *key;
 	const char *path;                /* as the kernel gave it */
-	uint32_t path_id;                /* the filestore's */
-	const struct build_id *build_id; /* never NULL; len 0: not told */
+	const struct build_id *build_id; /* never NULL; len 0: unknown */
 	const struct file_hint *hint;
 };
 
-/* A descriptor (the caller's) and what is known of the file, or why there is none: -ESTALE when a file
- * was there but is not proven to be the one, else what map_files said. */
+/* Returns a descriptor (the caller's) and the file's attributes, or why there is none: -ESTALE if a
+ * file was found but not proven to be the right one, otherwise the error of map_files. */
 int file_open(const struct file_opener *o, const struct file_request *rq,
 	      struct reader_file *ret_file);
 
-/* The length of a path without the " (deleted)" that the kernel puts behind an unlinked file's. */
+/* The length of a path without the " (deleted)" that the kernel appends for an unlinked file. */
 size_t path_len_bare(const char *path);
 
 #endif

@@ -13,7 +13,7 @@
 
 #include "proc/mountinfo.h"
 
-/* File systems without a constant of their own in linux/magic.h everywhere. */
+/* File systems without a constant in some versions of linux/magic.h. */
 #define MAGIC_BCACHEFS 0xca451a4e
 #define MAGIC_EXFAT 0x2011bab0
 #define MAGIC_JFS 0x3153464a
@@ -42,7 +42,8 @@ static void table_add(struct mount_table *t, const char *line, size_t len)
 	t->items[t->nr++] = (struct overlay_mount){ .id = m.id, .dev = makedev(m.major, m.minor) };
 }
 
-/* Adds the whole lines of t->text; moves what is left to its beginning and returns its length. */
+/* Processes the complete lines of t->text; moves the rest to its beginning and returns its length.
+ * */
 static size_t table_add_lines(struct mount_table *t, size_t len)
 {
 	char *line = t->text, *end = t->text + len, *newline;
@@ -66,13 +67,13 @@ static void table_read(struct mount_table *t)
 		at += n;
 		len = table_add_lines(t, len + (size_t)n);
 		if (len == sizeof(t->text))
-			len = 0; /* the rest of that line is no mount either */
+			len = 0; /* skips the rest of that line, too */
 	}
 	t->is_read = true;
 }
 
-/* The kernel says when a namespace's mounts have changed: until then, what is in the table is mounted,
- * and its number is nobody else's. */
+/* The kernel signals changes of a namespace's mounts: until then the table is current, and its IDs
+ * are not reused. */
 static void table_refresh(struct mount_table *t)
 {
 	struct pollfd p = { .fd = t->fd, .events = POLLPRI };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether reading a file always comes to an end. Local file systems answer; FUSE and the network
- * answer when their server does. overlayfs answers if the layers below do: anybody can mount one over
- * FUSE in a user namespace, so it counts as local only where the administrator has mounted it.
+ * Decides whether reading a file always terminates. Local file systems do not block indefinitely;
+ * FUSE and network file systems depend on their server. overlayfs depends on its layers: anyone can
+ * mount one over FUSE in a user namespace, so it counts as local only if the administrator mounted
+ * it.
  *
- * For the reader process alone: the questions asked here may themselves never be answered. Nothing is
- * allocated.
+ * Only for the reader process: these checks may themselves block. Nothing is allocated.
  */
 #ifndef PROC_LOCAL_FS_H
 #define PROC_LOCAL_FS_H
@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define LOCAL_FS_MAX_OVERLAYS 4096      /* over this number, files on the others are copied */
-#define LOCAL_FS_READ_BYTES (32u << 10) /* of mountinfo; a line that is longer is skipped */
+#define LOCAL_FS_MAX_OVERLAYS 4096 /* beyond this number, files on further overlays are copied */
+#define LOCAL_FS_READ_BYTES (32u << 10) /* of mountinfo; longer lines are skipped */
 
 struct overlay_mount {
 	uint64_t id, dev;
@@ -22,7 +22,7 @@ struct overlay_mount {
 
 /* The overlays of one mount namespace. */
 struct mount_table {
-	int fd; /* of mountinfo: polled for changes; -1: not to be had */
+	int fd; /* of mountinfo: polled for changes; -1: unavailable */
 	bool is_read;
 	uint32_t nr;
 	struct overlay_mount items[LOCAL_FS_MAX_OVERLAYS];
@@ -31,13 +31,13 @@ struct mount_table {
 
 struct local_fs {
 	struct mount_table own, init; /* ours, and that of PID 1 */
-	uint64_t root_dev;            /* of our own root: if that hangs, so do we */
+	uint64_t root_dev;            /* of our own root: if that blocks, so do we */
 };
 
 void local_fs_init(struct local_fs *l);
 
-/* fd: the file, open or O_PATH. dir_fd: a directory that is likely to be on the same mount, as a
- * process's root is; -1: none. Directories of overlayfs have its own device, files often have not. */
+/* fd: the file, open or O_PATH. dir_fd: a directory that is probably on the same mount, such as the
+ * process's root; -1: none. Directories of overlayfs have its own device, files often do not. */
 bool local_fs_has(struct local_fs *l, int fd, int dir_fd);
 
 #endif

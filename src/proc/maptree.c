@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An AVL tree whose one building block is join(): two trees and a mapping between them become one.
- * Every function that takes a node consumes the caller's reference and returns one.
+ * An AVL tree built on join_trees(): two trees and a mapping between them become one. Every
+ * function that takes a node consumes the caller's reference and returns one.
  */
 #include "proc/maptree.h"
 
@@ -10,10 +10,10 @@
 #include <stdlib.h>
 
 /*
- * A change is two splits, and up to four joins of their parts. A split copies the path and joins
- * along it; those joins go down no more than twice the height together, and each level copies its
- * node and at most two for a rotation: about 10 nodes per level of height and split. Random changes
- * of fully shared trees took 3 per level in all.
+ * A change is two splits and up to four joins of their parts. A split copies the path and joins
+ * along it; those joins descend at most twice the height together, and each level copies its node
+ * and at most two for a rotation: about 10 nodes per level of height and split. Random changes of
+ * fully shared trees needed 3 per level in total.
  */
 #define NODES_PER_LEVEL 32
 #define MAX_IDLE_NODES 4096
@@ -38,7 +38,7 @@ static struct maptree_node *pool_take(struct maptree_pool *pool)
 {
 	struct maptree_node *n = pool->spare;
 
-	assert(n); /* pool_reserve() was too modest: our bug */
+	assert(n); /* pool_reserve() underestimated: a bug of ours */
 	pool->spare = n->left;
 	pool->nr_spare--;
 	pool->nr_used++;
@@ -99,7 +99,7 @@ struct maptree_node *maptree_ref(struct maptree_node *root)
 	return root;
 }
 
-/* Recursion is as deep as the tree is high: 30 at the limit of mappings. */
+/* The recursion depth is the height of the tree: 30 at the limit of mappings. */
 void maptree_unref(struct maptree_pool *pool, struct maptree_node *root)
 {
 	while (root && --root->refs == 0) {
@@ -120,8 +120,8 @@ static struct maptree_node *new_node(struct maptree_pool *pool, const struct map
 	return n;
 }
 
-/* The node itself if nobody else has it, else a copy that may be written to. */
-static struct maptree_node *own(struct maptree_pool *pool, struct maptree_node *n)
+/* The node itself if it has no other reference, otherwise a writable copy. */
+static struct maptree_node *own_node(struct maptree_pool *pool, struct maptree_node *n)
 {
 	struct maptree_node *copy;
 
@@ -149,7 +149,7 @@ unsigned int maptree_height(const struct maptree_node *root)
 	return root ? root->height : 0;
 }
 
-/* n is owned; so are its new children's references. */
+/* n is owned, and so are the references to its new children. */
 static struct maptree_node *link_children(struct maptree_node *n, struct maptree_node *left,
 					  struct maptree_node *right)
 {
@@ -164,31 +164,31 @@ static struct maptree_node *link_children(struct maptree_node *n, struct maptree
 
 static struct maptree_node *rotate_left(struct maptree_pool *pool, struct maptree_node *n)
 {
-	struct maptree_node *up = own(pool, n->right);
+	struct maptree_node *up = own_node(pool, n->right);
 
 	return link_children(up, link_children(n, n->left, up->left), up->right);
 }
 
 static struct maptree_node *rotate_right(struct maptree_pool *pool, struct maptree_node *n)
 {
-	struct maptree_node *up = own(pool, n->left);
+	struct maptree_node *up = own_node(pool, n->left);
 
 	return link_children(up, up->left, link_children(n, up->right, n->right));
 }
 
-/* n is owned, and its children differ by two levels at most. */
+/* n is owned, and the heights of its children differ by at most two. */
 static struct maptree_node *balance(struct maptree_pool *pool, struct maptree_node *n)
 {
 	unsigned int hl = maptree_height(n->left), hr = maptree_height(n->right);
 
 	if (hl > hr + 1) {
-		n->left = own(pool, n->left);
+		n->left = own_node(pool, n->left);
 		if (maptree_height(n->left->right) > maptree_height(n->left->left))
 			n->left = rotate_left(pool, n->left);
 		return rotate_right(pool, n);
 	}
 	if (hr > hl + 1) {
-		n->right = own(pool, n->right);
+		n->right = own_node(pool, n->right);
 		if (maptree_height(n->right->left) > maptree_height(n->right->right))
 			n->right = rotate_right(pool, n->right);
 		return rotate_left(pool, n);
@@ -196,28 +196,28 @@ static struct maptree_node *balance(struct maptree_pool *pool, struct maptree_no
 	return n;
 }
 
-/* All of left lies before mid, all of right after it; mid is owned, its children do not count. */
-static struct maptree_node *join(struct maptree_pool *pool, struct maptree_node *left,
-				 struct maptree_node *mid, struct maptree_node *right)
+/* All of left is before mid, all of right after it; mid is owned, its children are ignored. */
+static struct maptree_node *join_trees(struct maptree_pool *pool, struct maptree_node *left,
+				       struct maptree_node *mid, struct maptree_node *right)
 {
 	unsigned int hl = maptree_height(left), hr = maptree_height(right);
 
 	if (hl > hr + 1) {
-		left = own(pool, left);
-		link_children(left, left->left, join(pool, left->right, mid, right));
+		left = own_node(pool, left);
+		link_children(left, left->left, join_trees(pool, left->right, mid, right));
 		return balance(pool, left);
 	}
 	if (hr > hl + 1) {
-		right = own(pool, right);
-		link_children(right, join(pool, left, mid, right->left), right->right);
+		right = own_node(pool, right);
+		link_children(right, join_trees(pool, left, mid, right->left), right->right);
 		return balance(pool, right);
 	}
 	return link_children(mid, left, right);
 }
 
-/* What starts before addr, and the rest. */
-static void split(struct maptree_pool *pool, struct maptree_node *n, uint64_t addr,
-		  struct maptree_node **ret_before, struct maptree_node **ret_rest)
+/* Splits into mappings that start before addr, and the rest. */
+static void split_tree(struct maptree_pool *pool, struct maptree_node *n, uint64_t addr,
+		       struct maptree_node **ret_before, struct maptree_node **ret_rest)
 {
 	struct maptree_node *part;
 
@@ -225,21 +225,21 @@ static void split(struct maptree_pool *pool, struct maptree_node *n, uint64_t ad
 		*ret_before = *ret_rest = NULL;
 		return;
 	}
-	n = own(pool, n);
+	n = own_node(pool, n);
 	if (n->m.start < addr) {
-		split(pool, n->right, addr, &part, ret_rest);
-		*ret_before = join(pool, n->left, n, part);
+		split_tree(pool, n->right, addr, &part, ret_rest);
+		*ret_before = join_trees(pool, n->left, n, part);
 	} else {
-		split(pool, n->left, addr, ret_before, &part);
-		*ret_rest = join(pool, part, n, n->right);
+		split_tree(pool, n->left, addr, ret_before, &part);
+		*ret_rest = join_trees(pool, part, n, n->right);
 	}
 }
 
-/* The tree without its last node, which is owned then. */
+/* The tree without its last node, which the caller then owns. */
 static struct maptree_node *take_last(struct maptree_pool *pool, struct maptree_node *n,
 				      struct maptree_node **ret_last)
 {
-	n = own(pool, n);
+	n = own_node(pool, n);
 	if (!n->right) {
 		*ret_last = n;
 		return n->left;
@@ -283,7 +283,7 @@ static struct mapping tail_of(const struct mapping *m, uint64_t addr)
 	return tail;
 }
 
-/* Opens a gap: what is left before it and after it. */
+/* Opens a gap: the parts before it and after it remain. */
 static void open_gap(struct maptree_pool *pool, struct maptree_node *root, uint64_t start,
 		     uint64_t end, struct maptree_node **ret_before,
 		     struct maptree_node **ret_after)
@@ -292,8 +292,8 @@ static void open_gap(struct maptree_pool *pool, struct maptree_node *root, uint6
 	const struct mapping *m;
 	struct mapping tail = { 0 };
 
-	split(pool, root, start, &before, &inside);
-	split(pool, inside, end, &inside, &after);
+	split_tree(pool, root, start, &before, &inside);
+	split_tree(pool, inside, end, &inside, &after);
 	m = last_of(inside);
 	if (m && m->end > end)
 		tail = tail_of(m, end);
@@ -304,10 +304,10 @@ static void open_gap(struct maptree_pool *pool, struct maptree_node *root, uint6
 			tail = tail_of(m, end);
 		before = take_last(pool, before, &last);
 		last->m.end = start;
-		before = join(pool, before, last, NULL);
+		before = join_trees(pool, before, last, NULL);
 	}
 	if (tail.end)
-		after = join(pool, NULL, new_node(pool, &tail), after);
+		after = join_trees(pool, NULL, new_node(pool, &tail), after);
 	*ret_before = before;
 	*ret_after = after;
 }
@@ -317,7 +317,8 @@ static int reserve_for_change(struct maptree_pool *pool, const struct maptree_no
 	return pool_reserve(pool, NODES_PER_LEVEL * (maptree_height(root) + 2));
 }
 
-int maptree_cut(struct maptree_pool *pool, struct maptree_node **root, uint64_t start, uint64_t end)
+int maptree_remove(struct maptree_pool *pool, struct maptree_node **root, uint64_t start,
+		   uint64_t end)
 {
 	struct maptree_node *before, *after, *last;
 	int r = reserve_for_change(pool, *root);
@@ -327,7 +328,7 @@ int maptree_cut(struct maptree_pool *pool, struct maptree_node **root, uint64_t 
 	open_gap(pool, *root, start, end, &before, &after);
 	if (before) {
 		before = take_last(pool, before, &last);
-		after = join(pool, before, last, after);
+		after = join_trees(pool, before, last, after);
 	}
 	*root = after;
 	return 0;
@@ -341,6 +342,6 @@ int maptree_put(struct maptree_pool *pool, struct maptree_node **root, const str
 	if (r < 0)
 		return r;
 	open_gap(pool, *root, m->start, m->end, &before, &after);
-	*root = join(pool, before, new_node(pool, m), after);
+	*root = join_trees(pool, before, new_node(pool, m), after);
 	return 0;
 }

@@ -19,7 +19,7 @@ static void add_device(struct memory_devices *d, unsigned int flags)
 	struct stat st;
 
 	if (fd < 0)
-		return; /* there are no pages of that size */
+		return; /* this page size is not supported */
 	if (fstat(fd, &st) == 0 && d->nr < MEMORY_MAX_DEVICES)
 		d->devices[d->nr++] = st.st_dev;
 	close(fd);
@@ -61,7 +61,7 @@ static bool has_prefix(const char *s, const char *prefix)
 	return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
-/* The text is the kernel's: there is no file whose path it could be. */
+/* The text is the kernel's: no file has such a path. */
 static enum mapping_kind kind_by_text(const char *path)
 {
 	static const char *const anon[] = { "//anon", "[heap]", "[stack",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What kind of memory a mapping is: by device and inode, which a target cannot choose. Paths it can,
- * in a root or a mount namespace of its own: "/SYSV00000000" may be any file.
+ * The kind of memory of a mapping, by device and inode, which a target cannot choose. It can choose
+ * paths, in a root or a mount namespace of its own: "/SYSV00000000" may be any file.
  */
 #ifndef PROC_MEMORY_KIND_H
 #define PROC_MEMORY_KIND_H
@@ -10,12 +10,12 @@
 
 #define MEMORY_MAX_DEVICES 16
 
-/* Where the kernel keeps memory that has a file only inside: shared anonymous memory, SysV, memfd,
- * huge pages (one for each size). */
+/* The kernel's internal file systems for shared anonymous memory, SysV, memfd and huge pages (one
+ * per size). */
 struct memory_devices {
 	uint64_t devices[MEMORY_MAX_DEVICES];
 	uint32_t nr;
-	uint64_t zero_dev, zero_ino; /* of /dev/zero; 0: there is none */
+	uint64_t zero_dev, zero_ino; /* of /dev/zero; 0: none */
 };
 
 void memory_devices_init(struct memory_devices *d);

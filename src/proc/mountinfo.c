@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define SEPARATOR " - " /* blanks in paths and options are escaped, so only one is real */
+#define SEPARATOR " - " /* blanks in paths and options are escaped, so there is only one */
 #define OVERLAY "overlay"
 
 struct text {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One line of /proc/<pid>/mountinfo. Paths in it are chosen by whoever mounts: untrusted. */
+/* One line of /proc/<pid>/mountinfo. Its paths are chosen by whoever mounts: untrusted. */
 #ifndef PROC_MOUNTINFO_H
 #define PROC_MOUNTINFO_H
 
@@ -13,7 +13,7 @@ struct mount_line {
 	bool is_overlay;
 };
 
-/* Pure. The line comes without its newline. False: it is damaged. */
+/* Pure. The line has no newline. False: malformed. */
 bool mountinfo_parse(const char *line, size_t len, struct mount_line *ret_mount);
 
 #endif

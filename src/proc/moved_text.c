@@ -10,7 +10,7 @@
 
 #define NR_PROBES 16
 #define PROBE_BYTES 64
-#define MIN_EQUAL 6 /* probes; filling, which all code has, is not among them */
+#define MIN_EQUAL 6 /* matching probes; padding, which all code has, is not probed */
 
 enum probe {
 	PROBE_UNKNOWN,

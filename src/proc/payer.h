@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose process it is, for the account of what it costs (wait_accounts.h). */
+/* The user charged for the cost of a process (accounts.h). */
 #ifndef PROC_PAYER_H
 #define PROC_PAYER_H
 
@@ -8,8 +8,9 @@
 
 struct procfs;
 
-/* The user who answers for a process that runs as uid. In a user namespace anybody has thousands of users
- * of his own: it is who made the outermost one below ours. uid where that cannot be found out. */
+/* The user who is charged for a process that runs as uid. In a user namespace anyone controls
+ * thousands of user IDs: the creator of the outermost namespace below ours is charged. uid if that
+ * is unknown. */
 uint64_t payer_of(const struct procfs *p, pid_t pid, uid_t uid);
 
 #endif

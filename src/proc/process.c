@@ -4,9 +4,9 @@
 #include <errno.h>
 
 #include "base/array.h"
-#include "proc/roots.h"
+#include "base/bisect.h"
 
-#define PROGRAM_SHIFT 40 /* numbers of processes stay below */
+#define PROGRAM_SHIFT 40 /* process numbers stay below this */
 
 static void history_add(struct history *h, struct process *p)
 {
@@ -45,8 +45,9 @@ struct process *process_new(pid_t pid, pid_t ppid, uint64_t time_ns)
 	p->ppid = ppid;
 	p->start_ns = p->newest_ns = time_ns;
 	p->end_ns = PROCESS_ALIVE;
-	p->root = ROOT_UNKNOWN;
-	p->is_root_old = true;
+	p->nr_to_check = TRACKER_CHECK_MAPPINGS;
+	p->world = file_world_none();
+	p->is_world_old = true;
 	p->versions[0] = (struct version){ .from_ns = time_ns };
 	p->nr_versions = 1;
 	return TAKE(p);
@@ -96,15 +97,15 @@ static void drop_versions(struct history *h, struct process *p, uint32_t nr)
 	memmove(p->versions, p->versions + nr, p->nr_versions * sizeof(*p->versions));
 }
 
-/* Makes the newest version one that begins at time_ns: the state before stays behind, and the two
- * share their tree until the new one is changed. */
+/* Ensures that the newest version begins at time_ns: the previous state is kept, and the two share
+ * their tree until the new one changes. */
 static int begin_version(struct history *h, struct process *p, uint64_t time_ns)
 {
 	struct version *v;
 	int r;
 
 	if (newest_version(p)->from_ns == time_ns)
-		return 0; /* nobody can ask for the moment before */
+		return 0; /* no one can ask for the time before */
 	if (p->nr_versions == TRACKER_MAX_VERSIONS) {
 		drop_versions(h, p, TRACKER_MAX_VERSIONS / 2);
 		h->nr_versions_dropped += TRACKER_MAX_VERSIONS / 2;
@@ -136,7 +137,8 @@ bool process_forget(struct history *h, struct process *p, uint64_t time_ns)
 
 /* ---- changes ---- */
 
-/* /proc and the side-band may have different paths for one file: in a chroot, or once it was moved. */
+/* /proc and the side-band may report different paths for one file: in a chroot, or after a rename.
+ * */
 static bool is_same_file(const struct mapping *a, const struct mapping *b)
 {
 	return a->kind == MAPPING_FILE ? a->content == b->content : a->file == b->file;
@@ -148,8 +150,8 @@ bool mapping_eq(const struct mapping *a, const struct mapping *b)
 	       a->kind == b->kind && is_same_file(a, b);
 }
 
-/* What a mapping is said to show once more, whole or in part, is the same code; and all code
- * without a file is alike: nobody has a table for it. */
+/* A mapping that is reported again, whole or in part, is the same code; and all code without a file
+ * is equivalent, since none has a table. */
 static bool shows_same_code(const struct mapping *a, const struct mapping *b)
 {
 	if (a->kind != MAPPING_FILE || b->kind != MAPPING_FILE)
@@ -194,7 +196,7 @@ int process_remove(struct history *h, struct process *p, const struct mapping *m
 	if (r < 0)
 		return r;
 	newest_version(p)->image = ++h->last_image;
-	return maptree_cut(&h->nodes, &newest_version(p)->root, m->start, m->end);
+	return maptree_remove(&h->nodes, &newest_version(p)->root, m->start, m->end);
 }
 
 int process_replace(struct history *h, struct process *p, uint64_t time_ns)
@@ -211,7 +213,7 @@ int process_replace(struct history *h, struct process *p, uint64_t time_ns)
 	v->nr_execs++;
 	v->nr_jitdumps = 0;
 	p->program_ns = time_ns;
-	p->is_root_old = true;
+	p->is_world_old = true;
 	return 0;
 }
 
@@ -220,25 +222,18 @@ void process_share(struct process *child, const struct process *parent)
 	newest_version(child)->root = maptree_ref(process_current(parent));
 	newest_version(child)->image = parent->versions[parent->nr_versions - 1].image;
 	child->origin_program = process_program(parent, UINT64_MAX);
-	child->root = parent->root;
-	child->is_root_old = parent->is_root_old;
+	child->nr_to_check = parent->nr_to_check;
+	child->world = parent->world;
+	child->is_world_old = parent->is_world_old;
 }
 
 /* ---- questions ---- */
 
 static const struct version *version_at(const struct process *p, uint64_t time_ns)
 {
-	uint32_t lo = 0, hi = p->nr_versions;
+	uint32_t nr = BISECT(i, p->nr_versions, p->versions[i].from_ns <= time_ns);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (p->versions[mid].from_ns <= time_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo ? &p->versions[lo - 1] : NULL;
+	return nr ? &p->versions[nr - 1] : NULL;
 }
 
 uint64_t process_id(const struct process *p)
@@ -321,4 +316,14 @@ bool process_has_code_of(const struct process *p, uint64_t addr, uint64_t time_n
 bool process_is_over(const struct process *p)
 {
 	return process_has_ended(p);
+}
+
+uint64_t process_start_ns(const struct process *p)
+{
+	return p->start_ns;
+}
+
+uint64_t process_end_ns(const struct process *p)
+{
+	return p->end_ns;
 }

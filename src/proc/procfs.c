@@ -13,18 +13,15 @@
 
 #include "base/cleanup.h"
 #include "base/cursor.h"
+#include "base/open_dir.h"
+#include "proc/file_open.h"
 #include "proc/payer.h"
 #include "proc/procfs_internal.h"
 #include "proc/text_accounts.h"
 
-#define SMALL_FILE_SIZE 4096 /* comm and stat: the kernel writes some hundred bytes at most */
-#define STATUS_MAX_BYTES (2u << 20) /* 65,536 groups may stand in it */
-
-static void dirclosep(DIR **dir)
-{
-	if (*dir)
-		closedir(*dir);
-}
+#define SMALL_FILE_SIZE 4096 /* comm and stat: the kernel writes at most some hundred bytes */
+#define MAX_TRIED_THREADS 64 /* others that have exited are soon gone, unless they are traced */
+#define STATUS_MAX_BYTES (2u << 20) /* it may list 65,536 groups */
 
 int procfs_open(const char *root, struct procfs *ret_procfs)
 {
@@ -91,7 +88,7 @@ bool procfs_has_pid(const struct procfs *p, pid_t pid)
 
 /* ---- whom to ask ---- */
 
-/* Whose folder it is: the effective user, also of a process that cannot be traced. */
+/* The owner of the directory: the effective user, even of a process that cannot be traced. */
 static bool find_owner(const struct procfs *p, pid_t pid, uid_t *ret_uid)
 {
 	char path[PID_PATH_SIZE];
@@ -104,7 +101,7 @@ static bool find_owner(const struct procfs *p, pid_t pid, uid_t *ret_uid)
 	return true;
 }
 
-/* 0 where it is not known. */
+/* 0 if unknown. */
 static uid_t owner_of(const struct procfs *p, pid_t pid)
 {
 	uid_t uid;
@@ -118,16 +115,16 @@ int procfs_payer(const struct procfs *p, pid_t pid, uint64_t *ret_payer)
 
 	if (!find_owner(p, pid, &uid))
 		return -ESRCH;
-	*ret_payer = payer_of(p, pid, uid);
+	*ret_payer = uid == 0 ? PAYER_ROOT : payer_of(p, pid, uid);
 	return 0;
 }
 
-static void tell_user(const struct procfs *p, pid_t pid, uint64_t user)
+static void report_slow_user(const struct procfs *p, pid_t pid, uint64_t user)
 {
 	char what[64];
 
 	(void)snprintf(what, sizeof(what), "one of many slow files of user %" PRIu64, user);
-	unanswered_tell(p->unanswered, pid, what);
+	unanswered_report(p->unanswered, pid, what);
 }
 
 int procfs_ask_pid(const struct procfs *p, pid_t pid, enum wait_kind kind,
@@ -144,15 +141,16 @@ int procfs_ask_pid(const struct procfs *p, pid_t pid, enum wait_kind kind,
 		return -ETIMEDOUT;
 	r = wait_accounts_ask(p->waits, ask.payer, kind, &ask.wait);
 	if (r == -EDQUOT)
-		tell_user(p, pid, ask.payer);
+		report_slow_user(p, pid, ask.payer);
 	if (r < 0)
 		return -ETIMEDOUT;
 	*ret_ask = ask;
 	return 0;
 }
 
-/* While nobody had been charged, it was not found out who would be. One that has gone is its user's. */
-static void charge(const struct procfs *p, const struct procfs_ask *ask)
+/* As long as no one was charged, the payer was not determined. A process that has gone is charged
+ * to its user. */
+static void charge_wait(const struct procfs *p, const struct procfs_ask *ask)
 {
 	if (!ask->wait.slept_ns)
 		return;
@@ -163,11 +161,11 @@ static void charge(const struct procfs *p, const struct procfs_ask *ask)
 
 int procfs_answer_pid(const struct procfs *p, const struct procfs_ask *ask, const char *what, int r)
 {
-	charge(p, ask);
+	charge_wait(p, ask);
 	if (r == -ETIMEDOUT)
 		unanswered_note_pid(p->unanswered, ask->pid, what);
 	else if (ask->wait.is_device_spent)
-		unanswered_tell(p->unanswered, ask->pid, what);
+		unanswered_report(p->unanswered, ask->pid, what);
 	return r == -ENOENT && !procfs_has_pid(p, ask->pid) ? -ESRCH : r;
 }
 
@@ -198,7 +196,7 @@ bool procfs_unanswered(const struct procfs *p, uint32_t nr, struct unanswered_it
 	return is_there;
 }
 
-/* Memory may be that of a mapped file, which sleeps like the file itself. */
+/* Memory may belong to a mapped file, and reading it may block like reading the file. */
 static enum wait_kind kind_of(const char *name)
 {
 	static const char *const of_memory[] = { "mem", "cmdline", "environ" };
@@ -209,7 +207,7 @@ static enum wait_kind kind_of(const char *name)
 	return WAIT_TEXT;
 }
 
-static int read_at(const struct procfs *p, pid_t pid, const char *name, uint64_t offset,
+static int read_of(const struct procfs *p, pid_t pid, const char *name, uint64_t offset,
 		   uint64_t max_bytes, struct buf *to)
 {
 	char path[PID_PATH_SIZE];
@@ -223,13 +221,29 @@ static int read_at(const struct procfs *p, pid_t pid, const char *name, uint64_t
 	return procfs_answer_pid(p, &ask, name, r);
 }
 
+/* Memory, and what a process has there, is read through another thread if the first has exited. The
+ * first's files are then empty or, since Linux 6.15, cannot be opened. */
+static int read_at(const struct procfs *p, pid_t pid, const char *name, uint64_t offset,
+		   uint64_t max_bytes, struct buf *to)
+{
+	size_t len_before = to->len;
+	int r = read_of(p, pid, name, offset, max_bytes, to);
+	pid_t thread;
+
+	if ((r < 0 && r != -ESRCH) || to->len > len_before ||
+	    (kind_of(name) != WAIT_FILE && strcmp(name, "auxv") != 0))
+		return r;
+	thread = procfs_other_thread(p, pid);
+	return thread ? read_of(p, thread, name, offset, max_bytes, to) : r;
+}
+
 int procfs_read(const struct procfs *p, pid_t pid, const char *name, size_t max_bytes,
 		struct buf *to)
 {
 	return read_at(p, pid, name, 0, max_bytes, to);
 }
 
-/* Who pays for the text about a process. */
+/* The payer for the text about a process. */
 static uint64_t text_payer(const struct procfs *p, pid_t pid)
 {
 	return payer_of(p, pid, owner_of(p, pid));
@@ -246,7 +260,7 @@ static uint64_t max_maps_bytes(const struct procfs *p, pid_t pid)
 	return text_accounts_max_bytes(p->texts, text_payer(p, pid));
 }
 
-/* A list that is not whole ends with its last whole line. */
+/* An incomplete list ends with its last complete line. */
 static void charge_maps(const struct procfs *p, pid_t pid, uint64_t max_bytes, struct buf *text)
 {
 	bool is_cut = text->len >= max_bytes;
@@ -255,27 +269,31 @@ static void charge_maps(const struct procfs *p, pid_t pid, uint64_t max_bytes, s
 	if (max_bytes > PROC_MAX_MAPS_BYTES || (text->len <= TEXT_FREE_BYTES && !is_cut))
 		return;
 	if (text_accounts_charge(p->texts, text_payer(p, pid), text->len, is_cut))
-		unanswered_tell(p->unanswered, pid,
-				"the rest of its mappings, which are too many for one user,");
+		unanswered_report(p->unanswered, pid,
+				  "the rest of its mappings, which are too many for one user,");
 	if (!is_cut)
 		return;
 	end = memrchr(text->data, '\n', text->len);
 	text->len = end ? (size_t)(end - text->data) + 1 : 0;
 }
 
-int procfs_maps(const struct procfs *p, pid_t pid, maps_entry_fn fn, void *ctx)
+int procfs_maps(const struct procfs *p, pid_t pid, maps_entry_fn fn, void *ctx, uint64_t *nr_bad)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT(PROC_MAX_MAPS_BYTES);
-	uint64_t nr_bad, max_bytes = max_maps_bytes(p, pid);
+	uint64_t nr_bad_here = 0, max_bytes = max_maps_bytes(p, pid);
 	int r = read_at(p, pid, "maps", 0, max_bytes, &text);
 
 	if (r < 0)
 		return r;
 	charge_maps(p, pid, max_bytes, &text);
-	return text.len ? maps_parse(text.data, text.len, fn, ctx, &nr_bad) : 0;
+	if (text.len)
+		r = maps_parse(text.data, text.len, fn, ctx, &nr_bad_here);
+	if (nr_bad)
+		*nr_bad += nr_bad_here;
+	return r;
 }
 
-/* Reads at most size bytes; the number of them, or a negative errno. */
+/* Reads at most size bytes; returns their number, or a negative errno. */
 static ssize_t read_small(const struct procfs *p, pid_t pid, const char *name, uint64_t offset,
 			  char *to, size_t size)
 {
@@ -289,7 +307,8 @@ static ssize_t read_small(const struct procfs *p, pid_t pid, const char *name, u
 	return (ssize_t)text.len;
 }
 
-/* The same without a reader, of what neither waits for locks of the process nor holds its memory. */
+/* The same without a reader, for files that neither wait for locks of the process nor hold its
+ * memory. */
 static ssize_t read_direct(const struct procfs *p, pid_t pid, const char *name, char *to,
 			   size_t size)
 {
@@ -314,12 +333,36 @@ int procfs_comm(const struct procfs *p, pid_t pid, char ret_comm[PROC_COMM_SIZE]
 	if (n < 0)
 		return (int)n;
 	len = (size_t)n;
-	if (len > 0 && text[len - 1] == '\n') /* the last alone: a name may hold newlines */
+	if (len > 0 && text[len - 1] == '\n') /* only the last one: a name may contain newlines */
 		len--;
 	if (len > PROC_COMM_SIZE - 1)
 		len = PROC_COMM_SIZE - 1;
 	memcpy(ret_comm, text, len);
 	memset(ret_comm + len, 0, PROC_COMM_SIZE - len);
+	return 0;
+}
+
+static ssize_t read_program(const struct procfs *p, pid_t pid, char *path, size_t size)
+{
+	char name[32];
+
+	(void)snprintf(name, sizeof(name), "%d/exe", (int)pid);
+	return readlinkat(p->fd, name, path, size); /* waits for nobody */
+}
+
+int procfs_program(const struct procfs *p, pid_t pid, char *ret_path, size_t size)
+{
+	ssize_t n = read_program(p, pid, ret_path, size);
+	pid_t thread = n < 0 && errno == ENOENT ? procfs_other_thread(p, pid) : 0;
+
+	if (thread)
+		n = read_program(p, thread, ret_path, size);
+	if (n < 0)
+		return -errno;
+	if ((size_t)n >= size)
+		return -ENAMETOOLONG;
+	ret_path[n] = '\0';
+	ret_path[path_len_bare(ret_path)] = '\0';
 	return 0;
 }
 
@@ -343,17 +386,8 @@ static pid_t pid_of_name(const char *name)
 static int each_number(const struct procfs *p, const char *path, proc_pid_fn fn, void *ctx)
 {
 	_cleanup_(dirclosep) DIR *dir = NULL;
-	int fd = openat(p->fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int r = 0;
+	int r = open_dir_at(p->fd, path, 0, &dir);
 
-	if (fd < 0)
-		return -errno;
-	dir = fdopendir(fd);
-	if (!dir) {
-		r = -errno;
-		close(fd);
-		return r;
-	}
 	while (r == 0) {
 		struct dirent *e;
 		pid_t pid;
@@ -376,17 +410,21 @@ int procfs_each_pid(const struct procfs *p, proc_pid_fn fn, void *ctx)
 struct thread_search {
 	const struct procfs *procfs;
 	pid_t pid, found;
+	uint32_t nr_tried;
 };
 
 static int try_thread(void *ctx, pid_t tid)
 {
 	struct thread_search *s = ctx;
+	ssize_t n;
 	char first;
 
-	if (tid == s->pid || read_small(s->procfs, tid, "maps", 0, &first, 1) != 1)
+	if (tid == s->pid)
 		return 0;
-	s->found = tid;
-	return 1;
+	n = read_small(s->procfs, tid, "maps", 0, &first, 1);
+	if (n == 1)
+		s->found = tid;
+	return n == 1 || n == -ETIMEDOUT || ++s->nr_tried == MAX_TRIED_THREADS;
 }
 
 pid_t procfs_live_thread(const struct procfs *p, pid_t pid)
@@ -399,7 +437,14 @@ pid_t procfs_live_thread(const struct procfs *p, pid_t pid)
 	return s.found;
 }
 
-/* Field nr of what follows the name, whose first is field 3. Numbers only; false: not there. */
+pid_t procfs_other_thread(const struct procfs *p, pid_t pid)
+{
+	struct proc_status st;
+
+	return procfs_status(p, pid, &st) == 0 && st.is_over ? procfs_live_thread(p, pid) : 0;
+}
+
+/* Field nr of what follows the name, the first being field 3. Numbers only; false: not there. */
 static bool stat_field(const char *after_name, int nr, uint64_t *ret_value)
 {
 	const char *s = after_name;
@@ -468,7 +513,7 @@ int auxv_parse(const void *bytes, size_t n, uint64_t wanted, uint64_t *ret_value
 	}
 }
 
-/* Without randomised addresses, two programs may have all of theirs in common. */
+/* Without address randomisation, two programs may have all their addresses in common. */
 static bool is_randomised(const struct procfs *p, pid_t pid)
 {
 	char text[SMALL_FILE_SIZE];

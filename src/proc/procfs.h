@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading /proc. The root is a parameter, so that tests bring their own tree. Everything read here
- * is written by the kernel but shaped by the target (names, paths): it is parsed as untrusted.
+ * Reads /proc. The root is a parameter, so that tests can bring their own tree. Everything read
+ * here is written by the kernel but influenced by the target (names, paths): it is parsed as
+ * untrusted.
  *
- * What a target could make wait for ever is done by the reader (reader.h). All calls that name a
- * process or a path may therefore end with -ETIMEDOUT: it does not answer. A process that did not is not
- * asked again for a while (unanswered.h), nor is a user who has kept the agent waiting for too long
- * (wait_accounts.h). Any thread.
+ * Calls that a target could block forever are made by the reader (reader.h). Every call that names
+ * a process or a path may therefore return -ETIMEDOUT: no answer. A process that did not answer is
+ * not asked again for a while (unanswered.h), nor is a user who has kept the agent waiting for too
+ * long (wait_accounts.h). Any thread.
  */
 #ifndef PROC_PROCFS_H
 #define PROC_PROCFS_H
@@ -37,7 +38,8 @@ struct procfs {
 int procfs_open(const char *root, struct procfs *ret_procfs); /* "/proc" */
 void procfs_close(struct procfs *p);
 
-/* While that is asked for, waiting is short for everybody. Copied; its context lives until procfs_close(). */
+/* While hurry is requested, all deadlines are short. Copied; its context must live until
+ * procfs_close(). */
 void procfs_set_hurry(struct procfs *p, const struct cancel *hurry);
 bool procfs_is_in_a_hurry(const struct procfs *p);
 
@@ -47,117 +49,132 @@ struct maps_entry {
 	bool is_exec;
 	uint32_t major, minor;
 	uint64_t inode;
-	/* Valid during the call; "" when there is none; \012 is a newline again. */
+	/* Valid during the call; "" if there is none; \012 is decoded to a newline. */
 	const char *path;
 };
 
 typedef int (*maps_entry_fn)(void *ctx, const struct maps_entry *e);
 
-/* Pure: text in, entries out, in the order of the text. Lines that do not parse are skipped and
- * counted. text is modified. Ends early with fn's result when that is not 0; *ret_nr_bad is set
- * unless that is negative. */
+/* Pure: parses text into entries, in the order of the text. Lines that do not parse are skipped and
+ * counted. Modifies text. Stops when fn returns nonzero and returns that; *ret_nr_bad is set unless
+ * it is negative. */
 int maps_parse(char *text, size_t len, maps_entry_fn fn, void *ctx, uint64_t *ret_nr_bad);
 
-/* -ESRCH: no such process; -EACCES / -EPERM. An empty file (a kernel thread) is no entry. What is beyond
- * the limit of a user (text_accounts.h) is left out. */
-int procfs_maps(const struct procfs *p, pid_t pid, maps_entry_fn fn, void *ctx);
+/* -ESRCH: no such process; -EACCES, -EPERM. An empty file (a kernel thread) has no entries. Text
+ * beyond the limit of a user (text_accounts.h) is left out. *nr_bad (or NULL) grows by the number
+ * of lines that do not parse. */
+int procfs_maps(const struct procfs *p, pid_t pid, maps_entry_fn fn, void *ctx, uint64_t *nr_bad);
 
-/* A thread that has the memory which the process's first thread, having exited, has not any more; as
- * a PID it serves for everything here. 0: there is none. */
+/* A thread that still has the memory of a process whose main thread has exited; usable as a PID in
+ * all calls here. 0: none. */
 pid_t procfs_live_thread(const struct procfs *p, pid_t pid);
+/* The same, but 0 also if the main thread has not exited. The calls below that read memory or open
+ * files look for it themselves. */
+pid_t procfs_other_thread(const struct procfs *p, pid_t pid);
 
-/* The name of a process, as /proc/<pid>/comm has it. */
+/* The name of a process, from /proc/<pid>/comm. */
 int procfs_comm(const struct procfs *p, pid_t pid, char ret_comm[PROC_COMM_SIZE]);
 
-/* Every process (not thread) there is; ends early with fn's result when that is not 0. */
+/* The path of the program that a process runs, without " (deleted)"; -ENAMETOOLONG beyond size - 1
+ * bytes. */
+int procfs_program(const struct procfs *p, pid_t pid, char *ret_path, size_t size);
+
+/* Calls fn for every process (not thread); stops when fn returns nonzero and returns that. */
 typedef int (*proc_pid_fn)(void *ctx, pid_t pid);
 int procfs_each_pid(const struct procfs *p, proc_pid_fn fn, void *ctx);
 
-/* From /proc/<pid>/stat, read behind the last ')' since a name may hold anything. */
+/* From /proc/<pid>/stat, parsed after the last ')', because a name may contain anything. */
 struct proc_stat {
 	pid_t ppid;           /* field 4 */
-	uint64_t start_ticks; /* field 22: tells two processes of one PID apart; 0: not told */
+	uint64_t start_ticks; /* field 22: distinguishes processes with the same PID; 0: unknown */
 };
 int procfs_stat(const struct procfs *p, pid_t pid, struct proc_stat *ret_stat);
-/* When the process began, in the clock of samples: the end of that hundredth of a second. 0: not told. */
+/* When the process started, on CLOCK_MONOTONIC. /proc counts USER_HZ ticks: the end of the tick. 0:
+ * unknown. */
 uint64_t proc_stat_started_ns(const struct proc_stat *st);
 int procfs_parent(const struct procfs *p, pid_t pid, pid_t *ret_ppid);
 
-/* All of /proc/<pid>/<name>, at most max_bytes of it, behind what `to` holds. */
+/* Appends the contents of /proc/<pid>/<name> to `to`, at most max_bytes. */
 int procfs_read(const struct procfs *p, pid_t pid, const char *name, size_t max_bytes,
 		struct buf *to);
 
-/* From /proc/<pid>/status. */
+/* From /proc/<pid>/status; the PID may be a TID, too. */
 struct proc_status {
+	pid_t tgid;       /* the process of the thread; 0: unknown */
+	bool is_over;     /* it has exited: a zombie, or already being removed */
 	pid_t ns_pid;     /* the PID that the process itself sees: in its innermost namespace */
-	uint32_t nr_pids; /* how many it has, from the namespace of this /proc down to its own */
-	uid_t euid;       /* in the user namespace of who asks */
-	bool is_one_user; /* the real and the saved one are the same */
+	uint32_t nr_pids; /* in all PID namespaces from that of this /proc down to its own */
+	uid_t euid;       /* in the user namespace of the caller */
+	bool is_one_user; /* real, effective and saved user ID are the same */
 };
 
-/* Pure. -EBADMSG: a line is missing or makes no sense. */
+/* Pure. -EBADMSG: a line is missing or malformed. */
 int status_parse(const char *text, size_t len, struct proc_status *ret_status);
 int procfs_status(const struct procfs *p, pid_t pid, struct proc_status *ret_status);
 
-/* At most n bytes of the process's memory; how many, or a negative errno. */
+/* Reads at most n bytes of the process's memory. Returns their number, or a negative errno. */
 ssize_t procfs_read_mem(const struct procfs *p, pid_t pid, uint64_t addr, void *to, size_t n);
 
-/* Pure: the value of this type (AT_…) in what /proc/<pid>/auxv has. -ENOENT. */
+/* Pure: the value of the given type (AT_…) in the contents of /proc/<pid>/auxv. -ENOENT. */
 int auxv_parse(const void *bytes, size_t n, uint64_t wanted, uint64_t *ret_value);
 
-/* Whether the two have come out of the same exec, one being a fork of the other: the kernel chose
- * addresses at random for both, and the same ones (their auxv). False also where that cannot be told:
- * without randomised addresses. */
+/* True if both processes come from the same exec, one being a fork of the other: then the addresses
+ * that the kernel chose at random (their auxv) are the same. False also if that cannot be
+ * determined: without address randomisation. */
 bool procfs_has_same_exec(const struct procfs *p, pid_t a, pid_t b);
 
-/* The process's file behind [start, end), through map_files: a descriptor (the caller's), and all that
- * is known of the file (ret_file may be NULL). Regular files only (-ENODEV, with ret_file->st filled
- * in). -ESRCH: no such process; -ENOENT: no such mapping; -EPERM, -EACCES; -EFBIG: it is not local, and
- * more than may be copied. */
+/* Opens the file that the process has mapped at [start, end), through map_files: a descriptor (the
+ * caller's), and the attributes of the file (ret_file may be NULL). Regular files only (-ENODEV,
+ * with ret_file->st filled in). -ESRCH: no such process; -ENOENT: no such mapping; -EPERM, -EACCES;
+ * -EFBIG: not local, and larger than may be copied. */
 int procfs_open_mapped(const struct procfs *p, pid_t pid, uint64_t start, uint64_t end,
 		       struct reader_file *ret_file);
 
-/* Where map_files says that file is now, seen from our root, with " (deleted)" behind it. 0, or a
- * negative errno as above; -ENAMETOOLONG past size - 1 bytes. */
+/* The current path of that file according to map_files, relative to our root, with " (deleted)" if
+ * it is unlinked. 0, or a negative errno as above; -ENAMETOOLONG beyond size - 1 bytes. */
 int procfs_mapped_path(const struct procfs *p, pid_t pid, uint64_t start, uint64_t end,
 		       char *ret_path, size_t size);
 
 /* Opens path inside the root of process pid, or (pid 0) in our own. Symbolic links are resolved
- * inside that root and never lead out of it (openat2 with RESOLVE_IN_ROOT; -ENOSYS where the kernel
- * lacks it). Regular files only (-ENODEV); nothing else is ever opened, not even for a moment, since
- * opening a device can do harm. */
+ * inside that root and never lead out of it (openat2 with RESOLVE_IN_ROOT; -ENOSYS if the kernel
+ * lacks it). Regular files only (-ENODEV); nothing else is ever opened, because opening a device
+ * can have side effects. */
 int procfs_open_in_root(const struct procfs *p, pid_t pid, const char *path,
 			struct reader_file *ret_file);
 
-/* The same for a name that anybody may have put there: the last part of the path must not be a link,
- * wherever it leads (-ELOOP). */
+/* The same for a name that anyone may have created: the last component of the path must not be a
+ * link (-ELOOP). */
 int procfs_open_no_link(const struct procfs *p, pid_t pid, const char *path,
 			struct reader_file *ret_file);
 
-/* procfs_open_in_root() in two steps, so that a root can be kept: an O_PATH descriptor of it (the caller's),
- * with what fstat() says of it and the number of its mount (0: not known), … */
+/* procfs_open_in_root() in two steps, so that a root can be kept. First step: an O_PATH descriptor
+ * of the root (the caller's), its fstat() and its mount ID (0: unknown). */
 int procfs_open_root_at(const struct procfs *p, pid_t pid, struct stat *ret_st,
 			uint64_t *ret_mount);
 int procfs_open_root(const struct procfs *p, pid_t pid);
 
-/* Process pid's user pays for what is slow in a root that is kept. */
+/* Who is charged for what a process costs (accounts.h); -ESRCH: it has gone. No reader is
+ * involved. */
+int procfs_payer(const struct procfs *p, pid_t pid, uint64_t *ret_payer);
+
+/* Charges the user of process pid for slow accesses in a root that is kept. */
 void procfs_keep_root(const struct procfs *p, int root_fd, pid_t pid);
 
-/* … and a path inside of it. Once a root did not answer, it is not asked again; our own (of PID 0, or -1)
- * is, but not in the same folder. */
+/* Second step: opens a path inside it. A root that did not answer is not asked again; our own (of
+ * PID 0, or -1) is, except in the same directory. */
 int procfs_open_beneath(const struct procfs *p, int root_fd, const char *path,
 			struct reader_file *ret_file);
 
-/* The same, if everybody may read the file, or if it is owner's (PROC_NO_USER: nobody's); else -EACCES,
- * and it is not opened. */
+/* The same if everyone may read the file, or if it belongs to owner (PROC_NO_USER: to no one);
+ * otherwise -EACCES, without opening it. */
 #define PROC_NO_USER ((uid_t)-1)
 int procfs_open_readable(const struct procfs *p, int root_fd, const char *path, uid_t owner,
 			 struct reader_file *ret_file);
 
-/* How long readers have been asleep, in all. */
+/* How long readers have been asleep in total. */
 uint64_t procfs_slept_ns(const struct procfs *p);
 
-/* How many have not answered so far, and the nr-th of them; false: it is not among those kept. */
+/* How many did not answer so far, and the nr-th of them; false: it is not among those kept. */
 uint64_t procfs_nr_unanswered(const struct procfs *p);
 bool procfs_unanswered(const struct procfs *p, uint32_t nr, struct unanswered_item *ret_item);
 

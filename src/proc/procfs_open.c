@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening files of processes, and beneath their roots: always through the reader. */
+/* Opens files of processes, and below their roots: always through the reader. */
 #include <errno.h>
 #include <inttypes.h>
 
 #include "base/cleanup.h"
 #include "proc/procfs_internal.h"
 
-/* A file on a file system that did not answer before (-EHOSTDOWN) is nobody's fault. */
+/* A file on a file system that did not answer before (-EHOSTDOWN) is not charged to anyone. */
 static int give_file(int r, struct reader_file *file, struct reader_file *ret_file)
 {
 	if (r == -EHOSTDOWN || r == -EXDEV)
@@ -23,8 +23,14 @@ static void root_path(pid_t pid, char to[PID_PATH_SIZE])
 		(void)snprintf(to, PID_PATH_SIZE, "%d/root", (int)pid);
 }
 
-int procfs_open_mapped(const struct procfs *p, pid_t pid, uint64_t start, uint64_t end,
-		       struct reader_file *ret_file)
+/* Whom to ask instead, after result r: another thread, if the first has exited. 0: nobody. */
+static pid_t ask_instead(const struct procfs *p, pid_t pid, int r)
+{
+	return r == -ENOENT || r == -ESRCH ? procfs_other_thread(p, pid) : 0;
+}
+
+static int open_mapped_of(const struct procfs *p, pid_t pid, uint64_t start, uint64_t end,
+			  struct reader_file *ret_file)
 {
 	char path[PID_PATH_SIZE], root[PID_PATH_SIZE];
 	struct reader_file file = { .fd = -1 };
@@ -41,8 +47,17 @@ int procfs_open_mapped(const struct procfs *p, pid_t pid, uint64_t start, uint64
 	return give_file(r, &file, ret_file);
 }
 
-int procfs_mapped_path(const struct procfs *p, pid_t pid, uint64_t start, uint64_t end,
-		       char *ret_path, size_t size)
+int procfs_open_mapped(const struct procfs *p, pid_t pid, uint64_t start, uint64_t end,
+		       struct reader_file *ret_file)
+{
+	int r = open_mapped_of(p, pid, start, end, ret_file);
+	pid_t thread = ask_instead(p, pid, r);
+
+	return thread ? open_mapped_of(p, thread, start, end, ret_file) : r;
+}
+
+static int mapped_path_of(const struct procfs *p, pid_t pid, uint64_t start, uint64_t end,
+			  char *ret_path, size_t size)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT(size - 1);
 	char link[PID_PATH_SIZE];
@@ -59,6 +74,15 @@ int procfs_mapped_path(const struct procfs *p, pid_t pid, uint64_t start, uint64
 	memcpy(ret_path, text.data ? text.data : "", text.len);
 	ret_path[text.len] = '\0';
 	return 0;
+}
+
+int procfs_mapped_path(const struct procfs *p, pid_t pid, uint64_t start, uint64_t end,
+		       char *ret_path, size_t size)
+{
+	int r = mapped_path_of(p, pid, start, end, ret_path, size);
+	pid_t thread = ask_instead(p, pid, r);
+
+	return thread ? mapped_path_of(p, thread, start, end, ret_path, size) : r;
 }
 
 int procfs_open_root_at(const struct procfs *p, pid_t pid, struct stat *ret_st, uint64_t *ret_mount)
@@ -92,8 +116,8 @@ void procfs_keep_root(const struct procfs *p, int root_fd, pid_t pid)
 		wait_accounts_set_root(p->waits, root_fd, payer);
 }
 
-/* Where paths of our own root have cost too much, it still has files that nobody else can make slow: those
- * that are not on something mounted. */
+/* If paths of our own root have cost too much, files that no one else can make slow are still
+ * opened: those that are not on another mount. */
 static int ask_root(const struct procfs *p, int blamed, uint64_t payer, struct reader_root *root,
 		    struct reader_wait *ret_wait)
 {
@@ -123,7 +147,7 @@ static int open_in_fd(const struct procfs *p, struct reader_root *root, const ch
 	if (r == -ETIMEDOUT)
 		unanswered_note_path(p->unanswered, blamed, path);
 	else if (wait.is_device_spent)
-		unanswered_tell(p->unanswered, 0, path);
+		unanswered_report(p->unanswered, 0, path);
 	return give_file(r, &file, ret_file);
 }
 
@@ -164,8 +188,14 @@ static int open_of_pid(const struct procfs *p, pid_t pid, const char *path, bool
 int procfs_open_in_root(const struct procfs *p, pid_t pid, const char *path,
 			struct reader_file *ret_file)
 {
-	return pid ? open_of_pid(p, pid, path, false, ret_file)
-		   : procfs_open_beneath(p, -1, path, ret_file);
+	pid_t thread;
+	int r;
+
+	if (!pid)
+		return procfs_open_beneath(p, -1, path, ret_file);
+	r = open_of_pid(p, pid, path, false, ret_file);
+	thread = ask_instead(p, pid, r);
+	return thread ? open_of_pid(p, thread, path, false, ret_file) : r;
 }
 
 int procfs_open_no_link(const struct procfs *p, pid_t pid, const char *path,

@@ -5,9 +5,9 @@
 
 #include <stdbool.h>
 
-/* Whether the kernel itself answers for what the descriptor (O_PATH will do) leads to: its files say
- * that they are regular, but to open one may do something (/proc/kmsg, /sys, tracefs), and nobody's
- * code or debug information is there. */
+/* True if the descriptor (O_PATH suffices) leads to a pseudo file system of the kernel: its files
+ * claim to be regular, but opening one may have side effects (/proc/kmsg, /sys, tracefs), and none
+ * contains code or debug information. */
 bool pseudo_fs_is(int fd);
 
 #endif

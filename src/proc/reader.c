@@ -18,34 +18,34 @@
 #define DEADLINE_NS (250 * NS_PER_MS)
 #define RUN_NS (2 * NS_PER_S)
 #define DEVICE_NS NS_PER_S
-#define LONGEST_NS (20 * NS_PER_S) /* of one step, whatever the reader does: nothing is that busy */
-#define LOOK_NS (50 * NS_PER_MS)   /* how soon somebody who asks for the end is heard */
+#define LONGEST_NS (20 * NS_PER_S) /* per step, whatever the reader does: no machine is that busy */
+#define LOOK_NS (50 * NS_PER_MS)   /* latency of noticing that the end was requested */
 #define COPY_NS (2 * NS_PER_S)
 #define COPY_BYTES (512ull << 20)
 #define FILE_BYTES (256ull << 20)
-/* A reader that is asleep twice, so far apart, is not merely about to be scheduled. */
+/* A reader that is asleep in two checks this far apart is not merely about to be scheduled. */
 #define LOOK_TWICE_NS (10 * NS_PER_MS)
-#define SPAWN_DEADLINE_NS (10 * NS_PER_S) /* the spawner waits for nobody: a busy machine at most */
+#define SPAWN_DEADLINE_NS (10 * NS_PER_S) /* only a busy machine delays the spawner */
 
-/* A file system that readers have slept in. Its number may soon be another one's. */
+/* A file system in which readers have slept. Its device number may soon be reused. */
 struct device {
 	uint64_t dev; /* 0: none */
 	uint64_t slept_ns;
-	uint64_t until_ns; /* then it is forgotten */
+	uint64_t until_ns; /* forgotten afterwards */
 };
 
 struct reader {
-	pthread_mutex_t lock; /* of all that follows, and of a request until its answer */
+	pthread_mutex_t lock; /* for all that follows; held during a request until its answer */
 	struct reader_limits limits;
 	int proc_fd;    /* owned */
-	int control_fd; /* owned; to the spawner; -1: there is none */
-	pid_t spawner;  /* child; 0: there is none */
-	int socket_fd;  /* owned; to the reader; -1: there is none */
+	int control_fd; /* owned; to the spawner; -1: none */
+	pid_t spawner;  /* child; 0: none */
+	int socket_fd;  /* owned; to the reader; -1: none */
 	pid_t pid;      /* of the reader */
 	uint64_t copied_ns;
-	struct device devices[READER_MAX_SILENT]; /* that made readers sleep */
-	struct reader_wait wait;                  /* of the request */
-	bool is_silent;                           /* it had no answer within the usual deadline */
+	struct device devices[READER_MAX_SILENT]; /* in which readers slept */
+	struct reader_wait wait;                  /* of the current request */
+	bool is_silent;                           /* no answer within the regular deadline */
 	struct reader_stats stats;
 	struct reader_request request;
 	struct {
@@ -56,17 +56,18 @@ struct reader {
 
 /* ---- processes ---- */
 
-/* No signal at its end: the host of the library may wait for children of its own. */
+/* No signal at its end: the host of the library may wait for its own children. */
 static pid_t clone_quietly(void)
 {
 	pid_t pid = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
 
-	if (pid < 0 && errno == EINVAL) /* emulators know forks with SIGCHLD only */
+	if (pid < 0 && errno == EINVAL) /* emulators support only forks with SIGCHLD */
 		pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
 	return pid < 0 ? -errno : pid;
 }
 
-/* With all signals blocked: a handler of ours, or of the library's host, must not run in there. */
+/* With all signals blocked: a handler of ours, or of the library's host, must not run in the child.
+ * */
 static int spawner_start(struct reader *r)
 {
 	sigset_t all, before;
@@ -117,7 +118,7 @@ static int packet_send(int socket_fd, void *bytes, size_t len, int fd)
 	return reader_wire_send(socket_fd, bytes, len, fd, MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
-/* The bytes behind the reply; -EPIPE: the reader has ended. *ret_fd: the caller's; -1: none came. */
+/* The bytes after the reply; -EPIPE: the reader has ended. *ret_fd: the caller's; -1: none came. */
 static ssize_t packet_receive(struct reader *r, int *ret_fd)
 {
 	union {
@@ -139,7 +140,7 @@ static ssize_t packet_receive(struct reader *r, int *ret_fd)
 	return n - (ssize_t)sizeof(r->packet.reply);
 }
 
-/* Whether something can be received within that time. */
+/* True if something can be received within that time. */
 static bool is_readable(int fd, uint64_t timeout_ns)
 {
 	uint64_t end_ns = clock_mono_ns() + timeout_ns, now_ns = end_ns - timeout_ns;
@@ -184,7 +185,7 @@ static int reader_start_once(struct reader *r)
 	return 0;
 }
 
-/* A spawner that somebody killed is replaced. */
+/* A spawner that was killed is replaced. */
 static int reader_start(struct reader *r)
 {
 	int result = reader_start_once(r);
@@ -208,7 +209,7 @@ static bool read_about(const struct reader *r, const char *name, char *to, size_
 	return n > 0;
 }
 
-/* True unless the reader runs or waits for a CPU: a machine that is busy is no file that hangs. */
+/* True unless the reader runs or waits for a CPU: a busy machine is not a hanging file. */
 static bool reader_sleeps(const struct reader *r)
 {
 	char text[128];
@@ -217,7 +218,7 @@ static bool reader_sleeps(const struct reader *r)
 	return !paren || strlen(paren) < 3 || paren[2] != 'R';
 }
 
-/* CPU time; 0: not known. */
+/* CPU time; 0: unknown. */
 static uint64_t reader_run_ns(const struct reader *r)
 {
 	char text[128];
@@ -237,7 +238,7 @@ static uint64_t deadline_ns(const struct reader *r)
 	return r->wait.deadline_ns;
 }
 
-/* Whether a step is to be given up that has been waited for from start_ns on. */
+/* True if a step that has been waited for since start_ns should be abandoned. */
 static bool is_given_up(struct reader *r, uint64_t start_ns, uint64_t start_run_ns)
 {
 	uint64_t waited_ns = clock_mono_ns() - start_ns;
@@ -273,13 +274,13 @@ static int packet_await(struct reader *r)
 
 /* ---- file systems ---- */
 
-/* The device of the file that was being opened; 0: it had not been found. */
+/* The device of the file being opened; 0: not found yet. */
 static uint64_t device_asked(const struct reader *r)
 {
 	return r->packet.reply.flags & READER_IS_FOUND ? r->packet.reply.st.st_dev : 0;
 }
 
-/* Its place, or that of the one that has cost least. */
+/* Its slot, or that of the device that has cost least. */
 static struct device *device_place(struct reader *r, uint64_t dev)
 {
 	struct device *least = &r->devices[0];
@@ -322,7 +323,7 @@ static void device_charge(struct reader *r, uint64_t dev, uint64_t slept_ns)
 	d->slept_ns += slept_ns;
 }
 
-/* For a while no file of that device is opened. */
+/* No file of that device is opened for a while. */
 static void note_silent(struct reader *r, uint64_t dev)
 {
 	device_charge(r, dev, r->limits.device_ns);
@@ -335,7 +336,7 @@ static void list_silent(struct reader *r)
 		r->request.silent[i] = is_device_spent(r, &r->devices[i]) ? r->devices[i].dev : 0;
 }
 
-/* The next request kills it, or the end of the session: until then it holds nothing of ours. */
+/* The next request or the end of the session kills it; until then it holds nothing of ours. */
 static void reader_abandon(struct reader *r)
 {
 	r->stats.nr_unanswered++;
@@ -345,13 +346,13 @@ static void reader_abandon(struct reader *r)
 
 /* ---- requests ---- */
 
-/* What an answer is put into. */
+/* Receives an answer. */
 struct answer {
-	uint64_t dev;            /* of the file, once it is found; 0: local, or not known */
-	uint64_t found_after_ns; /* asleep until then */
-	struct buf *text;        /* NULL: none is wanted */
-	int text_error; /* it does not fit; the rest of the answer is received all the same */
-	int fd;         /* owned; -1: none came */
+	uint64_t dev;            /* of the file, once found; 0: local, or unknown */
+	uint64_t found_after_ns; /* time asleep until then */
+	struct buf *text;        /* NULL: not wanted */
+	int text_error;          /* it does not fit; the rest of the answer is still received */
+	int fd;                  /* owned; -1: none came */
 };
 
 static bool is_copying(const struct reader *r)
@@ -375,7 +376,7 @@ static int request_send(struct reader *r, int fd)
 				      READER_REQUEST_BYTES(strlen(r->request.path)), fd);
 }
 
-/* What a packet says of the file system and of time. -ETIMEDOUT: too much of that. */
+/* The file system and the time in a packet. -ETIMEDOUT: too much time. */
 static int note_time(struct reader *r, struct answer *a)
 {
 	r->wait.slept_ns = r->packet.reply.slept_ns;
@@ -388,7 +389,7 @@ static int note_time(struct reader *r, struct answer *a)
 	return r->wait.slept_ns > r->wait.budget_ns ? -ETIMEDOUT : 0;
 }
 
-/* One packet of the answer. 1: there are more. */
+/* One packet of the answer. 1: more follow. */
 static int answer_take(struct reader *r, struct answer *a)
 {
 	int result = packet_await(r), fd;
@@ -411,8 +412,8 @@ static int answer_take(struct reader *r, struct answer *a)
 	return a->text_error < 0 ? a->text_error : r->packet.reply.result;
 }
 
-/* The whole answer. The time that copies take counts, however well each step is answered; when it is
- * used up (-EDQUOT), nobody is to blame, but no further file of that device is opened. */
+/* The complete answer. The time of copies counts, however fast each step is answered; when it is
+ * used up (-EDQUOT), no one is to blame, but no further file of that device is opened. */
 static int answer_take_all(struct reader *r, struct answer *a)
 {
 	uint64_t start_ns = clock_mono_ns(), took_ns;
@@ -432,8 +433,8 @@ static int answer_take_all(struct reader *r, struct answer *a)
 	return result;
 }
 
-/* A device that did not answer within the usual deadline is silent. Within a shorter one, or within what is
- * left to the payer, it may be merely slow. */
+/* A device that did not answer within the regular deadline is silent. Within a shorter one, or
+ * within what is left to the payer, it may be merely slow. */
 static void charge_device(struct reader *r, const struct answer *a, int result)
 {
 	if (result == -ETIMEDOUT && r->is_silent)
@@ -442,7 +443,7 @@ static void charge_device(struct reader *r, const struct answer *a, int result)
 		device_charge(r, a->dev, r->wait.slept_ns - a->found_after_ns);
 }
 
-/* r->request, with a descriptor (-1: none), which stays the caller's. A reader that somebody killed
+/* Sends r->request with a descriptor (-1: none), which stays the caller's. A reader that was killed
  * is replaced, once. Locked. */
 static int request_serve(struct reader *r, int fd, struct answer *a)
 {
@@ -533,7 +534,7 @@ int reader_link(struct reader *r, const char *path, struct reader_wait *wait, st
 	return result;
 }
 
-/* What may be copied of the next file. */
+/* How much may be copied of the next file. */
 static uint64_t copy_bytes_left(const struct reader *r)
 {
 	uint64_t left = r->limits.copy_bytes - r->stats.copied_bytes;
@@ -553,7 +554,6 @@ static void note_file(struct reader *r, int fd, struct reader_file *ret_file)
 					  .has_generation = reply->flags & READER_HAS_GENERATION,
 					  .generation = (uint32_t)reply->generation };
 	r->stats.copied_bytes += reply->copied_bytes;
-	r->stats.nr_copied += is_copying(r);
 }
 
 /* r->request; unlocks. */
@@ -568,8 +568,7 @@ static int file_open_unlock(struct reader *r, int result, int root_fd, struct re
 	if (result == 0)
 		result = request_serve(r, root_fd, &a);
 	if (result == 0 && a.fd < 0)
-		result =
-			-EMFILE; /* the kernel leaves out a descriptor for which there is no room */
+		result = -EMFILE; /* the kernel drops a descriptor for which there is no room */
 	if (result == 0)
 		note_file(r, TAKE_FD(a.fd), ret_file);
 	else if (result == -ENODEV)

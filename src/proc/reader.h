@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that a target can make wait for ever are performed by a process that can be given up: opening
- * and reading files (FUSE whose server stops answering), and whatever of /proc/<pid> waits for locks
- * of the target or may be the last to hold its memory. A thread would not do: one that sleeps in the
- * kernel keeps its process from ending, even by SIGKILL.
+ * Calls that a target can block forever are made by a process that can be abandoned: opening and
+ * reading files (a FUSE server that stops answering), and files of /proc/<pid> that wait for locks
+ * of the target or may hold the last reference to its memory. A thread would not do: one that
+ * sleeps in the kernel keeps its process from ending, even by SIGKILL.
  *
- * Each step of a request has a deadline. A reader that sleeps when it has passed, or runs for too long, is
- * killed and left behind, and the next request is given to a new one. The reader measures how long it was
- * asleep in what it was asked for, so that it can be charged to somebody (wait_accounts.h). All calls from any thread; one request is served at a time.
+ * Each step of a request has a deadline. A reader that sleeps past it, or runs for too long, is
+ * killed and abandoned, and the next request goes to a new one. The reader measures its sleep in
+ * each request, so that it can be charged (wait_accounts.h). All calls from any thread; one request
+ * is served at a time.
  */
 #ifndef PROC_READER_H
 #define PROC_READER_H
@@ -23,16 +24,16 @@
 
 struct reader;
 
-/* The limits, for tests; 0: the usual one. */
+/* Limits, for tests; 0: the default. */
 struct reader_limits {
-	uint64_t deadline_ns; /* of one step of a request, where the request has none of its own */
-	uint64_t run_ns;      /* CPU time of one step */
+	uint64_t deadline_ns; /* per step of a request, unless the request has its own */
+	uint64_t run_ns;      /* CPU time per step */
 	uint64_t device_ns;   /* asleep in one file system; then none of its files is opened … */
-	uint64_t silent_ns;   /* … for so long */
-	uint64_t copy_ns;     /* for copying files that are not local, in all */
+	uint64_t silent_ns;   /* … for this time */
+	uint64_t copy_ns;     /* for copying non-local files, in total */
 	uint64_t copy_bytes;  /* the same in stored bytes */
-	uint64_t file_bytes;  /* of one such file */
-	bool copies_all;      /* no file is local */
+	uint64_t file_bytes;  /* per such file */
+	bool copies_all;      /* treat no file as local */
 };
 
 /* proc_fd: a descriptor of procfs, borrowed during the call. */
@@ -42,63 +43,63 @@ DEFINE_CLEANUP(struct reader *, reader_free)
 
 /* How long a request may wait, and how long it did. */
 struct reader_wait {
-	uint64_t deadline_ns;           /* of one step: a packet of the answer; 0: the usual one */
-	uint64_t budget_ns;             /* asleep, in all steps; 0: as long as they are answered */
-	const struct cancel *cancel;    /* NULL: nobody can ask for … */
-	uint64_t cancelled_deadline_ns; /* … this deadline */
+	uint64_t deadline_ns; /* per step, which is a packet of the answer; 0: the default */
+	uint64_t budget_ns;   /* time asleep, in all steps; 0: unlimited while they are answered */
+	const struct cancel *cancel;    /* NULL: never; otherwise reduces the deadline to … */
+	uint64_t cancelled_deadline_ns; /* … this one */
 	/* Results. */
-	uint64_t slept_ns;    /* by the reader; waiting for a CPU is not that */
-	bool is_device_spent; /* for a while no file of that file system is opened */
+	uint64_t slept_ns;    /* time the reader slept; waiting for a CPU does not count */
+	bool is_device_spent; /* no file of that file system is opened for a while */
 };
 
 /* An open file. */
 struct reader_file {
-	int fd;         /* reading it always ends: the file is local, or this is a copy in memory */
-	bool is_copy;   /* as it was when it was opened */
+	int fd;       /* reading it never blocks: the file is local, or this is a copy in memory */
+	bool is_copy; /* contents at the time of opening */
 	struct stat st; /* of the file */
 	bool has_generation;
 	uint32_t generation; /* of the inode */
 };
 
-/* wait: NULL, as usual. All of these: -ETIMEDOUT: no answer; -EAGAIN, -ENOMEM …: there is no reader; else what the call
- * itself gives. Paths of procfs are relative ("12/maps"). */
+/* wait: NULL for the defaults. All of these: -ETIMEDOUT: no answer; -EAGAIN, -ENOMEM …: there is no
+ * reader; otherwise the result of the call itself. Paths of procfs are relative ("12/maps"). */
 
 /* At most max_bytes from offset on; appended. */
 int reader_read(struct reader *r, const char *path, uint64_t offset, uint64_t max_bytes,
 		struct reader_wait *wait, struct buf *to);
 int reader_link(struct reader *r, const char *path, struct reader_wait *wait, struct buf *to);
 
-/* What a magic link of procfs leads to. root: of the process, as a path of procfs. Regular files only
- * (-ENODEV, with st filled in). -EFBIG: not local, and larger than what may be copied. */
+/* Opens what a magic link of procfs leads to. root: of the process, as a path in procfs. Regular
+ * files only (-ENODEV, with st filled in). -EFBIG: not local, and larger than may be copied. */
 int reader_open_link(struct reader *r, const char *path, const char *root, struct reader_wait *wait,
 		     struct reader_file *ret_file);
 
-/* A path inside of a root: root_fd, or (-1) the path `root` of procfs, or ("") our own. Symbolic links
- * never lead out of it (openat2(), else -ENOSYS). */
+/* Opens a path inside a root: root_fd, or (-1) the path `root` in procfs, or ("") our own. Symbolic
+ * links never lead out of it (openat2(), otherwise -ENOSYS). */
 struct reader_root {
 	int fd;
 	const char *path;
-	bool is_one_mount;     /* nothing that is mounted inside of it is entered (-EXDEV) */
-	bool is_no_link;       /* the last part of the path must not be a link (-ELOOP) */
-	bool must_be_readable; /* by everybody, or the file is owner's (-EACCES, and not opened) */
+	bool is_one_mount;     /* do not cross mounts inside it (-EXDEV) */
+	bool is_no_link;       /* the last component must not be a link (-ELOOP) */
+	bool must_be_readable; /* by everyone, or the file is owner's (-EACCES, and not opened) */
 	uid_t owner;
 };
 int reader_open_beneath(struct reader *r, const struct reader_root *root, const char *path,
 			struct reader_wait *wait, struct reader_file *ret_file);
 
-/* An O_PATH descriptor of a directory of procfs ("": our own root), fstat() of it, and the number of
- * its mount (0: not known). */
+/* An O_PATH descriptor of a directory in procfs ("": our own root), its fstat(), and its mount ID
+ * (0: unknown). */
 int reader_open_root(struct reader *r, const char *path, struct reader_wait *wait,
 		     struct stat *ret_st, uint64_t *ret_mount);
 
 struct reader_stats {
 	uint64_t nr_unanswered; /* requests */
-	uint64_t nr_abandoned;  /* readers left behind */
-	uint64_t nr_copied, copied_bytes;
+	uint64_t nr_abandoned;  /* abandoned readers */
+	uint64_t copied_bytes;
 };
 struct reader_stats reader_stats(struct reader *r);
 
-/* For tests: the reader process of now; 0: none is there. */
+/* For tests: the current reader process; 0: none. */
 pid_t reader_pid(struct reader *r);
 
 #endif

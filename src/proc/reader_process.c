@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reader process: performs calls that may never return, one at a time. It is forked from a process
+ * The reader process: makes calls that may never return, one at a time. It is forked from a process
  * that may have threads, so nothing here allocates, takes a lock or logs.
  */
 #include <errno.h>
@@ -22,10 +22,10 @@
 #include "proc/reader_wire.h"
 #include "proc/run_clock.h"
 
-#define OPEN_RETRIES 16 /* openat2() says EAGAIN when a rename anywhere disturbed the walk */
+#define OPEN_RETRIES 16 /* openat2() returns EAGAIN if any rename disturbed the lookup */
 #define FD_LINK_SIZE (sizeof("/proc/self/fd/") + 10)
 #define PROGRESS_BYTES                                                                             \
-	(256u << 10) /* of a copy: said so often, since each packet has its own deadline */
+	(256u << 10) /* of a copy: reported this often, since each packet has its own deadline */
 
 struct packet {
 	struct reader_reply reply;
@@ -34,12 +34,12 @@ struct packet {
 
 struct server {
 	int socket_fd, proc_fd;
-	int sched_fd;      /* /proc/self/schedstat; -1: not to be had */
-	uint64_t since_ns; /* when the last packet went or came */
-	uint64_t run_ns;   /* ran or waited for a CPU until then */
+	int sched_fd;      /* /proc/self/schedstat; -1: unavailable */
+	uint64_t since_ns; /* time of the last packet sent or received */
+	uint64_t run_ns;   /* time running or waiting for a CPU until then */
 	uint64_t slept_ns; /* in this request */
 	struct reader_request rq;
-	int rq_fd; /* that came with the request; -1: none */
+	int rq_fd; /* received with the request; -1: none */
 	struct packet packet;
 	char copy_bytes[256u << 10];
 	struct local_fs local;
@@ -54,7 +54,7 @@ static void close_fd(int *fd)
 
 /* ---- time ---- */
 
-#define ASLEEP_MIN_NS (NS_PER_MS / 2) /* below it nothing is worth a look */
+#define ASLEEP_MIN_NS (NS_PER_MS / 2) /* shorter sleeps are ignored */
 
 static void time_begin(struct server *s)
 {
@@ -74,7 +74,7 @@ static void time_end(struct server *s)
 
 /* ---- packets ---- */
 
-/* The descriptor (-1: none) stays ours. False: nobody listens any more. */
+/* The descriptor (-1: none) stays ours. False: no one listens any more. */
 static bool packet_send(struct server *s, size_t nr_bytes, int fd)
 {
 	bool is_sent;
@@ -253,9 +253,9 @@ static void fd_link(int fd, char to[FD_LINK_SIZE])
 }
 
 /*
- * Opens for reading what an O_PATH descriptor holds, if that is a regular file. In two steps since
- * whoever owns the path can put a device there, and to open a device is to use it (a watchdog
- * starts to count down); the detour through /proc/self/fd cannot be raced.
+ * Opens for reading what an O_PATH descriptor refers to, if it is a regular file. In two steps,
+ * because the owner of the path can put a device there, and opening a device may have side effects
+ * (a watchdog starts its countdown); the detour through /proc/self/fd cannot be raced.
  */
 static int reopen_regular(const struct server *s, int path_fd, struct stat *ret_st)
 {
@@ -316,7 +316,7 @@ static int write_all(int to, const char *bytes, size_t len, off_t at)
 	return 0;
 }
 
-/* The next stretch of stored bytes from *at on; false: there is none. */
+/* The next range of stored bytes from *at on; false: there is none. */
 static bool next_data(int from, off_t size, off_t *at, off_t *ret_end)
 {
 	off_t data = lseek(from, *at, SEEK_DATA), hole;
@@ -324,7 +324,7 @@ static bool next_data(int from, off_t size, off_t *at, off_t *ret_end)
 	if (data < 0 && errno == ENXIO)
 		return false;
 	if (data > *at)
-		*at = data; /* else it cannot tell holes: all of it is data */
+		*at = data; /* otherwise holes are not reported: all of it is data */
 	hole = data < 0 ? size : lseek(from, *at, SEEK_HOLE);
 	*ret_end = hole <= *at || hole > size ? size : hole;
 	return *at < size;
@@ -363,7 +363,8 @@ static int copy_file(struct server *s, int from, int to)
 	while (r == 0 && next_data(from, size, &at, &end))
 		while (r == 0 && at < end)
 			r = copy_step(s, from, to, &at, end);
-	/* Age and owner are judged by what the copy has; where it cannot have them, it is ours and new. */
+	/* Age and owner are judged by the copy's attributes; if it cannot have the original's, it
+	 * is ours and new. */
 	(void)!fchown(to, s->packet.reply.st.st_uid, s->packet.reply.st.st_gid);
 	(void)futimens(to, times);
 	return r > 0 ? 0 : r;
@@ -382,10 +383,10 @@ static bool serve_copy(struct server *s, int fd)
 }
 
 /*
- * Says which file system will be asked, so that it is known if there is no answer. The file system is
- * not asked for that. One with a block device of its own is local; it is not worth a packet.
+ * Reports which file system will be asked, so that it is known if there is no answer. This does not
+ * ask the file system. One with its own block device is local and not worth a packet.
  */
-static int tell_device(struct server *s, int path_fd)
+static int report_device(struct server *s, int path_fd)
 {
 	struct statx st;
 	uint64_t dev;
@@ -407,7 +408,7 @@ static int tell_device(struct server *s, int path_fd)
 
 static bool serve_open(struct server *s)
 {
-	int path_fd = open_path(s), fd = -1, r = path_fd < 0 ? path_fd : tell_device(s, path_fd);
+	int path_fd = open_path(s), fd = -1, r = path_fd < 0 ? path_fd : report_device(s, path_fd);
 	bool is_sent;
 
 	if (r == 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starts reader processes. It is forked from the agent before the agent has anything of weight, and
- * never touches a target's file itself: a reader that never comes back keeps neither the agent's
- * memory nor its descriptors alive, and the next one is forked from a process that is small and has
+ * Starts reader processes. It is forked from the agent before the agent has allocated anything
+ * large, and never touches a target's file itself: a reader that never returns keeps neither the
+ * agent's memory nor its descriptors alive, and the next one is forked from a small process with
  * one thread. Like the readers, it does not allocate.
  */
 #include <errno.h>
@@ -23,14 +23,15 @@
 #define CONTROL_FD 0
 #define PROC_FD 1
 #define SOCKET_FD 2
-#define SCRATCH_FD 10 /* below it nothing of ours lies while descriptors are put in order */
+#define SCRATCH_FD 10 /* descriptors below it are rearranged */
 #define CLOSE_MAX 65536
 
 #ifndef CAP_CHECKPOINT_RESTORE
 #define CAP_CHECKPOINT_RESTORE 40
 #endif
 
-/* map_files needs one of the last two, memory and roots of others CAP_SYS_PTRACE, a copy its owner. */
+/* map_files needs one of the last two, memory and roots of others CAP_SYS_PTRACE, a copy its owner.
+ * */
 static const uint8_t kept_caps[] = { CAP_CHOWN,      CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH,
 				     CAP_SYS_PTRACE, CAP_SYS_ADMIN,    CAP_CHECKPOINT_RESTORE };
 
@@ -47,13 +48,13 @@ static void drop_other_caps(void)
 		keep[kept_caps[i] / 32] |= 1u << kept_caps[i] % 32;
 	for (size_t i = 0; i < 2; i++) {
 		caps[i].permitted &= keep[i];
-		caps[i].effective = caps[i].permitted; /* lowered while paths were looked up */
+		caps[i].effective = caps[i].permitted; /* lowered while paths were resolved */
 		caps[i].inheritable = 0;
 	}
-	(void)syscall(SYS_capset, &header, caps); /* to have more than is needed does no harm */
+	(void)syscall(SYS_capset, &header, caps); /* having more than needed does no harm */
 }
 
-/* Before Linux 5.9 one by one. */
+/* One by one before Linux 5.9. */
 static void close_from(int first)
 {
 	struct rlimit lim = { CLOSE_MAX, CLOSE_MAX };
@@ -76,7 +77,7 @@ static bool place_descriptors(int control_fd, int proc_fd)
 	return true;
 }
 
-/* The socket of a reader to be; -1: the agent is gone. */
+/* The socket of the next reader; -1: the agent is gone. */
 static int receive_socket(void)
 {
 	union {
@@ -120,7 +121,7 @@ _Noreturn void reader_spawner_main(int control_fd, int proc_fd)
 	pid_t own = (pid_t)syscall(SYS_getpid), reader = 0;
 	int socket_fd;
 
-	(void)setsid(); /* an interrupt from the terminal is the agent's to handle */
+	(void)setsid(); /* the agent handles an interrupt from the terminal */
 	(void)prctl(PR_SET_NAME, "perf-agent-read", 0, 0, 0);
 	if (chdir("/") < 0 || !place_descriptors(control_fd, proc_fd))
 		_exit(1);
@@ -129,10 +130,10 @@ _Noreturn void reader_spawner_main(int control_fd, int proc_fd)
 		if (reader > 0)
 			(void)kill(
 				reader,
-				SIGKILL); /* it was given up; still our child, so still its PID */
+				SIGKILL); /* it was abandoned; still our child, so the PID is still its own */
 		reap();
 		reader = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
-		if (reader < 0 && errno == EINVAL) /* emulators know forks with SIGCHLD only */
+		if (reader < 0 && errno == EINVAL) /* emulators support only forks with SIGCHLD */
 			reader = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
 		if (reader == 0)
 			become_reader(socket_fd, own);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the agent and its reader process say to each other, one packet each. Private to the reader. */
+/* The protocol between the agent and its reader process, in packets. Private to the reader. */
 #ifndef PROC_READER_WIRE_H
 #define PROC_READER_WIRE_H
 
@@ -15,18 +15,18 @@
 #define READER_MAX_SILENT 16
 
 enum reader_op {
-	READER_READ = 1, /* the bytes of a file of procfs */
-	READER_LINK,     /* where a link of procfs leads */
+	READER_READ = 1, /* the bytes of a file in procfs */
+	READER_LINK,     /* the target of a link in procfs */
 	READER_OPEN,     /* a regular file */
-	READER_ROOT,     /* an O_PATH descriptor of a process's root, and what statx() says of it */
+	READER_ROOT,     /* an O_PATH descriptor of a process's root, and its statx() */
 };
 
-/* Of READER_OPEN. The path counts from procfs, or … */
-#define READER_IN_ROOT 1u    /* from a root: the descriptor that comes along, `root`, or our own */
-#define READER_NO_LINK 2u    /* its last part must not be a link */
-#define READER_READABLE 4u   /* everybody may read it, or it is owner's */
-#define READER_COPY 8u       /* in any case */
-#define READER_ONE_MOUNT 16u /* what is mounted inside of the root is not entered */
+/* For READER_OPEN. The path is relative to procfs, or … */
+#define READER_IN_ROOT 1u    /* to a root: the descriptor sent with it, `root`, or our own */
+#define READER_NO_LINK 2u    /* its last component must not be a link */
+#define READER_READABLE 4u   /* everyone may read it, or it is owner's */
+#define READER_COPY 8u       /* copy in any case */
+#define READER_ONE_MOUNT 16u /* do not cross mounts inside the root */
 
 struct reader_request {
 	uint32_t op;
@@ -36,14 +36,14 @@ struct reader_request {
 	uint64_t owner;     /* a user */
 	/* READER_OPEN: devices of file systems that did not answer before; 0: none. */
 	uint64_t silent[READER_MAX_SILENT];
-	char root[32];       /* in procfs: the root of the process that is asked about; "": none */
-	char path[PATH_MAX]; /* only as much as there is of it is sent */
+	char root[32];       /* in procfs: the root of the process in question; "": none */
+	char path[PATH_MAX]; /* only its actual length is sent */
 };
 
 #define READER_REQUEST_BYTES(path_len) (offsetof(struct reader_request, path) + (path_len) + 1)
 
 #define READER_MORE 1u    /* not the last packet of the answer */
-#define READER_IS_COPY 2u /* the descriptor is a memfd with what the file had */
+#define READER_IS_COPY 2u /* the descriptor is a memfd with the file's contents */
 #define READER_HAS_GENERATION 4u
 #define READER_IS_FOUND                                                                            \
 	8u /* READER_OPEN, with READER_MORE: the file is found, its st_dev is known */
@@ -54,20 +54,20 @@ struct reader_reply {
 	uint64_t copied_bytes; /* stored bytes in a copy */
 	uint64_t generation;   /* of the inode */
 	uint64_t slept_ns;     /* so far, in this request */
-	uint64_t mount;        /* READER_ROOT: stx_mnt_id; 0: not known */
-	struct stat st;        /* READER_OPEN, READER_ROOT; of the file, also where it is a copy */
+	uint64_t mount;        /* READER_ROOT: stx_mnt_id; 0: unknown */
+	struct stat st;        /* READER_OPEN, READER_ROOT; of the file, even if it is copied */
 };
 
-/* A packet is a reply and up to READER_CHUNK_BYTES behind it. */
+/* A packet is a reply followed by up to READER_CHUNK_BYTES. */
 
-/* Runs in the new process, never returns. control_fd: where the agent asks for readers, each with a
- * socket of its own; proc_fd: procfs. */
+/* Runs in the new process, never returns. control_fd: where the agent requests readers, each with
+ * its own socket; proc_fd: procfs. */
 _Noreturn void reader_spawner_main(int control_fd, int proc_fd);
 
-/* The same, for one reader. Returns when nobody is at the other end of the socket any more. */
+/* The same, for one reader. Returns when the other end of the socket is closed. */
 void reader_serve(int socket_fd, int proc_fd);
 
-/* A packet, and a descriptor with it (-1: none). As sendmsg(); no SIGPIPE. */
+/* Sends a packet with a descriptor (-1: none). As sendmsg(); no SIGPIPE. */
 static inline ssize_t reader_wire_send(int socket_fd, void *bytes, size_t len, int fd, int flags)
 {
 	union {

@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "proc/accounts.h"
 #include "proc/mount_ns.h"
 #include "proc/procfs.h"
 
@@ -19,7 +21,7 @@ void roots_done(struct roots *r)
 	r->nr = 0;
 }
 
-/* The mount is 0 before Linux 5.8; roots that are one folder are then one. */
+/* The mount is 0 before Linux 5.8; roots with the same directory are then one. */
 static int root_open(const struct procfs *p, pid_t pid, struct root *ret_root)
 {
 	struct stat st;
@@ -34,7 +36,7 @@ static int root_open(const struct procfs *p, pid_t pid, struct root *ret_root)
 	return 0;
 }
 
-static uint32_t find(const struct roots *r, const struct root *wanted)
+static uint32_t find_root(const struct roots *r, const struct root *wanted)
 {
 	for (uint32_t i = 0; i < r->nr; i++) {
 		const struct root *known = &r->items[i];
@@ -46,7 +48,8 @@ static uint32_t find(const struct roots *r, const struct root *wanted)
 	return ROOT_UNKNOWN;
 }
 
-/* Our own folder in a mount namespace that only somebody privileged here can have arranged. */
+/* Our own root directory in a mount namespace that only a user privileged here can have arranged.
+ * */
 static bool is_like_own(const struct roots *r, const struct procfs *p, pid_t pid,
 			const struct root *root)
 {
@@ -55,28 +58,46 @@ static bool is_like_own(const struct roots *r, const struct procfs *p, pid_t pid
 	return r->nr && root->dev == own->dev && root->ino == own->ino && mount_ns_is_ours(p, pid);
 }
 
+static bool has_room(const struct roots *r, uint64_t payer)
+{
+	uint32_t nr_own = 0;
+
+	if (payer == PAYER_ROOT || payer == getuid())
+		return r->nr < ROOTS_MAX;
+	for (uint32_t i = 0; i < r->nr; i++)
+		nr_own += r->items[i].payer == payer;
+	return nr_own < (ROOTS_MAX - (r->nr - nr_own)) / 2;
+}
+
 static int add_pid(struct roots *r, const struct procfs *p, pid_t pid, uint32_t *ret_number)
 {
 	_cleanup_(closep) int fd = -1;
 	struct root root;
 	int res = root_open(p, pid, &root);
+	pid_t thread = pid && res == -ENOENT ? procfs_other_thread(p, pid) : 0;
 
+	if (thread) {
+		pid = thread;
+		res = root_open(p, pid, &root);
+	}
 	if (res < 0)
 		return res;
 	fd = root.fd;
-	*ret_number = find(r, &root);
+	*ret_number = find_root(r, &root);
 	if (*ret_number != ROOT_UNKNOWN)
 		return 0;
-	if (r->nr == ROOTS_MAX)
+	if (pid && procfs_payer(p, pid, &root.payer) < 0)
+		return -ESRCH;
+	if (!has_room(r, root.payer))
 		return -E2BIG;
 	root.number = is_like_own(r, p, pid, &root) ? ROOT_OWN : r->nr;
 	if (root.number != ROOT_OWN) {
-		root.prefix = mount_ns_root_path(p, pid); /* NULL: paths are as they are */
+		root.prefix = mount_ns_root_path(p, pid); /* NULL: paths need no change */
 		root.is_chroot = mount_ns_is_own(p, pid);
 	}
 	if (pid)
 		procfs_keep_root(p, fd, pid);
-	(void)TAKE_FD(fd); /* the table's now */
+	(void)TAKE_FD(fd); /* now the table's */
 	r->items[r->nr++] = root;
 	*ret_number = root.number;
 	return 0;
@@ -87,7 +108,7 @@ uint32_t roots_of(struct roots *r, const struct procfs *p, pid_t pid)
 	uint32_t number;
 
 	if (!r->nr && add_pid(r, p, 0, &number) < 0)
-		return ROOT_UNKNOWN; /* asked again the next time */
+		return ROOT_UNKNOWN; /* looked up again next time */
 	return pid > 0 && add_pid(r, p, pid, &number) == 0 ? number : ROOT_UNKNOWN;
 }
 

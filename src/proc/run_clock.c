@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 
-/* The second number of schedstat; 0 where the kernel keeps none. */
+/* The second number of schedstat; 0 if the kernel has none. */
 static uint64_t queued_ns(int sched_fd)
 {
 	char text[128], *at = text;
@@ -21,7 +21,7 @@ static uint64_t queued_ns(int sched_fd)
 	return value;
 }
 
-/* Its first number, the CPU time, is as old as the last tick; the clock is exact. */
+/* Its first number, the CPU time, is only updated at ticks; the clock is exact. */
 uint64_t run_clock_ns(int sched_fd)
 {
 	return clock_ns(CLOCK_PROCESS_CPUTIME_ID) + queued_ns(sched_fd);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two lines of /proc/<pid>/status. The kernel escapes newlines in the name, so a line is a line. */
+/* Parses some lines of /proc/<pid>/status. The kernel escapes newlines in the name, so every line
+ * is genuine. */
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "base/clock.h"
 #include "proc/procfs.h"
 
-/* The numbers behind "Label:", as many as fit; how many there are. */
+/* The numbers after "Label:", as many as fit. Returns their number. */
 static size_t numbers_of(const char *at, const char *end, const char *label, uint64_t *to,
 			 size_t max)
 {
@@ -33,7 +34,7 @@ static size_t numbers_of(const char *at, const char *end, const char *label, uin
 
 static void parse_line(const char *at, const char *end, struct proc_status *st, bool *has_uid)
 {
-	uint64_t n[33]; /* MAX_PID_NS_LEVEL of the kernel is 32 */
+	uint64_t n[33]; /* the kernel's MAX_PID_NS_LEVEL is 32 */
 	size_t nr = numbers_of(at, end, "Uid:", n, 4);
 
 	if (nr == 4 && n[1] <= UINT32_MAX) {
@@ -46,12 +47,16 @@ static void parse_line(const char *at, const char *end, struct proc_status *st, 
 		st->ns_pid = (pid_t)n[nr - 1];
 		st->nr_pids = (uint32_t)nr;
 	}
+	if (numbers_of(at, end, "Tgid:", n, 1) == 1 && n[0] <= INT_MAX)
+		st->tgid = (pid_t)n[0];
+	if (end - at > 7 && memcmp(at, "State:\t", 7) == 0)
+		st->is_over = at[7] == 'Z' || at[7] == 'X';
 }
 
 uint64_t proc_stat_started_ns(const struct proc_stat *st)
 {
 	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK), boot_ns, slept_ns;
-	uint64_t now_ns = clock_mono_ns(); /* first: the other clock is never behind it then */
+	uint64_t now_ns = clock_mono_ns(); /* read first, so that CLOCK_BOOTTIME is not behind it */
 
 	if (!st->start_ticks || st->start_ticks / hz > UINT32_MAX)
 		return 0;

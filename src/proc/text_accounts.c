@@ -6,6 +6,7 @@
 void text_accounts_init(struct text_accounts *a)
 {
 	*a = (struct text_accounts){ .last_ns = clock_mono_ns() };
+	accounts_init(&a->users);
 	pthread_mutex_init(&a->lock, NULL);
 }
 
@@ -19,27 +20,9 @@ bool text_accounts_are_clean(struct text_accounts *a)
 	bool is_clean;
 
 	pthread_mutex_lock(&a->lock);
-	is_clean = !a->nr;
+	is_clean = !a->is_dirty;
 	pthread_mutex_unlock(&a->lock);
 	return is_clean;
-}
-
-static struct text_account *find(struct text_accounts *a, uint64_t payer)
-{
-	for (uint32_t i = 0; i < a->nr; i++)
-		if (a->items[i].payer == payer)
-			return &a->items[i];
-	return a->nr == TEXT_ACCOUNTS_MAX ? &a->items[a->nr - 1] : NULL;
-}
-
-static struct text_account *find_or_add(struct text_accounts *a, uint64_t payer)
-{
-	struct text_account *known = find(a, payer);
-
-	if (known)
-		return known;
-	a->items[a->nr] = (struct text_account){ .payer = payer };
-	return &a->items[a->nr++];
 }
 
 static void give_back(struct text_accounts *a)
@@ -50,35 +33,35 @@ static void give_back(struct text_accounts *a)
 	if (now_ns - a->last_ns < NS_PER_S)
 		return;
 	a->last_ns = now_ns;
-	for (uint32_t i = 0; i < a->nr; i++)
-		a->items[i].bytes -= bytes < a->items[i].bytes ? bytes : a->items[i].bytes;
+	accounts_credit(&a->users, 0, bytes);
 }
 
 uint64_t text_accounts_max_bytes(struct text_accounts *a, uint64_t payer)
 {
-	const struct text_account *of;
+	const struct account *of;
 	uint64_t used;
 
 	pthread_mutex_lock(&a->lock);
 	give_back(a);
-	of = find(a, payer);
-	used = of ? of->bytes : 0;
+	of = accounts_find(&a->users, payer);
+	used = of ? of->costs[0] : 0;
 	pthread_mutex_unlock(&a->lock);
 	return TEXT_FREE_BYTES + (used < TEXT_USER_BYTES ? TEXT_USER_BYTES - used : 0);
 }
 
-bool text_accounts_charge(struct text_accounts *a, uint64_t payer, uint64_t bytes, bool is_cut)
+bool text_accounts_charge(struct text_accounts *a, uint64_t payer, uint64_t bytes,
+			  bool is_truncated)
 {
-	struct text_account *of;
+	struct account *of;
 	bool is_news;
 
-	if (bytes <= TEXT_FREE_BYTES && !is_cut)
+	if (bytes <= TEXT_FREE_BYTES && !is_truncated)
 		return false;
 	pthread_mutex_lock(&a->lock);
-	of = find_or_add(a, payer);
-	of->bytes += bytes > TEXT_FREE_BYTES ? bytes - TEXT_FREE_BYTES : 0;
-	is_news = is_cut && !of->is_told;
-	of->is_told |= is_cut;
+	of = accounts_find_or_add(&a->users, payer);
+	of->costs[0] += bytes > TEXT_FREE_BYTES ? bytes - TEXT_FREE_BYTES : 0;
+	is_news = is_truncated && account_report(of);
+	a->is_dirty = true;
 	pthread_mutex_unlock(&a->lock);
 	return is_news;
 }

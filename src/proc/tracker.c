@@ -1,41 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which process has which PID, what /proc and the side-band say about it, and what is forgotten. */
+/* Which process has which PID, what /proc and the side-band report about it, and what is forgotten.
+ * */
 #include "proc/tracker.h"
 
 #include <errno.h>
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "proc/file_world.h"
 #include "proc/maptree.h"
 #include "proc/memory_kind.h"
 #include "proc/moved_text.h"
 #include "proc/process.h"
 #include "proc/procfs.h"
-#include "proc/roots.h"
-#include "proc/trampoline.h"
 
-/* PIDs lead to processes through pages: no hash, and nothing to clean up when a process goes. */
+/* PIDs lead to processes through pages: no hash, and nothing to clean up when a process ends. */
 #define PID_PAGE_BITS 12
 #define PID_PAGE_SIZE (1u << PID_PAGE_BITS)
 #define NR_PID_PAGES (TRACKER_MAX_PROCESSES >> PID_PAGE_BITS)
 
 #define UPPER_HALF (1ull << 63)
 
-#define STARTED_SLACK_NS 20000000ull /* the kernel tells starts in hundredths of a second */
-#define EXEC_MAX_NS 1000000000ull    /* from the side-band's word of an exec to its end */
-#define SCAN_HURRY_NS 200000000ull   /* for a scan to end by itself, when the end is asked for */
+#define EXEC_MAX_NS 1000000000ull  /* from the side-band's exec event to the end of the exec */
+#define SCAN_HURRY_NS 200000000ull /* for a scan to finish by itself after the end was requested */
 
 struct pid_page {
 	struct process *newest[PID_PAGE_SIZE]; /* owned */
 };
 
 struct tracker {
-	const struct procfs *procfs; /* borrowed until tracker_free() */
-	struct filestore *files;     /* borrowed until tracker_free() */
+	const struct procfs *procfs;              /* borrowed until tracker_free() */
+	struct filestore *files;                  /* borrowed until tracker_free() */
+	const struct code_recognizer *recognizer; /* borrowed likewise; NULL: none */
 	struct memory_devices memory;
 	struct moved_text_budget looks;
 	struct history history;
 	uint64_t last_id;
+	uint64_t nr_bad_lines;
 	uint32_t nr_processes;
 	struct pid_page *pages[NR_PID_PAGES]; /* owned */
 };
@@ -55,7 +56,12 @@ int tracker_new(const struct procfs *procfs, struct filestore *files, struct tra
 	return 0;
 }
 
-/* Returns the one that had the PID before. */
+void tracker_set_recognizer(struct tracker *t, const struct code_recognizer *recognizer)
+{
+	t->recognizer = recognizer;
+}
+
+/* Returns the previous process with the PID. */
 static struct process *drop_process(struct tracker *t, struct process *p)
 {
 	struct process *older = p->older;
@@ -114,7 +120,7 @@ static int make_slot(struct tracker *t, pid_t pid, struct process ***ret_slot)
 	return 0;
 }
 
-/* Who had the PID until now has it no longer. */
+/* Ends the previous process with this PID. */
 static int add_process(struct tracker *t, uint64_t time_ns, pid_t pid, pid_t ppid,
 		       struct process **ret_process)
 {
@@ -141,7 +147,8 @@ static int add_process(struct tracker *t, uint64_t time_ns, pid_t pid, pid_t ppi
 	return 0;
 }
 
-/* One that was there before we looked: since ever, or since the one before it ended. */
+/* A process that existed before we looked: since the beginning, or since the end of the previous
+ * one. */
 static int add_found(struct tracker *t, uint64_t time_ns, pid_t pid, pid_t ppid,
 		     struct process **ret_process)
 {
@@ -172,31 +179,25 @@ static bool is_jitdump_path(const char *path)
 	return digits && strcmp(name + 4 + digits, ".dump") == 0;
 }
 
-#if defined(__x86_64__)
-/* An event tells that code has become executable: what it will stay is there by then. Memory of files
- * is not read: whoever serves the file need not answer. */
-static void look_at_code(const struct tracker *t, const struct mmap_event *e, struct mapping *m)
+/* An event reports that memory has become executable: its contents are complete by then. Memory of
+ * files is not read, because the file's server may not answer. */
+static void recognize_code(const struct tracker *t, const struct mmap_event *e, struct mapping *m)
 {
-	uint8_t code[TRAMPOLINE_LOOK_BYTES];
+	const struct code_recognizer *known = t->recognizer;
+	uint8_t code[CODE_LOOK_MAX_BYTES];
 	ssize_t n;
-	int kind;
+	int number;
 
-	if (m->kind != MAPPING_ANON || !memory_has_no_file(&e->key) ||
-	    (m->end - m->start) % TRAMPOLINE_ARENA_BYTES)
+	if (!known || m->kind != MAPPING_ANON || !memory_has_no_file(&e->key) ||
+	    (m->end - m->start) % known->size_unit)
 		return;
-	n = procfs_read_mem(t->procfs, e->pid, m->start, code, sizeof(code));
-	kind = n < 0 ? -1 : trampoline_find(code, (size_t)n);
-	if (kind < 0)
+	n = procfs_read_mem(t->procfs, e->pid, m->start, code, known->look_bytes);
+	number = n < 0 ? -1 : known->find(code, (size_t)n);
+	if (number < 0)
 		return;
-	m->kind = MAPPING_TRAMPOLINE;
-	m->file = (uint32_t)kind;
+	m->kind = MAPPING_KNOWN;
+	m->file = (uint32_t)number;
 }
-#else
-/* On AArch64 they keep a frame pointer. */
-static void look_at_code(const struct tracker *t, const struct mmap_event *e, struct mapping *m)
-{
-}
-#endif
 
 /* A container has its own /dev/zero. */
 static bool is_zero_device(const struct file *f)
@@ -206,7 +207,7 @@ static bool is_zero_device(const struct file *f)
 
 /* ---- code that was moved to anonymous memory ---- */
 
-/* What lay where an anonymous mapping is now, or lies beside it. */
+/* What was mapped where an anonymous mapping is now, or what is next to it. */
 static void note_origin(struct mapping *m, const struct mapping *other)
 {
 	if (m->kind != MAPPING_ANON || m->has_inode ||
@@ -232,8 +233,8 @@ static void look_at_moved_text(struct tracker *t, pid_t pid, uint32_t *nr_looks,
 	m->has_origin = false;
 }
 
-/* By what the process had there before. Bytes that are not copied yet are looked at again when the
- * process makes them read-only, which is another event. */
+/* By what the process had mapped there before. Bytes that are not copied yet are checked again when
+ * the process makes them read-only, which is another event. */
 static void find_moved_text(struct tracker *t, const struct process *p, uint32_t *nr_looks,
 			    struct mapping *m)
 {
@@ -247,14 +248,17 @@ static void find_moved_text(struct tracker *t, const struct process *p, uint32_t
 	look_at_moved_text(t, p->pid, nr_looks, m);
 }
 
-/* Opens the file, or finds it. An anonymous mapping has the offset that its address had in the
- * side-band and 0 in /proc: left out, so that the two agree. */
-static int describe(struct tracker *t, const struct mmap_event *e, pid_t ppid, uint32_t root,
-		    struct mapping *ret_mapping)
+/* Opens the file, or finds it. An anonymous mapping has the offset of its address in the side-band
+ * and 0 in /proc: dropped, so that the two agree. */
+static int describe_mapping(struct tracker *t, const struct mmap_event *e, pid_t ppid,
+			    struct file_world in, struct mapping *ret_mapping)
 {
-	struct file_hint hint = {
-		.pid = e->pid, .ppid = ppid, .start = e->start, .end = e->end, .root = root
-	};
+	struct file_hint hint = { .pid = e->pid,
+				  .ppid = ppid,
+				  .start = e->start,
+				  .end = e->end,
+				  .root = in.root,
+				  .payer = in.payer };
 	struct mapping m = { .start = e->start,
 			     .end = e->end,
 			     .since_ns = e->time_ns,
@@ -263,10 +267,14 @@ static int describe(struct tracker *t, const struct mmap_event *e, pid_t ppid, u
 	int r;
 
 	if (m.kind == MAPPING_FILE) {
-		m.offset = e->offset;
 		r = filestore_add(t->files, &e->key, e->path, NULL, &hint, &m.file);
-		if (r < 0)
+		if (r < 0 && r != -EDQUOT)
 			return r;
+		if (r == -EDQUOT)
+			m.kind = MAPPING_OTHER;
+	}
+	if (m.kind == MAPPING_FILE) {
+		m.offset = e->offset;
 		m.content = filestore_get(t->files, m.file)->content;
 		m.is_jitdump = is_jitdump_path(filestore_get(t->files, m.file)->path);
 		if (is_zero_device(filestore_get(t->files, m.file)))
@@ -276,46 +284,18 @@ static int describe(struct tracker *t, const struct mmap_event *e, pid_t ppid, u
 					      .kind = MAPPING_ANON,
 					      .has_inode = true };
 	}
-	look_at_code(t, e, &m);
+	recognize_code(t, e, &m);
 	*ret_mapping = m;
 	return 0;
 }
 
-/* ---- roots ---- */
-
-/* The root of who has a PID now, unless that began after time_ns: then it is another. */
-static uint32_t root_of_pid(struct tracker *t, pid_t pid, uint64_t time_ns)
+/* Looked up once per program, not per mapping. */
+static struct file_world world_of(struct tracker *t, struct process *p, uint64_t time_ns)
 {
-	uint32_t root = pid > 0 ? filestore_find_root(t->files, pid) : ROOT_UNKNOWN;
-	struct proc_stat st;
-
-	if (root == ROOT_OWN || root == ROOT_UNKNOWN)
-		return root;
-	if (procfs_stat(t->procfs, pid, &st) < 0 ||
-	    proc_stat_started_ns(&st) > time_ns + STARTED_SLACK_NS)
-		return ROOT_UNKNOWN;
-	return root;
-}
-
-/* The root of a process; when that is gone, what it had from its parent, or the parent's own: nobody
- * gets out of a root without privileges over it. */
-static uint32_t find_root(struct tracker *t, uint64_t time_ns, pid_t pid, pid_t ppid,
-			  const struct process *known)
-{
-	uint32_t root = root_of_pid(t, pid, time_ns);
-
-	if (root == ROOT_UNKNOWN && known)
-		root = known->root;
-	return root == ROOT_UNKNOWN ? root_of_pid(t, ppid, time_ns) : root;
-}
-
-/* Asked once for each program: every mapping of it would be often. */
-static uint32_t root_of(struct tracker *t, struct process *p, uint64_t time_ns)
-{
-	if (p->is_root_old)
-		p->root = find_root(t, time_ns, p->pid, p->ppid, p);
-	p->is_root_old = false;
-	return p->root;
+	if (p->is_world_old)
+		p->world = file_world_find(t->files, p->pid, p->ppid, time_ns, p->world);
+	p->is_world_old = false;
+	return p->world;
 }
 
 /* ---- /proc ---- */
@@ -325,14 +305,14 @@ struct scan {
 	uint64_t time_ns;
 	pid_t pid;
 	struct proc_stat stat;
-	const struct process *known; /* who has the PID, as far as was known before; or NULL */
-	uint32_t root;
-	bool has_root;
-	struct mapping *found; /* owned; by address, without overlap */
+	const struct process *known; /* the process that has the PID, if known before; or NULL */
+	struct file_world world;
+	bool has_world;
+	struct mapping *found; /* owned; by address, disjoint */
 	uint32_t nr_found, cap_found;
-	uint32_t nr_looks; /* of the process, at memory that may be moved code */
-	uint64_t hurry_ns; /* when it was first seen that the end is asked for; 0: it is not */
-	int error;         /* the first thing that was too much; the rest counts nevertheless */
+	uint32_t nr_looks; /* checks of this process for moved code */
+	uint64_t hurry_ns; /* when the end was first noticed to be requested; 0: not requested */
+	int error;         /* the first limit reached; the rest still counts */
 };
 
 static void scan_done(struct scan *s)
@@ -340,17 +320,17 @@ static void scan_done(struct scan *s)
 	free(s->found);
 }
 
-/* Kernel threads, and what has nothing mapped, are not asked for theirs. */
-static uint32_t scan_root(struct scan *s)
+/* Kernel threads, and processes without mappings, are not asked for theirs. */
+static struct file_world scan_world(struct scan *s)
 {
-	if (!s->has_root)
-		s->root = find_root(s->t, UINT64_MAX - STARTED_SLACK_NS, s->pid, s->stat.ppid,
-				    s->known);
-	s->has_root = true;
-	return s->root;
+	if (!s->has_world)
+		s->world = file_world_find(s->t->files, s->pid, s->stat.ppid, UINT64_MAX,
+					   s->known ? s->known->world : file_world_none());
+	s->has_world = true;
+	return s->world;
 }
 
-/* Tens of thousands of mappings take seconds, which nobody waits for who asked for the end. */
+/* Tens of thousands of mappings take seconds, too long after the end was requested. */
 static bool is_too_late(struct scan *s)
 {
 	uint64_t now_ns;
@@ -366,9 +346,6 @@ static bool is_too_late(struct scan *s)
 static int scan_entry(void *ctx, const struct maps_entry *e)
 {
 	struct scan *s = ctx;
-	const char *path = e->path;
-	uint32_t root = e->is_exec ? filestore_place(s->t->files, scan_root(s), &path)
-				   : ROOT_UNKNOWN;
 	struct mmap_event event = {
 		.time_ns = s->time_ns,
 		.pid = s->pid,
@@ -376,8 +353,9 @@ static int scan_entry(void *ctx, const struct maps_entry *e)
 		.end = e->end,
 		.offset = e->offset,
 		.key = { .major = e->major, .minor = e->minor, .inode = e->inode },
-		.path = path
+		.path = e->path
 	};
+	struct file_world in;
 	struct mapping m;
 	int r;
 
@@ -386,10 +364,12 @@ static int scan_entry(void *ctx, const struct maps_entry *e)
 	if (is_too_late(s))
 		return -ECANCELED;
 	if (s->nr_found && e->start < s->found[s->nr_found - 1].end)
-		return 0; /* the text of a process that changes while we read is not one moment's */
+		return 0; /* the text of a process that changes meanwhile is not consistent */
+	in = scan_world(s);
+	in.root = filestore_place(s->t->files, in.root, &event.path);
 	r = ARRAY_RESERVE(s->found, s->cap_found, s->nr_found + 1, TRACKER_MAX_MAPPINGS);
 	if (r == 0)
-		r = describe(s->t, &event, s->stat.ppid, root, &m);
+		r = describe_mapping(s->t, &event, s->stat.ppid, in, &m);
 	if (r == -E2BIG)
 		s->error = r;
 	else if (r == 0)
@@ -397,11 +377,11 @@ static int scan_entry(void *ctx, const struct maps_entry *e)
 	return r == -E2BIG ? 0 : r;
 }
 
-/* Nothing at all is mapped where the first thread has exited before the others. */
+/* Nothing is mapped if the first thread has exited before the others. */
 static int read_maps(struct scan *s)
 {
 	pid_t thread;
-	int r = procfs_maps(s->t->procfs, s->pid, scan_entry, s);
+	int r = procfs_maps(s->t->procfs, s->pid, scan_entry, s, &s->t->nr_bad_lines);
 
 	if (r < 0 || s->nr_found)
 		return r;
@@ -409,11 +389,11 @@ static int read_maps(struct scan *s)
 	if (!thread)
 		return 0;
 	s->pid = thread;
-	return procfs_maps(s->t->procfs, thread, scan_entry, s);
+	return procfs_maps(s->t->procfs, thread, scan_entry, s, &s->t->nr_bad_lines);
 }
 
-/* Whoever was not watched when it moved its code has moved a part of it: what is left of the file's
- * mapping lies beside it. */
+/* A process that moved its code before it was watched has moved part of it: the rest of the file's
+ * mapping is next to it. */
 static void find_all_moved_text(struct scan *s)
 {
 	for (uint32_t i = 0; i < s->nr_found; i++) {
@@ -421,7 +401,7 @@ static void find_all_moved_text(struct scan *s)
 
 		find_moved_text(s->t, s->known, &s->nr_looks, m);
 		if (m->kind != MAPPING_ANON || m->has_origin)
-			continue; /* found, or looked at */
+			continue; /* found, or checked */
 		if (i && m->start == m[-1].end)
 			note_origin(m, &m[-1]);
 		else if (i + 1 < s->nr_found && m->end == m[1].start)
@@ -437,7 +417,7 @@ static bool is_another(const struct process *p, const struct proc_stat *st)
 	return process_has_ended(p);
 }
 
-/* Removes what was not found again. */
+/* Removes mappings that were not found again. */
 static int remove_vanished(struct scan *s, struct process *p, uint64_t time_ns)
 {
 	struct maptree_node *before = maptree_ref(process_current(p));
@@ -459,7 +439,7 @@ static int remove_vanished(struct scan *s, struct process *p, uint64_t time_ns)
 static int apply_scan(struct scan *s, struct process *p)
 {
 	uint64_t time_ns = process_advance(p, s->time_ns);
-	/* While nothing is known of an image, what is found has been there since it began. */
+	/* If nothing is known of an image, what is found has been there since it began. */
 	uint64_t since_ns = process_current(p) ? time_ns : p->versions[p->nr_versions - 1].from_ns;
 	int r;
 
@@ -492,9 +472,9 @@ int tracker_scan(struct tracker *t, uint64_t time_ns, pid_t pid)
 	p->nr_looks = s.nr_looks;
 	if (s.stat.start_ticks)
 		p->start_ticks = s.stat.start_ticks;
-	if (s.has_root) {
-		p->root = s.root;
-		p->is_root_old = false;
+	if (s.has_world) {
+		p->world = s.world;
+		p->is_world_old = false;
 	}
 	if (s.nr_found == 0)
 		return s.error;
@@ -534,8 +514,8 @@ int tracker_fork(struct tracker *t, uint64_t time_ns, pid_t pid, pid_t ppid)
 	return is_fatal(r) ? r : 0;
 }
 
-/* The process an exec belongs to: also one whose first thread has exited, if another of its threads
- * did it. */
+/* The process of an exec: also one whose first thread has exited, if another of its threads did it.
+ * */
 static int find_for_exec(struct tracker *t, uint64_t time_ns, pid_t pid,
 			 struct process **ret_process)
 {
@@ -546,7 +526,7 @@ static int find_for_exec(struct tracker *t, uint64_t time_ns, pid_t pid,
 		*ret_process = p;
 		return 0;
 	}
-	(void)procfs_stat(t->procfs, pid, &st); /* it may be gone already */
+	(void)procfs_stat(t->procfs, pid, &st); /* it may already be gone */
 	if (!p || (p->start_ticks && st.start_ticks && p->start_ticks != st.start_ticks))
 		return add_found(t, time_ns, pid, st.ppid, ret_process);
 	p->end_ns = PROCESS_ALIVE;
@@ -586,7 +566,7 @@ int tracker_exit(struct tracker *t, uint64_t time_ns, pid_t pid)
 	return 0;
 }
 
-/* The process a mapping belongs to, looked up or made up if need be. */
+/* The process of a mapping, looked up or created if necessary. */
 static int find_for_mmap(struct tracker *t, uint64_t time_ns, pid_t pid,
 			 struct process **ret_process)
 {
@@ -605,6 +585,22 @@ static int find_for_mmap(struct tracker *t, uint64_t time_ns, pid_t pid,
 	return 0;
 }
 
+/* There is no event for munmap. A process that maps at ever new addresses is compared with /proc
+ * each time it seems to have twice as many mappings as it really had before. */
+static int drop_unmapped(struct tracker *t, struct process *p, uint64_t time_ns)
+{
+	uint32_t nr_left;
+	int r;
+
+	if (maptree_nr(process_current(p)) < p->nr_to_check)
+		return 0;
+	r = tracker_scan(t, time_ns, p->pid);
+	nr_left = maptree_nr(process_current(p));
+	p->nr_to_check = nr_left > TRACKER_CHECK_MAPPINGS / 2 ? 2 * nr_left
+							      : TRACKER_CHECK_MAPPINGS;
+	return is_fatal(r) ? r : 0;
+}
+
 int tracker_mmap(struct tracker *t, const struct mmap_event *e)
 {
 	struct process *p;
@@ -617,12 +613,13 @@ int tracker_mmap(struct tracker *t, const struct mmap_event *e)
 		return 0;
 	r = find_for_mmap(t, e->time_ns, e->pid, &p);
 	if (r == 0)
-		r = describe(t, e, p->ppid, root_of(t, p, e->time_ns), &m);
+		r = describe_mapping(t, e, p->ppid, world_of(t, p, e->time_ns), &m);
 	if (r < 0)
 		return r;
 	find_moved_text(t, p, &p->nr_looks, &m);
 	m.since_ns = process_advance(p, e->time_ns);
-	return process_put(&t->history, p, &m, m.since_ns);
+	r = process_put(&t->history, p, &m, m.since_ns);
+	return r < 0 ? r : drop_unmapped(t, p, m.since_ns);
 }
 
 int tracker_build_id(struct tracker *t, pid_t pid, uint64_t start, const struct build_id *id)
@@ -633,10 +630,13 @@ int tracker_build_id(struct tracker *t, pid_t pid, uint64_t start, const struct 
 
 	if (!m || m->start != start || m->kind != MAPPING_FILE)
 		return -ENOENT;
-	hint = (struct file_hint){
-		.pid = pid, .ppid = p->ppid, .start = m->start, .end = m->end, .root = p->root
-	};
-	return filestore_tell_build_id(t->files, m->file, id, &hint);
+	hint = (struct file_hint){ .pid = pid,
+				   .ppid = p->ppid,
+				   .start = m->start,
+				   .end = m->end,
+				   .root = p->world.root,
+				   .payer = p->world.payer };
+	return filestore_set_build_id(t->files, m->file, id, &hint);
 }
 
 /* ---- questions ---- */
@@ -677,7 +677,8 @@ uint32_t tracker_nr_processes(const struct tracker *t)
 	return t->nr_processes;
 }
 
-uint64_t tracker_nr_versions_dropped(const struct tracker *t)
+struct tracker_losses tracker_losses(const struct tracker *t)
 {
-	return t->history.nr_versions_dropped;
+	return (struct tracker_losses){ .nr_bad_lines = t->nr_bad_lines,
+					.nr_versions = t->history.nr_versions_dropped };
 }

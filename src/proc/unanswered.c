@@ -29,7 +29,7 @@ void unanswered_done(struct unanswered *u)
 	pthread_mutex_destroy(&u->lock);
 }
 
-/* A place for one more among UNANSWERED_MAX, the oldest one's if need be. */
+/* A slot for one more among UNANSWERED_MAX, the oldest one's if necessary. */
 static uint32_t next_place(uint32_t *nr)
 {
 	return (*nr)++ % UNANSWERED_MAX;
@@ -56,7 +56,7 @@ static void add_item(struct unanswered *u, pid_t pid, const char *what)
 	if (len > max)
 		what += len - max;
 	if (has_item(u, pid, what))
-		return; /* tried again, in vain */
+		return; /* tried again, without success */
 	u->nr++;
 	if (u->nr_items == UNANSWERED_MAX_ITEMS)
 		return;
@@ -102,7 +102,7 @@ void unanswered_note_pid(struct unanswered *u, pid_t pid, const char *what)
 	pthread_mutex_unlock(&u->lock);
 }
 
-void unanswered_tell(struct unanswered *u, pid_t pid, const char *what)
+void unanswered_report(struct unanswered *u, pid_t pid, const char *what)
 {
 	pthread_mutex_lock(&u->lock);
 	add_item(u, pid, what);

@@ -3,13 +3,11 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/array.h"
-#include "base/clock.h"
 #include "base/hash.h"
 
-/* Room for one more thing in its array and in its index, so that adding it cannot fail. */
+/* Makes room for one more item in its array and its index, so that adding it cannot fail. */
 #define ROOM_FOR_ONE(p, things, index)                                                             \
 	({                                                                                         \
 		int r_ = ARRAY_RESERVE((p)->things, (p)->cap_##things, (p)->nr_##things + 1,       \
@@ -18,19 +16,9 @@
 	})
 
 struct span_key {
-	const void *items; /* of the caller */
+	const void *items; /* borrowed from the caller */
 	uint32_t nr;
 };
-
-static uint64_t random_seed(const void *salt)
-{
-	uint64_t seed;
-
-	/* Early in boot there may be no random bytes yet: then the clock and where we live. */
-	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
-		seed = hash_mix(clock_mono_ns(), (uintptr_t)salt);
-	return seed;
-}
 
 int profile_new(struct profile **ret_profile)
 {
@@ -42,7 +30,7 @@ int profile_new(struct profile **ret_profile)
 	r = strtab_init(&p->strings);
 	if (r < 0)
 		return r;
-	p->hash_seed = random_seed(p);
+	p->hash_seed = hash_new_seed(p);
 	*ret_profile = TAKE(p);
 	return 0;
 }
@@ -61,7 +49,10 @@ struct profile *profile_free(struct profile *p)
 	free(p->stack_users);
 	free(p->labels);
 	free(p->label_sets);
+	free(p->in_kernel);
 	free(p->samples);
+	free(p->values);
+	free(p->types);
 	free(p->comments);
 	idtable_done(&p->mapping_index);
 	idtable_done(&p->function_index);
@@ -78,7 +69,7 @@ int profile_string(struct profile *p, const char *s, uint32_t *ret_id)
 	return strtab_intern(&p->strings, s, ret_id);
 }
 
-/* The part of a mapping's identity that is only there for code without a file. */
+/* The part of a mapping's identity that applies only to code without a file. */
 static uint64_t identity_start(const struct profile_mapping *m)
 {
 	return m->kind == PROFILE_MAPPING_JIT ? m->start : 0;
@@ -132,31 +123,52 @@ static bool location_eq(const void *owner, uint32_t id, const void *key)
 	const struct profile_location *a = &((const struct profile *)owner)->locations[id];
 	const struct profile_location *b = key;
 
-	return a->mapping == b->mapping && a->address == b->address && a->version == b->version;
+	return a->mapping == b->mapping && a->address == b->address && a->version == b->version &&
+	       a->kind == b->kind && a->aux[0] == b->aux[0] && a->aux[1] == b->aux[1];
 }
 
-int profile_location_version(struct profile *p, uint32_t mapping, uint64_t address,
-			     uint64_t version, uint32_t *ret_id)
+static uint64_t location_hash(const struct profile *p, const struct profile_location *l)
 {
-	struct profile_location l = { .mapping = mapping, .address = address, .version = version };
-	uint64_t h = hash_mix(hash_mix(hash_mix(p->hash_seed, mapping), address), version);
+	uint64_t h = hash_mix(p->hash_seed, l->mapping);
+
+	h = hash_mix(hash_mix(h, l->address), l->version);
+	if (l->kind)
+		h = hash_mix(hash_mix(hash_mix(h, l->kind), l->aux[0]), l->aux[1]);
+	return h;
+}
+
+int profile_place(struct profile *p, const struct profile_location *place, uint32_t *ret_id)
+{
+	struct profile_location l = *place;
+	uint64_t h = location_hash(p, &l);
 	const struct profile_mapping *m;
 	int r;
 
 	if (idtable_find(&p->location_index, h, location_eq, p, &l, ret_id))
 		return 0;
-	if (!is_mapping_or_none(p, mapping))
+	if (!is_mapping_or_none(p, l.mapping))
 		return -EINVAL;
-	m = mapping == PROFILE_NONE ? NULL : &p->mappings[mapping];
-	if (m && (address < m->start || address >= m->limit))
+	m = l.mapping == PROFILE_NONE ? NULL : &p->mappings[l.mapping];
+	if (m && (l.address < m->start || l.address >= m->limit))
 		return -EINVAL;
 	r = ROOM_FOR_ONE(p, locations, location_index);
 	if (r < 0)
 		return r;
 	idtable_insert(&p->location_index, h, p->nr_locations);
+	l.first_line = l.nr_lines = 0;
+	l.is_named = false;
 	p->locations[p->nr_locations] = l;
 	*ret_id = p->nr_locations++;
 	return 0;
+}
+
+int profile_location_version(struct profile *p, uint32_t mapping, uint64_t address,
+			     uint64_t version, uint32_t *ret_id)
+{
+	return profile_place(p,
+			     &(struct profile_location){
+				     .mapping = mapping, .address = address, .version = version },
+			     ret_id);
 }
 
 int profile_location(struct profile *p, uint32_t mapping, uint64_t address, uint32_t *ret_id)
@@ -245,7 +257,7 @@ int profile_stack_of(struct profile *p, uint32_t user, const uint32_t *locations
 
 	if (nr > PROFILE_MAX_FRAMES)
 		return -E2BIG;
-	h = hash_mix(p->hash_seed, hash_bytes(locations, nr * sizeof(*locations)));
+	h = hash_bytes_seeded(p->hash_seed, locations, nr * sizeof(*locations));
 	h = hash_mix(h, user);
 	if (idtable_find(&p->stack_index, h, stack_eq, p, &k, ret_id))
 		return 0;
@@ -299,7 +311,7 @@ static bool label_set_eq(const void *owner, uint32_t id, const void *key)
 	return true;
 }
 
-/* Field by field: the structure has padding, whose bytes mean nothing. */
+/* Compared field by field, because the structure has padding. */
 static uint64_t label_set_hash(const struct profile *p, const struct profile_label *labels,
 			       uint32_t nr)
 {
@@ -337,6 +349,9 @@ int profile_label_set(struct profile *p, const struct profile_label *labels, uin
 	if (!labels_are_valid(p, labels, nr))
 		return -EINVAL;
 	r = ARRAY_RESERVE(p->labels, p->cap_labels, (size_t)p->nr_labels + nr, PROFILE_MAX_THINGS);
+	if (r == 0)
+		r = ARRAY_RESERVE(p->in_kernel, p->cap_in_kernel, p->nr_label_sets + 1,
+				  PROFILE_MAX_THINGS);
 	if (r < 0)
 		return r;
 	r = ROOM_FOR_ONE(p, label_sets, label_index);
@@ -347,6 +362,7 @@ int profile_label_set(struct profile *p, const struct profile_label *labels, uin
 		memcpy(p->labels + p->nr_labels, labels, nr * sizeof(*labels));
 	p->label_sets[p->nr_label_sets] = (struct profile_span){ .first = p->nr_labels, .nr = nr };
 	p->nr_labels += nr;
+	p->in_kernel[p->nr_label_sets] = 0;
 	*ret_id = p->nr_label_sets++;
 	return 0;
 }
@@ -359,17 +375,25 @@ static bool sample_eq(const void *owner, uint32_t id, const void *key)
 	return a->stack == b->stack && a->labels == b->labels;
 }
 
-/* All values or none. */
-static int add_values(struct profile_sample *s, const int64_t *values, uint32_t nr)
+/* Adds all values or none. */
+static int add_values(struct profile *p, uint32_t sample, const int64_t *values)
 {
-	int64_t sums[PROFILE_MAX_TYPES];
+	int64_t *sums = p->values + (size_t)sample * p->nr_types, sum;
 
-	for (uint32_t i = 0; i < nr; i++)
-		if (__builtin_add_overflow(s->values[i], values[i], &sums[i]))
+	for (uint32_t i = 0; i < p->nr_types; i++)
+		if (__builtin_add_overflow(sums[i], values[i], &sum))
 			return -EOVERFLOW;
-	for (uint32_t i = 0; i < nr; i++)
-		s->values[i] = sums[i];
+	for (uint32_t i = 0; i < p->nr_types; i++)
+		sums[i] += values[i];
 	return 0;
+}
+
+static int room_for_sample(struct profile *p)
+{
+	int r = ARRAY_RESERVE(p->values, p->cap_values, ((size_t)p->nr_samples + 1) * p->nr_types,
+			      PROFILE_MAX_VALUES_TOTAL);
+
+	return r < 0 ? r : ROOM_FOR_ONE(p, samples, sample_index);
 }
 
 int profile_add(struct profile *p, uint32_t stack, uint32_t labels, const int64_t *values)
@@ -380,17 +404,23 @@ int profile_add(struct profile *p, uint32_t stack, uint32_t labels, const int64_
 	int r;
 
 	if (idtable_find(&p->sample_index, h, sample_eq, p, &s, &id))
-		return add_values(&p->samples[id], values, p->nr_types);
+		return add_values(p, id, values);
 	if (stack >= p->nr_stacks || labels >= p->nr_label_sets)
 		return -EINVAL;
-	r = ROOM_FOR_ONE(p, samples, sample_index);
+	r = room_for_sample(p);
 	if (r < 0)
 		return r;
-	for (uint32_t i = 0; i < p->nr_types; i++)
-		s.values[i] = values[i];
+	if (p->nr_types)
+		memcpy(p->values + (size_t)p->nr_samples * p->nr_types, values,
+		       p->nr_types * sizeof(*values));
 	idtable_insert(&p->sample_index, h, p->nr_samples);
 	p->samples[p->nr_samples++] = s;
 	return 0;
+}
+
+void profile_count_in_kernel(struct profile *p, uint32_t labels, int64_t nr)
+{
+	p->in_kernel[labels] += nr;
 }
 
 int profile_add_type(struct profile *p, const char *type, const char *unit)
@@ -398,8 +428,11 @@ int profile_add_type(struct profile *p, const char *type, const char *unit)
 	struct profile_type t;
 	int r;
 
-	if (p->nr_types == PROFILE_MAX_TYPES)
-		return -E2BIG;
+	if (p->nr_samples)
+		return -EBUSY;
+	r = ARRAY_RESERVE(p->types, p->cap_types, p->nr_types + 1, PROFILE_MAX_THINGS);
+	if (r < 0)
+		return r;
 	r = profile_string(p, type, &t.type);
 	if (r < 0)
 		return r;
@@ -425,7 +458,7 @@ int profile_add_comment(struct profile *p, const char *text)
 	return 0;
 }
 
-/* What naming one location tells about the file that it is in. */
+/* Updates the mapping with what symbolizing one of its locations revealed. */
 static void note_in_mapping(struct profile *p, const struct profile_location *l)
 {
 	struct profile_mapping *m;

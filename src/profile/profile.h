@@ -16,13 +16,13 @@
 
 #define PROFILE_NONE UINT32_MAX /* no such thing: a location without a mapping */
 #define PROFILE_NO_USER UINT32_MAX
-#define PROFILE_MAX_TYPES 2
 #define PROFILE_MAX_LABELS 32   /* per sample */
 #define PROFILE_MAX_FRAMES 4096 /* per stack */
 #define PROFILE_MAX_LINES 1024  /* inline depth of one location */
-#define PROFILE_MAX_COMMENTS 1024
+#define PROFILE_MAX_COMMENTS 1056
 #define PROFILE_MAX_THINGS (1u << 26)       /* of each kind: mappings, locations, samples … */
 #define PROFILE_MAX_FRAMES_TOTAL (1u << 30) /* of all stacks together: 4 GiB */
+#define PROFILE_MAX_VALUES_TOTAL (1u << 28) /* of all samples together: 2 GiB */
 
 enum profile_mapping_kind {
 	PROFILE_MAPPING_FILE,
@@ -61,11 +61,13 @@ struct profile_line {
 	uint32_t line; /* 0: not known */
 };
 
-/* Identity is (mapping, address, version). */
+/* Identity is (mapping, address, version), and the kind and auxiliary words of code that is not machine code. */
 struct profile_location {
 	uint32_t mapping;    /* or PROFILE_NONE */
+	uint32_t kind;       /* see sample/frame_type.h; 0: machine code */
 	uint64_t address;    /* rebased to the mapping's start; return addresses already minus 1 */
 	uint64_t version;    /* of code that was replaced in its place; 0: as it was seen first */
+	uint64_t aux[2];     /* 0 if unused */
 	uint32_t first_line; /* index into lines[]: innermost first */
 	uint32_t nr_lines;   /* 0: not named yet */
 	bool is_named;       /* its name came from a symbol, not from an address */
@@ -83,11 +85,10 @@ struct profile_span {
 	uint32_t nr;
 };
 
-/* Identity is (stack, labels); values add up. */
+/* Identity is (stack, labels). Its values, one per type, add up: profile_value(). */
 struct profile_sample {
 	uint32_t stack;
 	uint32_t labels;
-	int64_t values[PROFILE_MAX_TYPES];
 };
 
 struct profile_type {
@@ -107,7 +108,9 @@ struct profile {
 	uint32_t *stack_users; /* of each stack; not written anywhere */
 	struct profile_label *labels;
 	struct profile_span *label_sets;
+	int64_t *in_kernel; /* of each label set: how many events were in kernel mode */
 	struct profile_sample *samples;
+	int64_t *values;    /* of all samples: nr_types each, in their order */
 	uint32_t *comments; /* strings */
 	uint32_t nr_mappings, cap_mappings;
 	uint32_t nr_functions, cap_functions;
@@ -116,16 +119,19 @@ struct profile {
 	uint32_t nr_frames, cap_frames;
 	uint32_t nr_stacks, cap_stacks, cap_stack_users;
 	uint32_t nr_labels, cap_labels;
-	uint32_t nr_label_sets, cap_label_sets;
-	uint32_t nr_samples, cap_samples;
+	uint32_t nr_label_sets, cap_label_sets, cap_in_kernel;
+	uint32_t nr_samples, cap_samples, cap_values;
 	uint32_t nr_comments, cap_comments;
 
-	struct profile_type types[PROFILE_MAX_TYPES];
-	uint32_t nr_types;
-	uint32_t default_type; /* index into types[] */
+	struct profile_type *types;
+	uint32_t nr_types, cap_types;
+	uint32_t count_type;   /* index into types[]: how many events a sample stands for */
+	uint32_t shown_type;   /* what a format shows that has one value per stack */
+	uint32_t default_type; /* what a reader of all of them should show first */
 	struct profile_type period_type;
 	int64_t period;
-	int64_t time_ns; /* CLOCK_REALTIME at the start */
+	uint32_t program; /* string: path of what was profiled, or a name for it; 0: not known */
+	int64_t time_ns;  /* CLOCK_REALTIME at the start */
 	int64_t duration_ns;
 
 	struct idtable mapping_index, function_index, location_index, stack_index, label_index,
@@ -145,6 +151,8 @@ int profile_mapping(struct profile *p, const struct profile_mapping *m, uint32_t
 int profile_location(struct profile *p, uint32_t mapping, uint64_t address, uint32_t *ret_id);
 int profile_location_version(struct profile *p, uint32_t mapping, uint64_t address,
 			     uint64_t version, uint32_t *ret_id);
+/* The location with this identity; it has no lines yet if it is new. */
+int profile_place(struct profile *p, const struct profile_location *place, uint32_t *ret_id);
 int profile_function(struct profile *p, const struct profile_function *f, uint32_t *ret_id);
 int profile_stack(struct profile *p, const uint32_t *locations, uint32_t nr, uint32_t *ret_id);
 /* The same for code that a user runs: stacks of two users are two, since what one user tells about
@@ -157,8 +165,12 @@ int profile_label_set(struct profile *p, const struct profile_label *labels, uin
 /* Adds values[nr_types] to the sample (stack, labels). -EOVERFLOW when a sum does not fit. */
 int profile_add(struct profile *p, uint32_t stack, uint32_t labels, const int64_t *values);
 
-/* Appends a sample type or a comment. */
+/* Events of samples with these labels were in kernel mode, whether or not their stacks show it. */
+void profile_count_in_kernel(struct profile *p, uint32_t labels, int64_t nr);
+
+/* Appends a type of value; -EBUSY: there are samples, which have none of it. */
 int profile_add_type(struct profile *p, const char *type, const char *unit);
+
 int profile_add_comment(struct profile *p, const char *text);
 
 /* Names a location: nr >= 1 lines, innermost first. Once per location, then -EALREADY. Sets the
@@ -174,14 +186,17 @@ void profile_unname(struct profile *p, uint32_t location);
 typedef uint32_t (*profile_frame_fn)(void *ctx, uint32_t user, uint32_t location);
 void profile_replace_frames(struct profile *p, profile_frame_fn fn, void *ctx);
 
-/* Adds everything of `from` to `to` (which may be the same model); both must have the same types,
- * else -EINVAL. Mappings are one when kind, path, build-id, offset and size agree (owners are
- * numbers of one session and are not compared, but for JIT code, where owner and start must agree
- * too); two mappings of `from` never become one. A location keeps its name in `to`, unless only
- * `from` has one from a symbol. Duration and time: the union of both spans; a period that differs
- * becomes 0, not known. When it fails, `to` holds a part of `from` and is only good for
- * profile_free(). */
-int profile_merge(struct profile *to, const struct profile *from);
+/* The value of a sample of one type; 0 where there is no such type. */
+static inline int64_t profile_value(const struct profile *p, uint32_t sample, uint32_t type)
+{
+	return type < p->nr_types ? p->values[(size_t)sample * p->nr_types + type] : 0;
+}
+
+/* How many events a sample stands for. */
+static inline int64_t profile_count(const struct profile *p, uint32_t sample)
+{
+	return profile_value(p, sample, p->count_type);
+}
 
 /* The string of a number. */
 static inline const char *profile_str(const struct profile *p, uint32_t id)

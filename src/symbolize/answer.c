@@ -4,10 +4,11 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "base/path.h"
 #include "symbolize/demangle.h"
 #include "symbolize/symbolize_internal.h"
 
-#define RAW_NAME_MAX_BYTES 320 /* a file name of 255 bytes, "+0x" and 16 digits */
+#define RAW_NAME_MAX_BYTES (PATH_LABEL_MAX_BYTES + 20) /* "+0x", 16 digits and the end */
 
 #define NAMES_MAX (4u << 20)
 
@@ -29,8 +30,8 @@ void answer_done(struct answer *a)
 	idtable_done(&a->name_index);
 }
 
-static void give(struct answer *a, const char *name, const char *system_name, bool is_named,
-		 struct symbol_result *ret_result)
+static void fill_result(struct answer *a, const char *name, const char *system_name, bool is_named,
+			struct symbol_result *ret_result)
 {
 	a->frame = (struct symbol_frame){ .name = name, .system_name = system_name };
 	*ret_result = (struct symbol_result){
@@ -40,7 +41,7 @@ static void give(struct answer *a, const char *name, const char *system_name, bo
 	};
 }
 
-/* The first n bytes of symbol demangled, the rest as it is. False: nothing is mangled. */
+/* Demangles the first n bytes of symbol, and keeps the rest. False: nothing is mangled. */
 static bool make_readable(const char *symbol, size_t n, char readable[DEMANGLE_MAX_OUT])
 {
 	char mangled[DEMANGLE_MAX_IN + 1];
@@ -65,14 +66,14 @@ int answer_named(struct answer *a, const char *symbol, size_t symbol_bytes,
 	int r;
 
 	if (symbol[0] != '_' || !make_readable(symbol, symbol_bytes, readable)) {
-		give(a, symbol, symbol, true, ret_result);
+		fill_result(a, symbol, symbol, true, ret_result);
 		return 0;
 	}
 	r = strtab_intern(&a->strings, readable, &id);
 	if (r == -ENOMEM)
 		return r;
-	/* Past the limit of the table the symbol itself is still a true name. */
-	give(a, r < 0 ? symbol : strtab_get(&a->strings, id), symbol, true, ret_result);
+	/* Beyond the limit of the table the symbol itself is still a valid name. */
+	fill_result(a, r < 0 ? symbol : strtab_get(&a->strings, id), symbol, true, ret_result);
 	return 0;
 }
 
@@ -88,14 +89,15 @@ static bool is_same_symbol(const void *owner, uint32_t id, const void *key)
 	return ((const struct answer *)owner)->names[id].symbol == key;
 }
 
-static int remember(struct answer *a, uint64_t hash, const char *symbol, const char *readable)
+static int remember_demangled(struct answer *a, uint64_t hash, const char *symbol,
+			      const char *readable)
 {
 	int r = ARRAY_RESERVE(a->names, a->cap_names, a->nr_names + 1, NAMES_MAX);
 
 	if (r == 0)
 		r = idtable_reserve(&a->name_index);
 	if (r < 0)
-		return r == -ENOMEM ? r : 0; /* past the limit each time anew */
+		return r == -ENOMEM ? r : 0; /* beyond the limit it is demangled every time */
 	a->names[a->nr_names] = (struct answer_name){ symbol, readable };
 	idtable_insert(&a->name_index, hash, a->nr_names++);
 	return 0;
@@ -120,7 +122,7 @@ int answer_readable(struct answer *a, const char *symbol, const char **ret_name)
 	if (r < 0)
 		return r;
 	*ret_name = res.frames[0].name;
-	return remember(a, hash, symbol, *ret_name);
+	return remember_demangled(a, hash, symbol, *ret_name);
 }
 
 int answer_scoped(struct answer *a, const char *scope, size_t mangled_bytes, const char *name,
@@ -136,7 +138,7 @@ int answer_scoped(struct answer *a, const char *scope, size_t mangled_bytes, con
 		(void)snprintf(text, sizeof(text), "%s", scope);
 	len = strlen(text);
 	if ((size_t)snprintf(text + len, sizeof(text) - len, "::%s", name) >= sizeof(text) - len)
-		return 0; /* longer than names are shown: its own will do */
+		return 0; /* longer than names are shown: its own name will do */
 	r = strtab_intern(&a->strings, text, &id);
 	if (r == 0)
 		*ret_name = strtab_get(&a->strings, id);
@@ -150,12 +152,15 @@ int answer_raw(struct answer *a, const char *label, uint64_t offset,
 	const char *name;
 	uint32_t id;
 
-	(void)snprintf(text, sizeof(text), "%.255s%s0x%" PRIx64, label ? label : "",
-		       label ? "+" : "", offset);
+	if (label)
+		(void)snprintf(text, sizeof(text), "%.*s+0x%" PRIx64, (int)path_label_bytes(label),
+			       label, offset);
+	else
+		(void)snprintf(text, sizeof(text), "0x%" PRIx64, offset);
 	if (strtab_intern(&a->strings, text, &id) < 0)
 		return -ENOMEM;
 	name = strtab_get(&a->strings, id);
-	give(a, name, name, false, ret_result);
+	fill_result(a, name, name, false, ret_result);
 	ret_result->is_raw = !label;
 	return 0;
 }

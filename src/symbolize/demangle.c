@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For C++ and Rust the parsing is libiberty's. Its output can be exponentially longer than the name, so it is taken
- * in pieces as it is made, and the demangler is left by longjmp() as soon as there is too much.
+ * libiberty parses C++ and Rust. Its output can be exponentially longer than the name, so it is
+ * taken in pieces as it is produced, and the demangler is left by longjmp() as soon as there is too
+ * much.
  */
 #include "symbolize/demangle.h"
 
@@ -21,7 +22,7 @@ struct output {
 };
 
 /*
- * The demanglers keep their state on the stack, with one exception: the Rust one hands over an
+ * The demanglers keep their state on the stack, with one exception: the Rust one passes an
  * identifier that was in Punycode from a heap buffer, which a jump would leak. Such text is never
  * plain ASCII, and plain ASCII (a separator, a bracket) follows before the next of its kind.
  */
@@ -52,8 +53,8 @@ static bool has_prefix(const char *s, const char *prefix)
 	return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
-/* "_GLOBAL__I_…": constructors and destructors of a file, named after a symbol of it. libiberty
- * reads them also when that symbol is not mangled; such names stay as they are. */
+/* "_GLOBAL__I_…": constructors and destructors of a file, named after one of its symbols. libiberty
+ * also reads them if that symbol is not mangled; such names are kept. */
 static bool is_mangled_global(const char *symbol)
 {
 	return has_prefix(symbol, "_GLOBAL__I__Z") || has_prefix(symbol, "_GLOBAL__D__Z");
@@ -74,7 +75,8 @@ static bool is_stack_bounded(const char *symbol)
 		bool is_reference = *p == 'R' || *p == 'O';
 
 		nr_templates += *p == 'I';
-		/* To T_ itself, or to S_, S0_ … that may stand for it; St, Sa … never do. */
+		/* References to T_ itself, or to S_, S0_ … that may stand for it; St, Sa … never
+		 * do. */
 		nr_references += is_reference &&
 				 (p[1] == 'T' || (p[1] == 'S' && !(p[2] >= 'a' && p[2] <= 'z')));
 	}
@@ -88,14 +90,14 @@ static bool run_cxx(const char *symbol, struct output *out)
 	return cplus_demangle_v3_callback(symbol, options, take_output, out);
 }
 
-static bool run(const char *symbol, struct output *out)
+static bool run_demanglers(const char *symbol, struct output *out)
 {
 	if (has_prefix(symbol, "__Z"))
-		symbol++; /* one underscore more than elsewhere, as on Darwin */
+		symbol++; /* one underscore more than usual, as on Darwin */
 	if (has_prefix(symbol, "_R") || has_prefix(symbol, "_ZN")) {
 		if (rust_demangle_callback(symbol, OPTIONS, take_output, out))
 			return true;
-		out->len = 0; /* what a failed attempt has left */
+		out->len = 0; /* discards what a failed attempt left */
 		out->is_full = false;
 	}
 	if (has_prefix(symbol, "_Z") || is_mangled_global(symbol))
@@ -116,7 +118,7 @@ bool demangle(const char *symbol, char *to, size_t size)
 		return true;
 	if (setjmp(out.too_long))
 		return false;
-	if (!run(symbol, &out) || out.is_full || out.len == 0)
+	if (!run_demanglers(symbol, &out) || out.is_full || out.len == 0)
 		return false;
 	to[out.len] = '\0';
 	return true;
@@ -125,7 +127,7 @@ bool demangle(const char *symbol, char *to, size_t size)
 #define RUST_HASH_PREFIX "17h" /* the length of what follows, and its first letter */
 #define RUST_HASH_DIGITS 16
 
-/* "17h0123456789abcdefE", and perhaps what LLVM put behind it: ".llvm.1234". */
+/* "17h0123456789abcdefE", possibly followed by LLVM's suffix ".llvm.1234". */
 static bool is_rust_hash(const char *s)
 {
 	return has_prefix(s, RUST_HASH_PREFIX) &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C++, Rust, D and Ada names as people write them. Hostile names cost bounded time and memory. */
+/* Demangles C++, Rust, D and Ada. Hostile names cost bounded time and memory. */
 #ifndef SYMBOLIZE_DEMANGLE_H
 #define SYMBOLIZE_DEMANGLE_H
 
@@ -9,12 +9,12 @@
 #define DEMANGLE_MAX_IN 4096
 #define DEMANGLE_MAX_OUT 16384
 
-/* Writes the readable form of a mangled symbol to `to` (NUL-terminated, at most size bytes with
- * the NUL). False: the name carries no mangling prefix, does not parse, or is too long either way;
- * `to` is then unspecified and the name is to be shown as it is. */
+/* Writes the readable form of a mangled symbol to `to` (NUL-terminated, at most size bytes with the
+ * NUL). False: the name has no mangling prefix, does not parse, or is too long either way; `to` is
+ * then unspecified and the name should be shown as it is. */
 bool demangle(const char *symbol, char *to, size_t size);
 
-/* Whether a symbol is one of rustc's, of either mangling. */
+/* True if a symbol is from rustc, in either mangling. */
 bool is_rust_symbol(const char *symbol);
 
 #endif

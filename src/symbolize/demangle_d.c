@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of D (https://dlang.org/spec/abi.html#name_mangling) and of Ada's library procedures, as far
- * as their qualified names go: "demo.main.__lambda1", "std.stdio.writeln!(...)". Parameters and
- * template arguments are left out. libiberty prints those too, but tries readings of a nested name one
- * after the other, which a hostile symbol turns into exponential time; this is one pass.
+ * Names of D (https://dlang.org/spec/abi.html#name_mangling) and of Ada's library procedures, as
+ * far as their qualified names go: "demo.main.__lambda1", "std.stdio.writeln!(...)". Parameters and
+ * template arguments are left out. libiberty prints those too, but tries readings of a nested name
+ * one after another, which takes exponential time for a hostile symbol; this is one pass.
  */
 #include "symbolize/demangle_d.h"
 
@@ -41,7 +41,7 @@ static bool is_identifier(const char *s, size_t n)
 	return n && !is_digit(s[0]);
 }
 
-static bool append(struct d_reader *d, const char *text, size_t n)
+static bool append_text(struct d_reader *d, const char *text, size_t n)
 {
 	if (n >= d->size - d->out)
 		return false;
@@ -52,7 +52,8 @@ static bool append(struct d_reader *d, const char *text, size_t n)
 
 static bool append_part(struct d_reader *d, const char *text, size_t n)
 {
-	return is_identifier(text, n) && (!d->out || append(d, ".", 1)) && append(d, text, n);
+	return is_identifier(text, n) && (!d->out || append_text(d, ".", 1)) &&
+	       append_text(d, text, n);
 }
 
 /* A length and that many bytes, at `at`. */
@@ -71,7 +72,8 @@ static bool read_lname(const struct d_reader *d, size_t at, const char **ret_nam
 	return true;
 }
 
-/* 'Q' and how far back, in base 26: all digits but the last are upper case. False: at the end. */
+/* 'Q' and the distance back, in base 26: all digits but the last are upper case. False: at the end.
+ * */
 static bool read_back_reference(struct d_reader *d, size_t *ret_at)
 {
 	size_t start = d->at++, distance = 0;
@@ -96,7 +98,7 @@ static bool is_template(const char *s, size_t n)
 	return n > 3 && (memcmp(s, "__T", 3) == 0 || memcmp(s, "__U", 3) == 0);
 }
 
-/* The template's name, behind "__T". What follows it is not read. */
+/* The template's name, after "__T". The rest is not read. */
 static bool append_template(struct d_reader *d, size_t at)
 {
 	const char *name;
@@ -105,12 +107,12 @@ static bool append_template(struct d_reader *d, size_t at)
 	if (!read_lname(d, at, &name, &n))
 		return false;
 	d->at = (size_t)(name - d->symbol) + n;
-	return append_part(d, name, n) && append(d, "!(...)", 6);
+	return append_part(d, name, n) && append_text(d, "!(...)", 6);
 }
 
 /*
- * Over the parameters of a function that another symbol lies in: "FiAyaZ". Template instances among
- * them, which may hold values that read like lengths, are not passed.
+ * Skips the parameters of an enclosing function: "FiAyaZ". Template instances among them, which may
+ * contain values that look like lengths, are not skipped.
  */
 static bool skip_parameters(struct d_reader *d)
 {
@@ -155,7 +157,7 @@ static bool enter_function(struct d_reader *d)
 	return false;
 }
 
-/* One part of a qualified name. 1: there may be another; 0: it was the last; -1: not understood. */
+/* One part of a qualified name. 1: there may be another; 0: it was the last; -1: invalid. */
 static int read_part(struct d_reader *d)
 {
 	const char *name;
@@ -167,7 +169,7 @@ static int read_part(struct d_reader *d)
 		if (!read_back_reference(d, &at))
 			return -1;
 		if (!read_lname(d, at, &name, &n))
-			return 0; /* to a type: the name has ended */
+			return 0; /* a reference to a type: the name has ended */
 		return append_part(d, name, n) ? 1 : -1;
 	}
 	if (!is_digit(peek(d)))
@@ -188,7 +190,7 @@ bool demangle_d(const char *symbol, char *to, size_t size)
 	int r;
 
 	if (strcmp(symbol, "_Dmain") == 0)
-		return append(&d, "D main", 7);
+		return append_text(&d, "D main", 7);
 	if (strncmp(symbol, "_D", 2) != 0 || !is_digit(peek(&d)))
 		return false;
 	do

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* D's and Ada's part of demangle(): both write at most size bytes with the NUL. False: not such a name,
- * or too long; `to` is then unspecified. */
+/* The D and Ada part of demangle(): both write at most size bytes with the NUL. False: not such a
+ * name, or too long; `to` is then unspecified. */
 #ifndef SYMBOLIZE_DEMANGLE_D_H
 #define SYMBOLIZE_DEMANGLE_D_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines and inline chains of a file, with names as people read them. */
+/* Lines and inline chains of a file, with demangled names. */
 #include <errno.h>
 
 #include "dwarf/dwarf.h"
@@ -7,7 +7,7 @@
 #include "symbolize/demangle.h"
 #include "symbolize/symbolize_internal.h"
 
-#define NO_NAME "[inlined]" /* a function that DWARF knows to be there, but not by name */
+#define NO_NAME "[inlined]" /* a function that DWARF knows, but without a name */
 
 struct elf_lines {
 	struct dwarf *dwarf;  /* owned */
@@ -30,19 +30,19 @@ static bool has_info(const struct elf_image *img)
 	return img && elf_image_debug_section(img, ".debug_info");
 }
 
-static const char *why(int r)
+static enum symbol_why why_no_lines(int r)
 {
 	switch (r) {
 	case -ENOENT:
-		return NULL;
+		return WHY_NONE;
 	case -ECANCELED:
-		return "reading its debug information was interrupted, so lines are left out";
+		return WHY_LINES_CANCELLED;
 	case -E2BIG:
-		return "its debug information is larger than the limits, so lines are left out";
+		return WHY_LINES_TOO_LARGE;
 	case -ENOMEM:
-		return "out of memory for its debug information, so lines are left out";
+		return WHY_LINES_NO_MEMORY;
 	default:
-		return "its debug information is damaged, so lines are left out";
+		return WHY_LINES_DAMAGED;
 	}
 }
 
@@ -52,7 +52,7 @@ static struct dwarf_files files_of(const struct elf_sources *src)
 		.image = src->image,
 		.debug = has_info(src->debug) ? src->debug : src->image,
 		.alt = src->alt,
-		.opener = src->opener,
+		.has_split_files = src->has_split_files,
 		.cancel = src->cancel,
 		.max_cpu_ns = src->max_cpu_ns,
 	};
@@ -62,11 +62,11 @@ uint64_t elf_lines_cost_bytes(const struct elf_sources *src)
 {
 	struct dwarf_files files = files_of(src);
 
-	return dwarf_cost_bytes(&files);
+	return dwarf_estimate_bytes(&files);
 }
 
 int elf_lines_new(const struct elf_sources *src, uint64_t max_bytes, struct answer *names,
-		  struct elf_lines **ret_lines, const char **ret_why)
+		  struct elf_lines **ret_lines, enum symbol_why *ret_why)
 {
 	struct dwarf_files files = files_of(src);
 	struct elf_lines *l = calloc(1, sizeof(*l));
@@ -74,7 +74,7 @@ int elf_lines_new(const struct elf_sources *src, uint64_t max_bytes, struct answ
 
 	files.max_bytes = max_bytes;
 	r = l ? dwarf_open(&files, &l->dwarf) : -ENOMEM;
-	*ret_why = r < 0 ? why(r) : NULL;
+	*ret_why = r < 0 ? why_no_lines(r) : WHY_NONE;
 	if (r < 0) {
 		free(l);
 		return r;
@@ -84,7 +84,7 @@ int elf_lines_new(const struct elf_sources *src, uint64_t max_bytes, struct answ
 	return 0;
 }
 
-static int fill(struct elf_lines *l, const struct dwarf_frame *from, struct symbol_frame *to)
+static int fill_frame(struct elf_lines *l, const struct dwarf_frame *from, struct symbol_frame *to)
 {
 	*to = (struct symbol_frame){
 		.system_name = from->name,
@@ -99,25 +99,20 @@ static int fill(struct elf_lines *l, const struct dwarf_frame *from, struct symb
 }
 
 /*
- * The function that the others were inlined into has a symbol of its own. DWARF's name comes first;
- * where the compiler gave none, or only the short one (as GCC does for functions that are local to
- * a file: "f" for "(anonymous namespace)::f(int)"), the symbol says more. So it does for Rust, whose
- * DWARF is written before LLVM folds functions that are the same, and renames some ("….llvm.1234").
+ * The outermost function has the name of its symbol, if there is one, as perf has, which knows no other.
+ * Of aliases DWARF has the one that the source defines, often an internal one ("__GI___clock_gettime").
  */
 static int fill_outermost(struct elf_lines *l, const struct dwarf_frame *from, const char *symbol,
 			  struct symbol_frame *to)
 {
-	const char *readable;
-	int r = fill(l, from, to);
+	int r = fill_frame(l, from, to);
 
-	if (r < 0 || !symbol || (from->name && from->is_linkage_name && !is_rust_symbol(symbol)))
+	if (r < 0 || !symbol)
 		return r;
-	r = answer_readable(l->names, symbol, &readable);
-	if (r < 0 || (from->name && readable == symbol))
-		return r;
-	to->name = readable;
-	to->system_name = symbol;
-	return 0;
+	r = answer_readable(l->names, symbol, &to->name);
+	if (r == 0)
+		to->system_name = symbol;
+	return r;
 }
 
 int elf_lines_resolve(struct elf_lines *l, uint64_t addr, const char *symbol,
@@ -129,7 +124,7 @@ int elf_lines_resolve(struct elf_lines *l, uint64_t addr, const char *symbol,
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; i + 1 < nr && r == 0; i++)
-		r = fill(l, &l->found[i], &l->frames[i]);
+		r = fill_frame(l, &l->found[i], &l->frames[i]);
 	if (r == 0)
 		r = fill_outermost(l, &l->found[nr - 1], symbol, &l->frames[nr - 1]);
 	if (r < 0)
@@ -150,19 +145,25 @@ bool elf_lines_is_over(const struct elf_lines *l)
 	return dwarf_losses(l->dwarf)->is_over_budget;
 }
 
-const char *elf_lines_why(const struct elf_lines *l)
+const char *elf_lines_needed_path(const struct elf_lines *l)
+{
+	return dwarf_needed_path(l->dwarf);
+}
+
+void elf_lines_supply(struct elf_lines *l, int fd)
+{
+	dwarf_supply(l->dwarf, fd);
+}
+
+enum symbol_why elf_lines_why(const struct elf_lines *l)
 {
 	const struct dwarf_losses *lost = dwarf_losses(l->dwarf);
 
 	if (lost->is_interrupted)
-		return "reading its debug information was interrupted, so some lines are left out";
+		return WHY_SOME_LINES_CANCELLED;
 	if (lost->is_over_budget)
-		return "its debug information is larger than the limits, so some lines are left "
-		       "out";
+		return WHY_SOME_LINES_TOO_LARGE;
 	if (lost->nr_split_missing)
-		return "some of its .dwo files were not found or are of another build, so inlined "
-		       "functions are left out";
-	if (lost->is_damaged)
-		return "some of its debug information is damaged, so some lines are left out";
-	return NULL;
+		return WHY_SPLIT_MISSING;
+	return lost->is_damaged ? WHY_SOME_LINES_DAMAGED : WHY_NONE;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Source lines and inlined functions of Go out of the table that its runtime needs: for programs
- * without debug information. Inlined calls are read as of Go 1.20; before, code that was inlined has
- * its function's file and no line, which would be that of another function.
+ * Source lines and inlined functions of Go from its runtime's table, for programs without debug
+ * information. Inlined calls are read from Go 1.20 on; before, inlined code has its function's file
+ * and no line, which would be that of another function.
  */
 #include <errno.h>
 
@@ -12,8 +12,8 @@
 #include "elf/go_text.h"
 #include "symbolize/symbolize_internal.h"
 
-/* Of all tables that are walked, for each address again: 64 million steps, half a second. What is over
- * costs lines, and not the names, which the file's own limit is for. */
+/* Limit on steps through tables, which are walked again for each address: 64 million steps, half a
+ * second. Beyond it lines are missing, but not names, for which the file's own limit applies. */
 #define WORK_BYTES (256u << 20)
 #define CHARGE_STEPS 64 /* of a table, between two charges */
 #define STEP_COST_BYTES 4
@@ -25,7 +25,7 @@ struct go_lines {
 	struct go_table table;
 	struct work work;
 	uint64_t text;
-	uint64_t calls; /* link-time address of what was inlined; 0: not known */
+	uint64_t calls; /* link-time address of the inlined calls; 0: unknown */
 	struct symbol_frame frames[GO_MAX_FRAMES];
 };
 
@@ -59,7 +59,7 @@ int go_lines_new(const struct elf_image *img, const struct cancel *cancel,
 	return 0;
 }
 
-/* What a table has for an offset. -ENOENT: nothing; -EBADMSG, -E2BIG, -ECANCELED. */
+/* The value of a table at an offset. -ENOENT: none; -EBADMSG, -E2BIG, -ECANCELED. */
 static int value_at(struct go_lines *l, const struct go_func *f, uint32_t table, uint64_t offset,
 		    int64_t *ret_value)
 {
@@ -82,7 +82,7 @@ static int value_at(struct go_lines *l, const struct go_func *f, uint32_t table,
 	}
 }
 
-/* Damage costs the line. */
+/* Malformed data costs the line. */
 static void add_line(struct go_lines *l, const struct go_func *f, uint64_t offset,
 		     struct symbol_frame *to)
 {
@@ -101,7 +101,7 @@ static uint32_t start_line_of(uint32_t line)
 	return line <= INT32_MAX ? line : 0;
 }
 
-/* -ENOENT: not known. */
+/* -ENOENT: unknown. */
 static int read_call(const struct go_lines *l, const struct go_func *f, int64_t number,
 		     struct go_call *ret_call)
 {
@@ -117,8 +117,8 @@ static int read_call(const struct go_lines *l, const struct go_func *f, int64_t 
 	return 0;
 }
 
-/* The inlined functions at an offset, innermost first; leaves the offset of the outermost call, and
- * gives how many there are. -ENOENT: they are not known. */
+/* The inlined functions at an offset, innermost first; sets the offset of the outermost call, and
+ * returns how many there are. -ENOENT: unknown. */
 static int add_inlined(struct go_lines *l, const struct go_func *f, uint64_t *offset)
 {
 	int nr = 0;

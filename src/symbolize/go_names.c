@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of Go's functions out of the table that its runtime needs, which stripping leaves. */
+/* Names of Go's functions from its runtime's table, which survives stripping. */
 #include <elf.h>
 #include <errno.h>
 

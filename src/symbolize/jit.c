@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of code made at run time: all addresses are known beforehand and named at once. */
+/* Symbols of code generated at run time: all addresses are known in advance and resolved at once.
+ * */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "symbolize/jit_budget.h"
+#include "base/bisect.h"
 #include "symbolize/jit_internal.h"
 #include "symbolize/symbolize_internal.h"
 
 struct jit_symbolizer {
-	struct symbolizer base; /* first: the two share their address */
+	struct symbolizer base; /* first: shares its address */
 	struct answer answer;
 	struct jit_list list;
 	struct jit_found *found; /* owned; by index in the list */
@@ -31,7 +34,7 @@ void jit_reader_done(struct jit_reader *r)
 	free(r->bytes);
 }
 
-static void fill(struct jit_reader *r, uint64_t offset, size_t size)
+static void fill_window(struct jit_reader *r, uint64_t offset, size_t size)
 {
 	r->start = offset;
 	r->len = 0;
@@ -46,7 +49,7 @@ static void fill(struct jit_reader *r, uint64_t offset, size_t size)
 		if (n > 0)
 			r->len += (size_t)n;
 		else if (n == 0 || errno != EINTR)
-			return; /* what cannot be read is not there */
+			return; /* what cannot be read counts as absent */
 	}
 }
 
@@ -59,13 +62,35 @@ const uint8_t *jit_reader_get(struct jit_reader *r, uint64_t offset, size_t want
 		return r->bytes;
 	}
 	if (offset < r->start || offset - r->start > r->len || r->start + r->len - offset < want)
-		fill(r, offset, want > r->read_bytes ? want : r->read_bytes);
+		fill_window(r, offset, want > r->read_bytes ? want : r->read_bytes);
 	left = (size_t)(r->start + r->len - offset);
 	*ret_got = left < want ? left : want;
 	return r->bytes + (offset - r->start);
 }
 
 /* ---- names ---- */
+
+#define PLACE_MAX_BYTES 255
+
+/* Functions without a name are distinguished by their place: "(anonymous srv.js:5)". */
+static int intern_name(struct strtab *strings, const struct jit_name *n, uint32_t *ret_name)
+{
+	char text[PLACE_MAX_BYTES + 64];
+	const char *slash, *base;
+	size_t base_len;
+	int len;
+
+	if (!n->is_nameless || !n->file_len)
+		return strtab_intern_n(strings, n->name, n->name_len, ret_name);
+	slash = memrchr(n->file, '/', n->file_len);
+	base = slash ? slash + 1 : n->file;
+	base_len = n->file_len - (size_t)(base - n->file);
+	if (base_len > PLACE_MAX_BYTES)
+		base_len = PLACE_MAX_BYTES;
+	len = snprintf(text, sizeof(text), "%.*s %.*s:%" PRIu32 ")", (int)n->name_len - 1, n->name,
+		       (int)base_len, base, n->line);
+	return strtab_intern_n(strings, text, (size_t)len, ret_name);
+}
 
 int jit_found_set(const struct jit_task *t, uint32_t i, const char *text, size_t len,
 		  bool *ret_is_v8)
@@ -79,7 +104,7 @@ int jit_found_set(const struct jit_task *t, uint32_t i, const char *text, size_t
 		len = JIT_MAX_NAME_BYTES;
 	len = strnlen(text, len);
 	jit_name_decode(text, len, &n);
-	r = strtab_intern_n(t->strings, n.name, n.name_len, &name);
+	r = intern_name(t->strings, &n, &name);
 	if (r == 0 && n.file_len)
 		r = strtab_intern_n(t->strings, n.file, n.file_len, &filename);
 	if (r == 0)
@@ -104,7 +129,7 @@ static int compare_addresses(const void *pa, const void *pb)
 	return a->time_ns < b->time_ns ? -1 : a->time_ns > b->time_ns;
 }
 
-/* An address that was seen in two mappings counts from its first sample. */
+/* An address seen in two mappings counts from its first sample. */
 int jit_list_init(struct jit_list *l, struct jit_address *all, uint32_t nr)
 {
 	*l = (struct jit_list){ .addrs = calloc((size_t)nr + 1, sizeof(*l->addrs)),
@@ -138,18 +163,9 @@ static bool is_before(const struct jit_list *l, uint32_t i, uint64_t addr, uint6
 
 uint32_t jit_list_find(const struct jit_list *l, uint64_t addr, uint64_t version)
 {
-	uint32_t low = 0, high = l->nr;
+	uint32_t at = BISECT(i, l->nr, is_before(l, i, addr, version));
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (is_before(l, mid, addr, version))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < l->nr && l->addrs[low] == addr && l->versions[low] == version ? low
-										   : UINT32_MAX;
+	return at < l->nr && l->addrs[at] == addr && l->versions[at] == version ? at : UINT32_MAX;
 }
 
 static int jit_resolve_version(struct symbolizer *s, uint64_t addr, uint64_t version,
@@ -200,28 +216,28 @@ static int make_room(struct jit_symbolizer *j)
 	return j->found ? 0 : -ENOMEM;
 }
 
-/* Whether a list (-1: none) may be read. */
-static bool may_read(const struct jit_sources *src, int fd, struct jit_task *t, uint64_t *nr_over)
+/* True if a file (-1: none) may be read. */
+static bool may_read(int fd, uint64_t max_bytes, struct jit_task *t, uint64_t *nr_over)
 {
 	if (fd < 0)
 		return false;
-	t->max_bytes = jit_budget_take(src->budget, fd, src->purpose);
-	*nr_over += t->max_bytes == 0;
-	return t->max_bytes;
+	t->max_bytes = max_bytes;
+	*nr_over += max_bytes == 0;
+	return max_bytes;
 }
 
-/* The jitdump first: it tells when, and on which line. */
-static int read_told(const struct jit_sources *src, const struct jit_told *told, struct jit_task *t)
+/* The jitdump first: it has times and lines. */
+static int read_symbol_files(const struct jit_symbol_files *files, struct jit_task *t)
 {
 	int r = 0;
 
-	t->until_ns = told->until_ns;
-	if (may_read(src, told->dump_fd, t, &t->counts->nr_dumps_cut))
-		r = jitdump_read(told->dump_fd, t);
+	t->until_ns = files->until_ns;
+	if (may_read(files->dump_fd, files->dump_max_bytes, t, &t->counts->nr_dumps_cut))
+		r = jitdump_read(files->dump_fd, t);
 	if (r == -EBADMSG)
 		r = 0; /* counted; there may be a map */
-	if (r == 0 && may_read(src, told->map_fd, t, &t->counts->nr_maps_cut))
-		r = perf_map_read(told->map_fd, t);
+	if (r == 0 && may_read(files->map_fd, files->map_max_bytes, t, &t->counts->nr_maps_cut))
+		r = perf_map_read(files->map_fd, t);
 	return r;
 }
 
@@ -235,9 +251,9 @@ static int read_all(struct jit_symbolizer *j, const struct jit_sources *src,
 			      .cancel = src->cancel };
 	int r = 0;
 
-	for (uint32_t i = 0; i < src->nr_told && r == 0; i++) {
+	for (uint32_t i = 0; i < src->nr_symbol_files && r == 0; i++) {
 		t.has_versions = i == 0;
-		r = read_told(src, &src->told[i], &t);
+		r = read_symbol_files(&src->symbol_files[i], &t);
 	}
 	return r == 0 && cancel_is_asked(src->cancel) ? -ECANCELED : r;
 }

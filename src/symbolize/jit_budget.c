@@ -3,7 +3,7 @@
 
 #include <sys/stat.h>
 
-#define MIN_BYTES 4096u /* for a list that is still short: one that grows meanwhile ends there */
+#define MIN_BYTES 4096u /* for a file that is still short: one that grows meanwhile ends there */
 
 void jit_budget_init(struct jit_budget *b)
 {
@@ -40,8 +40,8 @@ static struct jit_budget_list *find_list(struct jit_budget *b, const struct stat
 	return &b->lists[b->nr_lists++];
 }
 
-/* false: that is over the limits, and nothing is charged. */
-static bool charge(struct jit_budget *b, uid_t user, uint64_t bytes)
+/* false: over the limits, and nothing is charged. */
+static bool charge_user(struct jit_budget *b, uid_t user, uint64_t bytes)
 {
 	uint64_t *used = used_by(b, user);
 
@@ -52,16 +52,18 @@ static bool charge(struct jit_budget *b, uid_t user, uint64_t bytes)
 	return true;
 }
 
-/* Of a list that was charged before only what it has grown by; if that is too much it ends where it did. */
-static uint64_t take(struct jit_budget *b, const struct stat *st, uint64_t bytes, uint32_t purpose)
+/* A file that was charged before is charged only for its growth; if that is too much it ends where
+ * it did. */
+static uint64_t take_bytes(struct jit_budget *b, const struct stat *st, uint64_t bytes,
+			   uint32_t purpose)
 {
 	struct jit_budget_list *l = find_list(b, st);
 
 	if (!l)
-		return charge(b, st->st_uid, bytes) ? bytes : 0;
+		return charge_user(b, st->st_uid, bytes) ? bytes : 0;
 	if (l->purposes & purpose)
 		*l = (struct jit_budget_list){ .dev = l->dev, .ino = l->ino };
-	if (bytes > l->bytes && charge(b, st->st_uid, bytes - l->bytes))
+	if (bytes > l->bytes && charge_user(b, st->st_uid, bytes - l->bytes))
 		l->bytes = bytes;
 	l->purposes |= purpose;
 	return bytes < l->bytes ? bytes : l->bytes;
@@ -72,15 +74,22 @@ uint64_t jit_budget_take(struct jit_budget *b, int fd, enum jit_purpose purpose)
 	uint64_t bytes;
 	struct stat st;
 
-	if (!b)
-		return JIT_BUDGET_LIST_BYTES;
 	if (fstat(fd, &st) < 0)
 		return 0;
 	bytes = (uint64_t)st.st_size + MIN_BYTES;
-	if (bytes > JIT_BUDGET_LIST_BYTES)
-		bytes = JIT_BUDGET_LIST_BYTES;
+	if (bytes > JIT_MAX_FILE_BYTES)
+		bytes = JIT_MAX_FILE_BYTES;
 	pthread_mutex_lock(&b->lock);
-	bytes = take(b, &st, bytes, 1u << purpose);
+	bytes = take_bytes(b, &st, bytes, 1u << purpose);
 	pthread_mutex_unlock(&b->lock);
 	return bytes;
+}
+
+void jit_budget_limit(struct jit_budget *b, struct jit_symbol_files *files,
+		      enum jit_purpose purpose)
+{
+	if (files->dump_fd >= 0)
+		files->dump_max_bytes = jit_budget_take(b, files->dump_fd, purpose);
+	if (files->map_fd >= 0)
+		files->map_max_bytes = jit_budget_take(b, files->map_fd, purpose);
 }

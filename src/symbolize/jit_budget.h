@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What reading perf maps and jitdumps may cost in a capture: bytes, charged before a list is read, to the
- * user who wrote it and to all. A process costs nothing to fork, and each reads its parents' lists again,
- * so a limit per list is none. What one process needs a list for is charged once, though it is read
- * for each purpose. Memory is not what this bounds: that goes with the sampled addresses, not with the
- * bytes of lists, which are streamed. Any thread.
+ * Limits the reading of perf maps and jitdumps in a capture: bytes, charged before a file is read,
+ * to the user who wrote it and to all. Forking a process costs nothing, and each process reads its
+ * parents' files again, so a limit per file is not enough. A file that one process needs for
+ * several purposes is charged once, although it is read for each. This does not limit memory, which
+ * grows with the sampled addresses and not with the bytes of files, which are streamed. Any thread.
  */
 #ifndef SYMBOLIZE_JIT_BUDGET_H
 #define SYMBOLIZE_JIT_BUDGET_H
@@ -13,16 +13,23 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "symbolize/symbolizer.h"
+#include "symbolize/symbolizer_jit.h"
 
 #define JIT_BUDGET_BYTES (4ull << 30) /* for all */
-/* For one user; root has what there is. 40 workers of Node with maps of 30 MB each have 1.2 GB. */
+/* Per user; root has only the total limit. 40 workers of Node with maps of 30 MB each need 1.2 GB.
+ * */
 #define JIT_BUDGET_USER_BYTES (3ull << 29)
-#define JIT_BUDGET_LIST_BYTES (1ull << 30) /* of one list; the rest is not read */
-#define JIT_BUDGET_USERS 32                /* users who find no place share the last */
-#define JIT_BUDGET_LISTS 512               /* more are charged for each purpose */
+#define JIT_BUDGET_USERS 32  /* users without a slot share the last one */
+#define JIT_BUDGET_LISTS 512 /* further files are charged for each purpose */
 
-/* A list that has been charged, and what for it has been read since. */
+/* The purpose of reading a file. */
+enum jit_purpose {
+	JIT_FOR_CODE,    /* symbols of a process's own code */
+	JIT_FOR_FILES,   /* symbols of code in files */
+	JIT_FOR_MOMENTS, /* when code was replaced */
+};
+
+/* A charged file, and what it has been read for since. */
 struct jit_budget_list {
 	uint64_t dev, ino, bytes;
 	uint32_t purposes; /* bits: 1 << enum jit_purpose */
@@ -43,8 +50,12 @@ struct jit_budget {
 void jit_budget_init(struct jit_budget *b);
 void jit_budget_done(struct jit_budget *b);
 
-/* How much of the file may be read; 0: nothing, it is over the limits. b: NULL, all of it. Reading for the same
- * purpose again is for another process, and is charged again. */
+/* How much of the file may be read; 0: nothing, it is over the limits. Reading it again for the same
+ * purpose is for another process, and is charged again. */
 uint64_t jit_budget_take(struct jit_budget *b, int fd, enum jit_purpose purpose);
+
+/* The same for both files, which are going to be read. */
+void jit_budget_limit(struct jit_budget *b, struct jit_symbol_files *files,
+		      enum jit_purpose purpose);
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A segment tree in an array: node i has the children 2 i and 2 i + 1. A range is written to the few
- * nodes that make it up; an address asks all nodes above it. */
+/* A segment tree in an array: node i has the children 2 i and 2 i + 1. A range is written to the
+ * few nodes that make it up; a lookup reads all nodes above an address. */
 #include "symbolize/jit_cover.h"
 
 #include <errno.h>
 #include <stdlib.h>
+
+#include "base/bisect.h"
 
 int jit_cover_init(struct jit_cover *c, const uint64_t *addrs, uint32_t nr)
 {
@@ -23,17 +25,7 @@ void jit_cover_done(struct jit_cover *c)
 /* The first address that is not below addr. */
 static uint32_t lower_bound(const struct jit_cover *c, uint64_t addr)
 {
-	uint32_t low = 0, high = c->nr;
-
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (c->addrs[mid] < addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return BISECT(i, c->nr, c->addrs[i] < addr);
 }
 
 static void put_node(struct jit_cover *c, size_t node, uint64_t number)

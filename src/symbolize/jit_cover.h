@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of many ranges, told one after the other, covers each of a few addresses: the last one told
- * so far, or the first. Memory goes with the addresses, not with the ranges; a range costs the
- * logarithm of their number, however much it covers.
+ * Finds which of many ranges, added one after another, covers each of a few addresses: the last one
+ * added so far, or the first. Memory grows with the addresses, not with the ranges; a range costs
+ * the logarithm of their number, however much it covers.
  */
 #ifndef SYMBOLIZE_JIT_COVER_H
 #define SYMBOLIZE_JIT_COVER_H
@@ -23,7 +23,7 @@ void jit_cover_done(struct jit_cover *c);
 /* [start, end) has this number, which is not 0 and higher than all before. */
 void jit_cover_put(struct jit_cover *c, uint64_t start, uint64_t end, uint64_t number);
 
-/* The number of the range that was told last, or first, and covers address i; 0: none. */
+/* The number of the range that was added last, or first, and covers address i; 0: none. */
 uint64_t jit_cover_last(const struct jit_cover *c, uint32_t i);
 uint64_t jit_cover_first(const struct jit_cover *c, uint32_t i);
 

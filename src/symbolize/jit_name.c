@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * V8: "JS:*name /file.js:12:34", where marks before the name say which tier compiled the code: '~'
+ * V8: "JS:*name /file.js:12:34", where marks before the name give the compiler tier: '~'
  * interpreted, '^' baseline, '+' mid-tier, '*' optimized. Since V8 13 the two optimizing tiers have
  * more marks: "*'" for code specialized to one context, "o*" for on-stack replacement, "o*'" for
  * both. CPython: "py::name:/file.py".
@@ -29,7 +29,7 @@ static bool skip_prefix(struct text *t, const char *prefix)
 	return true;
 }
 
-/* Cuts ":<number>" off the end. */
+/* Removes ":<number>" from the end. */
 static bool cut_number(struct text *t, uint32_t *ret_value)
 {
 	size_t digits = 0;
@@ -49,8 +49,8 @@ static bool cut_number(struct text *t, uint32_t *ret_value)
 	return true;
 }
 
-/* Where the file begins behind a function's name. Both may hold spaces ("get size"), but a file is
- * mostly a path or a URL. */
+/* The start of the file after a function's name. Both may contain spaces ("get size"), but a file
+ * is mostly a path or a URL. */
 static size_t file_start(const struct text *t)
 {
 	static const char *const marks[] = { " /", " node:", " file:", " http" };
@@ -77,8 +77,8 @@ static void skip_byte(struct text *t)
 	t->len--;
 }
 
-/* One function keeps one name in all its tiers, so the marks go. 'o' is a mark only before another
- * one: it is a letter that names may begin with. */
+/* A function keeps one name in all its tiers, so the marks are removed. 'o' is a mark only before
+ * another one, since names may begin with that letter. */
 static void skip_tier_marks(struct text *t)
 {
 	struct text after_o = { t->at + 1, t->len ? t->len - 1 : 0 };
@@ -109,6 +109,7 @@ static void decode_v8(struct text t, const char *nameless, struct jit_name *to)
 			t.len = n;
 		}
 	}
+	to->is_nameless = !t.len;
 	to->name = t.len ? t.at : nameless;
 	to->name_len = t.len ? t.len : strlen(nameless);
 }

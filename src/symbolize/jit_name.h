@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a JIT calls a piece of its code, taken apart: V8 and CPython put the function, its file and
- * its line into one text. Any other text is a function's name as it is. */
+/* Parses what a JIT compiler calls its code: V8 and CPython put the function, its file and its line
+ * into one text. Any other text is a function's name as it is. */
 #ifndef SYMBOLIZE_JIT_NAME_H
 #define SYMBOLIZE_JIT_NAME_H
 
@@ -8,14 +8,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Pieces of the text that was given, or of static strings; none ends with a NUL. */
+/* Parts of the given text, or static strings; not NUL-terminated. */
 struct jit_name {
 	const char *name;
-	size_t name_len; /* at least 1 when the text has a byte */
+	size_t name_len; /* at least 1 if the text is not empty */
 	const char *file;
-	size_t file_len; /* 0: not told */
-	uint32_t line;   /* where the function begins; 0: not told */
+	size_t file_len; /* 0: unknown */
+	uint32_t line;   /* where the function begins; 0: unknown */
 	bool is_v8;
+	bool is_nameless; /* name is "(anonymous)" or "(script)" */
 };
 
 void jit_name_decode(const char *text, size_t len, struct jit_name *ret_name);

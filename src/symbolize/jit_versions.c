@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When the code at an address was replaced, as a jitdump tells it. The file is read twice: once to
- * see whether any address is concerned, and what it was at its own time; then once more, if so, side
- * by side with the times that are asked for. A version's number is where the dump tells of it.
+ * When the code at an address was replaced, according to a jitdump. The file is read twice: first
+ * to see whether any address is concerned, and which code it had at its own time; then, if so, in
+ * parallel with the times in question. A version's number is the position of its record in the
+ * dump.
  */
 #include <errno.h>
 
@@ -11,8 +12,8 @@
 struct jit_versions {
 	struct jitdump_file file;
 	struct jit_list list;
-	struct jitdump_hits hits; /* of the list's own times */
-	struct jit_cover now;     /* what has been told until the time that is asked for */
+	struct jitdump_hits hits; /* at the list's own times */
+	struct jit_cover now;     /* what was loaded up to the time in question */
 };
 
 static void versions_done(struct jit_versions *v)
@@ -52,17 +53,17 @@ uint64_t jit_versions_at(const struct jit_versions *v, uint64_t addr)
 static int ask_each(struct jit_versions *v, const uint64_t *times_ns, uint32_t nr,
 		    int (*fn)(void *ctx, uint32_t i, const struct jit_versions *v), void *ctx)
 {
-	struct jit_counts counts = { 0 }; /* naming counts them */
+	struct jit_counts counts = { 0 }; /* symbolization counts them */
 	struct jitdump_walk w;
-	struct jitdump_told told;
+	struct jitdump_change change;
 	uint32_t k = 0;
 	int r = 0;
 
 	jitdump_walk_init(&w, &v->file, &counts);
-	while (r >= 0 && k < nr && jitdump_walk_next(&w, &told)) {
-		for (; r >= 0 && k < nr && times_ns[k] < told.time_ns; k++)
+	while (r >= 0 && k < nr && jitdump_walk_next(&w, &change)) {
+		for (; r >= 0 && k < nr && times_ns[k] < change.time_ns; k++)
 			r = fn(ctx, k, v);
-		jit_cover_put(&v->now, told.code.start, told.code.end, told.number);
+		jit_cover_put(&v->now, change.code.start, change.code.end, change.number);
 	}
 	for (; r >= 0 && k < nr && !cancel_is_asked(v->file.reader.cancel); k++)
 		r = fn(ctx, k, v);

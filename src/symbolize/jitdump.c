@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names and lines from a jitdump. The file is read once; what is kept is one record per sampled
- * address. */
+/* Names and lines from a jitdump. The file is read once; one record per sampled address is kept. */
 #include <errno.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/bisect.h"
 #include "symbolize/jitdump_file.h"
 
 #define JITDUMP_MAX_LINES (1u << 20) /* of one function */
 /* Of line records, for all addresses together: each address reads those of its function. */
 #define JITDUMP_MAX_LINE_BYTES (1ull << 30)
 
-/* V8 tells where a line's code will be in the ELF file that `perf inject` makes of it, behind 0x40
+/* V8 gives the address of a line's code in the ELF file that `perf inject` creates, after 0x40
  * bytes of headers. */
 #define V8_LINE_SHIFT 0x40
 
-/* A sampled address whose code had been moved there. */
+/* A sampled address whose code was moved there. */
 struct moved {
 	uint64_t index;
 	uint64_t before; /* offset of the MOVE: its LOAD comes earlier */
 	uint64_t in_code;
-	uint64_t group; /* what was found; as a hit */
+	uint64_t group; /* the result; as a hit */
 	uint32_t address;
 };
 
@@ -41,7 +41,7 @@ struct line_entry {
 	const char *file;
 };
 
-/* "\xff" alone stands for the file of the entry before. */
+/* "\xff" alone stands for the file of the previous entry. */
 static bool read_entry(struct cursor *c, struct line_entry *e)
 {
 	const char *file;
@@ -60,8 +60,8 @@ static bool read_entry(struct cursor *c, struct line_entry *e)
 	return e->file[0] != '\0';
 }
 
-/* The line of an address: that of the last entry at or before it. One entry that is wrong spoils
- * all, for V8 of Node 20 writes freed memory where names should be. */
+/* The line of an address: that of the last entry at or before it. One invalid entry discards all,
+ * because V8 of Node 20 writes freed memory where names should be. */
 static bool find_line(struct cursor c, const struct jitdump_code *code, uint64_t addr,
 		      uint64_t shift, struct line_entry *ret)
 {
@@ -83,7 +83,7 @@ static bool find_line(struct cursor c, const struct jitdump_code *code, uint64_t
 	return true;
 }
 
-/* Lines that cannot be read leave what the name told. */
+/* Unreadable lines leave the line from the name. */
 static int set_line(struct dump *d, uint32_t i, const struct jitdump_record *debug,
 		    const struct jitdump_code *code, uint64_t addr, bool is_v8)
 {
@@ -194,21 +194,11 @@ static int compare_moved(const void *pa, const void *pb)
 
 static uint32_t first_moved(const struct dump *d, uint64_t index)
 {
-	uint32_t low = 0, high = d->nr_moved;
-
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (d->moved[mid].index < index)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return BISECT(i, d->nr_moved, d->moved[i].index < index);
 }
 
-/* Once more through the file, for the loads of what was moved. As many steps as records and moved
- * addresses: those of one index are looked at again for each of its loads, which are one. */
+/* A second pass through the file, for the loads of moved code. As many steps as records and moved
+ * addresses: those of one index are visited again for each of its loads, of which there is one. */
 static int name_moved(struct dump *d)
 {
 	uint64_t at = d->file.first, debug = 0;
@@ -226,7 +216,8 @@ static int name_moved(struct dump *d)
 		if (rec.id == JITDUMP_LOAD && jitdump_read_load(&d->file, &rec, &code)) {
 			uint32_t k = first_moved(d, code.index);
 
-			/* Of the first load alone: a writer that uses its numbers again is lying. */
+			/* Only the first load counts: a writer that reuses its numbers is invalid.
+			 * */
 			for (; k < d->nr_moved && d->moved[k].index == code.index &&
 			       !d->moved[k].group && rec.offset < d->moved[k].before;
 			     k++)
@@ -251,8 +242,8 @@ static void dump_done(struct dump *d)
 	free(d->moved);
 }
 
-/* Of an address whose version is known that one counts, whatever was there at other times; and only
- * the dump that the version is of tells of it. */
+/* For an address with a known version only that version counts, whatever was there at other times;
+ * and only the dump that the version refers to. */
 static int find_hits(struct dump *d)
 {
 	const struct jit_task *t = d->t;

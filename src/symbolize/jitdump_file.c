@@ -6,7 +6,7 @@
 
 #define JITDUMP_MAGIC 0x4a695444u
 #define JITDUMP_VERSION 1
-#define JITDUMP_ARCH_TIME 1u /* flag: times are a CPU's counter, which is not our clock */
+#define JITDUMP_ARCH_TIME 1u /* flag: times are a CPU's counter, not our clock */
 #define JITDUMP_MAX_HEADER_BYTES 4096
 
 #define HEADER_BYTES 40
@@ -105,8 +105,8 @@ bool jitdump_read_move(struct jitdump_file *f, const struct jitdump_record *rec,
 
 /* ---- one after the other ---- */
 
-/* A LOAD whose name ends inside the file. Writers that buffer leave such a last record while they run:
- * what is missing of it is code, which is not read anyway. */
+/* A LOAD whose name ends inside the file. Writers that buffer leave such a last record while they
+ * run: what is missing is code, which is not read anyway. */
 static bool has_whole_name(struct jitdump_file *f, const struct jitdump_record *rec)
 {
 	uint64_t name_bytes = rec->size - JITDUMP_LOAD_BYTES;
@@ -125,7 +125,7 @@ void jitdump_walk_init(struct jitdump_walk *w, struct jitdump_file *f, struct ji
 	*w = (struct jitdump_walk){ .file = f, .counts = counts, .at = f->first };
 }
 
-/* The next record that is whole, or that lacks nothing but code. */
+/* The next record that is complete, or that lacks only code. */
 static bool next_record(struct jitdump_walk *w, struct jitdump_record *ret)
 {
 	int r = jitdump_record_at(w->file, w->at, ret);
@@ -146,9 +146,9 @@ static bool next_record(struct jitdump_walk *w, struct jitdump_record *ret)
 	return true;
 }
 
-/* 1: code; 0: something else; -EBADMSG: not understood. */
-static int read_told(struct jitdump_walk *w, const struct jitdump_record *rec,
-		     struct jitdump_told *ret)
+/* 1: code; 0: something else; -EBADMSG: invalid. */
+static int read_change(struct jitdump_walk *w, const struct jitdump_record *rec,
+		       struct jitdump_change *ret)
 {
 	bool is_load = rec->id == JITDUMP_LOAD;
 
@@ -168,13 +168,13 @@ static int read_told(struct jitdump_walk *w, const struct jitdump_record *rec,
 	return !w->file->has_times || rec->time_ns <= w->file->until_ns;
 }
 
-bool jitdump_walk_next(struct jitdump_walk *w, struct jitdump_told *ret)
+bool jitdump_walk_next(struct jitdump_walk *w, struct jitdump_change *ret)
 {
 	struct jitdump_record rec;
 	int r = 0;
 
 	while (r <= 0 && next_record(w, &rec)) {
-		r = read_told(w, &rec, ret);
+		r = read_change(w, &rec, ret);
 		w->counts->nr_dump_bad_records += r < 0;
 	}
 	return r > 0;
@@ -205,14 +205,14 @@ static uint32_t *order_by_time(const uint64_t *times_ns, uint32_t nr)
 static void find_hits(struct jitdump_hits *h, struct jitdump_walk *w, const uint64_t *times_ns,
 		      const uint32_t *order, uint32_t nr)
 {
-	struct jitdump_told told;
+	struct jitdump_change change;
 	uint32_t k = 0;
 
-	while (jitdump_walk_next(w, &told)) {
-		/* The addresses whose time comes before have what they will get. */
-		for (; w->file->has_times && k < nr && times_ns[order[k]] < told.time_ns; k++)
+	while (jitdump_walk_next(w, &change)) {
+		/* Addresses with an earlier time have their final result. */
+		for (; w->file->has_times && k < nr && times_ns[order[k]] < change.time_ns; k++)
 			h->numbers[order[k]] = jit_cover_last(&h->cover, order[k]);
-		jit_cover_put(&h->cover, told.code.start, told.code.end, told.number);
+		jit_cover_put(&h->cover, change.code.start, change.code.end, change.number);
 	}
 	for (; k < nr; k++)
 		h->numbers[order[k]] = jit_cover_last(&h->cover, order[k]);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A jitdump (tools/perf/Documentation/jitdump-specification.txt of Linux): a header, then records,
- * each with its size and time. LOAD tells where a function is and its name, and carries its code,
- * which is passed over; MOVE gives a loaded function another place; DEBUG_INFO stands before the
- * LOAD whose lines it tells. Here is what is told of which place, and when; no names.
+ * each with its size and time. LOAD gives the address and name of a function, and contains its
+ * code, which is skipped; MOVE gives a loaded function another address; DEBUG_INFO precedes the
+ * LOAD to which its lines belong. This file handles addresses and times, not names.
  */
 #ifndef SYMBOLIZE_JITDUMP_FILE_H
 #define SYMBOLIZE_JITDUMP_FILE_H
@@ -21,9 +21,9 @@ enum { JITDUMP_LOAD = 0, JITDUMP_MOVE = 1, JITDUMP_DEBUG = 2 };
 
 struct jitdump_file {
 	struct jit_reader reader;
-	bool has_times;    /* that are our clock's */
+	bool has_times;    /* on our clock */
 	uint64_t first;    /* offset of the first record */
-	uint64_t until_ns; /* what is told with a later time is passed over; at first nothing is */
+	uint64_t until_ns; /* later records are skipped; initially none */
 };
 
 struct jitdump_record {
@@ -34,51 +34,52 @@ struct jitdump_record {
 
 struct jitdump_code {
 	uint64_t start, end; /* run-time addresses */
-	uint64_t index;      /* the writer's number for it, in all its places */
+	uint64_t index;      /* the writer's number for it, at all its addresses */
 };
 
-/* -ENOMEM; -EBADMSG: not such a file. jitdump_close() is due in all cases. */
+/* -ENOMEM; -EBADMSG: not such a file. Call jitdump_close() in all cases. */
 int jitdump_open(struct jitdump_file *f, int fd, const struct cancel *cancel);
 void jitdump_close(struct jitdump_file *f);
 
 struct cursor jitdump_bytes(struct jitdump_file *f, uint64_t offset, size_t want);
 
-/* 1: there is one; 0: the file ends here; -EBADMSG: it cannot go on. */
+/* 1: there is one; 0: end of the file; -EBADMSG: it cannot continue. */
 int jitdump_record_at(struct jitdump_file *f, uint64_t offset, struct jitdump_record *ret);
 
-/* False: the record makes no sense. */
+/* False: the record is invalid. */
 bool jitdump_read_load(struct jitdump_file *f, const struct jitdump_record *rec,
 		       struct jitdump_code *ret);
 bool jitdump_read_move(struct jitdump_file *f, const struct jitdump_record *rec,
 		       struct jitdump_code *ret);
 
-/* From one piece of code that is told of to the next. */
+/* Iterates over the pieces of code. */
 struct jitdump_walk {
 	struct jitdump_file *file; /* borrowed */
 	struct jit_counts *counts; /* borrowed */
 	uint64_t at;
-	uint64_t debug; /* 1 + offset of the DEBUG_INFO that waits for its LOAD */
+	uint64_t debug; /* 1 + offset of the DEBUG_INFO that precedes its LOAD */
 	uint32_t nr;
 };
 
-struct jitdump_told {
+struct jitdump_change {
 	struct jitdump_code code;
 	uint64_t time_ns;
-	/* 1 + offset of its LOAD, or of the DEBUG_INFO before it, or of the MOVE; higher than all before. */
+	/* 1 + offset of its LOAD, or of the DEBUG_INFO before it, or of the MOVE; increasing. */
 	uint64_t number;
 };
 
 void jitdump_walk_init(struct jitdump_walk *w, struct jitdump_file *f, struct jit_counts *counts);
-bool jitdump_walk_next(struct jitdump_walk *w, struct jitdump_told *ret);
+bool jitdump_walk_next(struct jitdump_walk *w, struct jitdump_change *ret);
 
-/* What was told of each of a few addresses. */
+/* The records that cover each of a few addresses. */
 struct jitdump_hits {
-	struct jit_cover cover; /* of all that is told */
-	uint64_t *numbers;      /* owned; by address: what held at its time; 0: none */
+	struct jit_cover cover; /* of all records */
+	uint64_t *numbers;      /* owned; by address: what was there at its time; 0: none */
 };
 
-/* All is borrowed until jitdump_hits_done(), which is due in all cases; addrs: sorted. What ran
- * before it was told of is what was told first: nothing else was in its place until then. -ENOMEM. */
+/* Everything is borrowed until jitdump_hits_done(), which is needed in all cases; addrs: sorted.
+ * Code that ran before its record belongs to the first record, since nothing else was there until
+ * then. -ENOMEM. */
 int jitdump_hits_init(struct jitdump_hits *h, struct jitdump_file *f, const uint64_t *addrs,
 		      const uint64_t *times_ns, uint32_t nr, struct jit_counts *counts);
 void jitdump_hits_done(struct jitdump_hits *h);

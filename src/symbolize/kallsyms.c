@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * "ffffffff81000000 T _text", with "\t[module]" behind the name for modules, and "\t[bpf]" for BPF
+ * "ffffffff81000000 T _text", followed by "\t[module]" for modules, and by "\t[bpf]" for BPF
  * programs.
  */
 #include "symbolize/kallsyms.h"
@@ -12,8 +12,8 @@
 #include "base/cleanup.h"
 
 #define KALLSYMS_MAX_BYTES (1ull << 30)
-#define READ_BYTES (256u << 10) /* also the longest line that is understood */
-#define ENOUGH_ZEROES 1000u     /* addresses are shown, or none of them is */
+#define READ_BYTES (256u << 10) /* also the longest line that is parsed */
+#define ENOUGH_ZEROES 1000u     /* either addresses are shown, or none is */
 
 struct reader {
 	struct kernel_symbols *to;
@@ -76,7 +76,7 @@ static const char *end_of_word(const char *at, const char *end)
 	return at;
 }
 
-static struct ksym_text split(const char *at, const char *end)
+static struct ksym_text split_line(const char *at, const char *end)
 {
 	const char *name_end = end_of_word(at, end);
 	const char *module = name_end < end ? name_end + 1 : end;
@@ -95,13 +95,13 @@ static bool starts_with(const struct ksym_text *t, const char *what)
 	return t->module_bytes >= n && memcmp(t->module, what, n) == 0;
 }
 
-/* BPF programs and, by the names the kernel gives them, the pages of kprobes and of ftrace. */
+/* BPF programs and, by the names that the kernel gives them, pages of kprobes and ftrace. */
 static bool is_passing(const struct ksym_text *t)
 {
 	return starts_with(t, "[bpf]") || starts_with(t, "[__builtin__");
 }
 
-/* Lines of any other shape are passed over. */
+/* Lines of any other format are skipped. */
 static int parse_line(struct reader *rd, const char *at, const char *end)
 {
 	uint64_t addr;
@@ -122,14 +122,14 @@ static int parse_line(struct reader *rd, const char *at, const char *end)
 		rd->to->nr_zeroes++;
 		return 0;
 	}
-	text = split(p + 3, end);
+	text = split_line(p + 3, end);
 	if (!text.name_bytes)
 		return 0;
 	return ksym_table_add(is_passing(&text) ? &rd->to->passing : &rd->to->lasting, addr,
 			      (unsigned int)rank, &text);
 }
 
-/* All whole lines of the buffer; the rest moves to its front. */
+/* All complete lines of the buffer; the rest moves to its front. */
 static int parse_lines(struct reader *rd, char *bytes, size_t *n)
 {
 	const char *at = bytes, *end = bytes + *n, *newline;
@@ -167,7 +167,7 @@ static int parse_file(struct reader *rd, int fd)
 		ssize_t got = read(fd, bytes + left, READ_BYTES - left);
 		int r;
 
-		/* EAGAIN: an iterator that has passed over many symbols wants to be asked again. */
+		/* EAGAIN: an iterator that has skipped many symbols wants to be read again. */
 		if (got < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (got < 0)
@@ -188,7 +188,7 @@ int kallsyms_read(int fd, struct kernel_symbols *to)
 	struct reader rd = { .to = to };
 	int r = parse_file(&rd, fd);
 
-	if (r < 0 && r != -E2BIG) /* past a limit: what is there is used */
+	if (r < 0 && r != -E2BIG) /* over a limit: what is there is used */
 		return r;
 	r = ksym_table_finish(&to->lasting);
 	return r < 0 ? r : ksym_table_finish(&to->passing);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of the kernel's code: which list they come from, and when it is read at all. */
+/* Symbols of kernel code: which list they come from, and when it is read at all. */
 #include <errno.h>
 #include <stdarg.h>
 #include <unistd.h>
@@ -8,21 +8,22 @@
 #include "symbolize/kernel_cache.h"
 #include "symbolize/kernel_ranges.h"
 #include "symbolize/symbolize_internal.h"
-#include "symbolize/vmlinux.h"
+#include "symbolize/symbolizer_kernel.h"
+#include "symbolize/vmlinux_offset.h"
 
 #define NO_LIST UINT32_MAX
 
 struct kernel_symbolizer {
-	struct symbolizer base; /* first: the two share their address */
+	struct symbolizer base; /* first: shares its address */
 	struct kernel_sources src;
 	struct kernel_symbols syms;
-	bool is_cached; /* of the list's passing symbols nothing is known */
-	uint32_t list;  /* that the symbols are of */
+	bool is_cached; /* transient symbols of the list are unknown */
+	uint32_t list;  /* the list of the symbols */
 	const char
-		*why[2];  /* why a list cannot be used, of the first two; static, NULL: not tried */
-	const char *cure; /* for the first of them; static, or NULL */
-	struct symbolizer *lines; /* owned: of the kernel's own file; NULL: there is none */
-	uint64_t lines_offset;    /* how far the kernel was moved from where the file has it */
+		*why[2]; /* why a list cannot be used, of the first two; static, NULL: not tried */
+	enum symbol_why hidden;   /* why no list is usable, if something can be done about it */
+	struct symbolizer *lines; /* owned: of vmlinux; NULL: there is none */
+	uint64_t lines_offset;    /* the KASLR offset relative to the file */
 	struct answer answer;
 };
 
@@ -41,27 +42,29 @@ static const char *why_unreadable(int r)
 	}
 }
 
-/* Why a list is of no use, or NULL when it is. r: what reading it gave. */
+/* Why a list is unusable, or NULL if it is usable. r: the result of reading it. */
 static const char *why_useless(struct kernel_symbolizer *k, const struct kernel_symbols *syms,
 			       int r)
 {
-	const char *why = NULL, *cure = NULL;
+	enum symbol_why hidden = WHY_KERNEL_HIDDEN;
+	const char *why = NULL;
 
 	if (r < 0) {
 		why = why_unreadable(r);
-		cure = r == -EACCES || r == -EPERM ? "run as root" : NULL;
+		if (r == -EACCES || r == -EPERM)
+			hidden = WHY_KERNEL_NOT_READABLE;
 	} else if (!syms->lasting.nr && syms->nr_zeroes) {
 		why = "it shows zeroes (kptr_restrict, or CAP_SYSLOG is missing)";
-		cure = "run as root or with CAP_SYSLOG, and with kernel.kptr_restrict below 2";
+		hidden = WHY_KERNEL_ZEROES;
 	} else if (!syms->lasting.nr) {
 		why = "it lists no functions";
 	}
-	if (cure && !k->cure)
-		k->cure = cure;
+	if (k->hidden == WHY_KERNEL_HIDDEN)
+		k->hidden = hidden;
 	return why;
 }
 
-/* Reads one list; 1: it is of use. */
+/* Reads one list; 1: it is usable. */
 static int read_list(struct kernel_symbolizer *k, uint32_t list, struct kernel_symbols *to)
 {
 	int fd, r = k->src.lists[list].open(k->src.ctx, &fd);
@@ -83,7 +86,7 @@ static int read_list(struct kernel_symbolizer *k, uint32_t list, struct kernel_s
 	return 0;
 }
 
-/* The list that was of use before, then all in their order; 1: one is. */
+/* The list that was usable before, then all in their order; 1: one is. */
 static int read_lists(struct kernel_symbolizer *k, uint32_t first, struct kernel_symbols *to)
 {
 	int r = 0;
@@ -101,7 +104,7 @@ static int read_lists(struct kernel_symbolizer *k, uint32_t first, struct kernel
 	return r;
 }
 
-/* The place of a list by its number, or NO_LIST. */
+/* The index of a list by its number, or NO_LIST. */
 static uint32_t list_of_number(const struct kernel_symbolizer *k, uint32_t number)
 {
 	for (uint32_t i = 0; i < k->src.nr_lists; i++)
@@ -110,8 +113,8 @@ static uint32_t list_of_number(const struct kernel_symbolizer *k, uint32_t numbe
 	return NO_LIST;
 }
 
-/* 1: the cache holds; *ret_first is the list to try first when it does not. Symbols of a list that
- * is not to be used now are not used either. */
+/* 1: the cache is valid; otherwise *ret_first is the list to try first. Symbols of a list that must
+ * not be used now are not used either. */
 static int load_cache(struct kernel_symbolizer *k, const struct kernel_key *key,
 		      uint32_t *ret_first)
 {
@@ -133,7 +136,7 @@ static int load_cache(struct kernel_symbolizer *k, const struct kernel_key *key,
 	return 1;
 }
 
-/* Only what was so before and after the list was read is known to hold. */
+/* Only a key that is the same before and after reading the list is known to be valid. */
 static void store_cache(struct kernel_symbolizer *k, const struct kernel_key *key,
 			struct pa_error *err)
 {
@@ -141,11 +144,12 @@ static void store_cache(struct kernel_symbolizer *k, const struct kernel_key *ke
 
 	if (k->src.read_key(k->src.ctx, &now) == 0 && memcmp(&now, key, sizeof(now)) == 0)
 		(void)kernel_cache_store(k->src.cache_path, key, &k->syms.lasting,
-					 k->src.lists[k->list].number, err); /* err tells */
+					 k->src.lists[k->list].number,
+					 err); /* err has the reason */
 }
 
 /* 1: there are symbols; 0: there are none anywhere. */
-static int load(struct kernel_symbolizer *k, struct pa_error *err)
+static int load_symbols(struct kernel_symbolizer *k, struct pa_error *err)
 {
 	struct kernel_key key = { 0 };
 	bool has_key = k->src.cache_path && k->src.read_key(k->src.ctx, &key) == 0;
@@ -160,7 +164,7 @@ static int load(struct kernel_symbolizer *k, struct pa_error *err)
 	return r;
 }
 
-/* A file that does not fit the kernel that runs is left alone. */
+/* A file that does not match the running kernel is ignored. */
 static int open_lines(struct kernel_symbolizer *k)
 {
 	struct elf_sources src = { .image = k->src.vmlinux, .label = "vmlinux" };
@@ -174,7 +178,7 @@ static int open_lines(struct kernel_symbolizer *k)
 	return r == -ENOMEM ? r : 0;
 }
 
-/* The passing symbols, for an address that the cache does not know. */
+/* The transient symbols, for an address that is not in the cache. */
 static int read_passing(struct kernel_symbolizer *k)
 {
 	struct kernel_symbols now;
@@ -193,8 +197,8 @@ static int read_passing(struct kernel_symbolizer *k)
 	return r < 0 ? r : 0;
 }
 
-/* Whether the kernel told of code there; *ret_name is NULL when that was not always the same. */
-static bool find_told(const struct kernel_symbolizer *k, uint64_t addr, const char **ret_name)
+/* True if the kernel reported code there; *ret_name is NULL if there were several. */
+static bool find_reported(const struct kernel_symbolizer *k, uint64_t addr, const char **ret_name)
 {
 	return k->src.ranges && kernel_ranges_find(k->src.ranges, addr, ret_name);
 }
@@ -213,7 +217,7 @@ static const char *find_listed(const struct kernel_symbolizer *k, uint64_t addr)
 }
 
 /* Reads what is not in the cache if it could change the name. */
-static int find(struct kernel_symbolizer *k, uint64_t addr, const char **ret_name)
+static int find_kernel_name(struct kernel_symbolizer *k, uint64_t addr, const char **ret_name)
 {
 	int r = 0;
 
@@ -224,19 +228,19 @@ static int find(struct kernel_symbolizer *k, uint64_t addr, const char **ret_nam
 	return r;
 }
 
-/* Two programs of which one has the other's memory: a name would be wrong for one of them. */
+/* Two programs used the same address: a name would be wrong for one of them. */
 static int answer_reused(struct kernel_symbolizer *k, uint64_t addr,
 			 struct symbol_result *ret_result)
 {
 	int r = answer_raw(&k->answer, NULL, addr, ret_result);
 
-	k->base.missing_why = "several BPF programs were there in turn";
+	k->base.missing = WHY_KERNEL_REUSED;
 	if (r == 0)
 		ret_result->is_reused = true;
 	return r;
 }
 
-/* 1: the file knows the line. Modules are not in it. */
+/* 1: vmlinux has the line. Modules are not in it. */
 static int find_line(struct kernel_symbolizer *k, uint64_t addr, const char *name,
 		     struct symbol_result *ret_result)
 {
@@ -258,12 +262,12 @@ static int kernel_resolve(struct symbolizer *s, uint64_t addr, struct symbol_res
 {
 	struct kernel_symbolizer *k = (struct kernel_symbolizer *)s;
 	const char *name = NULL;
-	bool is_told = find_told(k, addr, &name);
-	int r = is_told ? 0 : find(k, addr, &name);
+	bool is_reported = find_reported(k, addr, &name);
+	int r = is_reported ? 0 : find_kernel_name(k, addr, &name);
 
 	if (r < 0)
 		return r;
-	if (is_told && !name)
+	if (is_reported && !name)
 		return answer_reused(k, addr, ret_result);
 	if (!name)
 		return answer_raw(&k->answer, NULL, addr, ret_result);
@@ -297,13 +301,13 @@ void kernel_outcome_add(struct kernel_outcome *o, const char *fmt, ...)
 
 	va_start(ap, fmt);
 	(void)vsnprintf(o->source + n, sizeof(o->source) - n, fmt,
-			ap); /* cut is better than none */
+			ap); /* truncated is better than none */
 	va_end(ap);
 }
 
-/* "/proc/kallsyms (cached)"; or the list that stands in for the first, and why it has to. */
-static void tell_source(const struct kernel_symbolizer *k, const struct pa_error *err,
-			struct kernel_outcome *to)
+/* "/proc/kallsyms (cached)"; or the list used instead of the first, and why. */
+static void describe_source(const struct kernel_symbolizer *k, const struct pa_error *err,
+			    struct kernel_outcome *to)
 {
 	to->is_cached = k->is_cached;
 	to->is_fallback = k->list > 0;
@@ -316,8 +320,8 @@ static void tell_source(const struct kernel_symbolizer *k, const struct pa_error
 		kernel_outcome_add(to, "; not cached: %s", err->text);
 }
 
-/* The kernel whose symbols cannot be known, and why not, list by list. */
-static void tell_none(const struct kernel_symbolizer *k, struct kernel_outcome *to)
+/* A kernel without known symbols, and why, list by list. */
+static void describe_failure(const struct kernel_symbolizer *k, struct kernel_outcome *to)
 {
 	to->is_fallback = true;
 	kernel_outcome_add(to, "none");
@@ -327,7 +331,11 @@ static void tell_none(const struct kernel_symbolizer *k, struct kernel_outcome *
 
 static int give_raw(const struct kernel_symbolizer *k, struct symbolizer **ret_symbolizer)
 {
-	return symbolizer_new_raw("the kernel does not show its symbols", k->cure, ret_symbolizer);
+	int r = symbolizer_new_raw(ret_symbolizer);
+
+	if (r == 0)
+		(*ret_symbolizer)->missing = k->hidden;
+	return r;
 }
 
 int symbolizer_new_kernel(const struct kernel_sources *src, struct symbolizer **ret_symbolizer,
@@ -345,19 +353,20 @@ int symbolizer_new_kernel(const struct kernel_sources *src, struct symbolizer **
 	s->ops = &kernel_ops;
 	kernel_symbols_init(&k->syms); /* from here symbolizer_free() is safe */
 	k->src = *src;
-	s->missing_why = "the kernel lists no function there";
+	s->missing = WHY_KERNEL_NOT_LISTED;
+	k->hidden = WHY_KERNEL_HIDDEN;
 	r = answer_init(&k->answer);
 	if (r == 0)
-		r = load(k, &err);
+		r = load_symbols(k, &err);
 	if (r > 0 && open_lines(k) < 0)
 		r = -ENOMEM;
 	if (r < 0)
 		return r;
 	if (r > 0) {
-		tell_source(k, &err, &outcome);
+		describe_source(k, &err, &outcome);
 		*ret_symbolizer = TAKE(s);
 	} else {
-		tell_none(k, &outcome);
+		describe_failure(k, &outcome);
 		r = give_raw(k, ret_symbolizer);
 	}
 	*ret_outcome = outcome;

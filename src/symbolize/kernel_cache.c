@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/capabilities.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/outfile.h"
@@ -15,7 +16,7 @@
 #define MAGIC "PAKSYMS"
 #define FORMAT 1 /* of the file and of struct ksym */
 
-/* Then the symbols, then their names. Of this machine, so in its byte order. */
+/* Then the symbols, then their names. For this machine, so in its byte order. */
 struct header {
 	char magic[8];
 	uint32_t format;
@@ -23,7 +24,7 @@ struct header {
 	struct kernel_key key;
 	uint32_t nr;
 	uint32_t name_bytes;
-	uint64_t checksum; /* of all that follows, and of this header with 0 here */
+	uint64_t checksum; /* of everything that follows, and of this header with 0 here */
 };
 _Static_assert(sizeof(struct header) == 80, "no holes");
 _Static_assert(sizeof(struct ksym) == 16, "as FORMAT says");
@@ -56,7 +57,7 @@ static int read_at(int fd, void *to, size_t n, uint64_t at)
 	return 0;
 }
 
-/* Whether it is one of ours, whole by its size, and of this boot; the sizes are sane then. */
+/* True if it is one of ours, of complete size, and of this boot; then its sizes are plausible. */
 static int check_header(const struct header *h, uint64_t file_bytes, const struct kernel_key *key)
 {
 	if (memcmp(h->magic, MAGIC, sizeof(MAGIC)) != 0 || h->format != FORMAT)
@@ -70,7 +71,7 @@ static int check_header(const struct header *h, uint64_t file_bytes, const struc
 	return 0;
 }
 
-/* The arrays for what the header promises, filled. The table owns them also when this fails. */
+/* The arrays that the header promises, filled. The table owns them even if this fails. */
 static int read_arrays(int fd, const struct header *h, struct ksym_table *t)
 {
 	uint64_t syms_bytes = (uint64_t)h->nr * sizeof(*t->syms);
@@ -87,7 +88,7 @@ static int read_arrays(int fd, const struct header *h, struct ksym_table *t)
 	return r;
 }
 
-/* A checksum is no proof of sense: whatever the search relies on is looked at. */
+/* A checksum does not prove validity, so everything that the search relies on is checked. */
 static bool is_sane(const struct header *h, const struct ksym_table *t)
 {
 	if (t->names.data[h->name_bytes - 1] != '\0')
@@ -132,9 +133,14 @@ int kernel_cache_read(int fd, const struct kernel_key *key, struct ksym_table *t
 int kernel_cache_load(const char *path, const struct kernel_key *key, struct ksym_table *t,
 		      uint32_t *ret_list)
 {
-	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	_cleanup_(capabilities_raise) struct capabilities held = CAPABILITIES_HELD;
+	_cleanup_(closep) int fd = -1;
 	struct stat st;
+	int r = capabilities_lower(&held);
 
+	if (r < 0)
+		return r;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st) < 0)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/bisect.h"
 
 #define MAX_RANGES (1u << 16)
 #define MAX_NAME_BYTES (16u << 20)
@@ -22,20 +23,23 @@ void kernel_ranges_done(struct kernel_ranges *k)
 	kernel_ranges_init(k);
 }
 
+int kernel_ranges_copy(struct kernel_ranges *to, const struct kernel_ranges *from)
+{
+	int r = ARRAY_RESERVE(to->ranges, to->cap, from->nr, MAX_RANGES);
+
+	if (r == 0 && from->nr)
+		r = buf_append(&to->names, from->names.data, from->names.len);
+	if (r < 0 || !from->nr)
+		return r;
+	memcpy(to->ranges, from->ranges, from->nr * sizeof(*to->ranges));
+	to->nr = from->nr;
+	return 0;
+}
+
 /* The first that ends after addr. */
 static uint32_t first_after(const struct kernel_ranges *k, uint64_t addr)
 {
-	uint32_t low = 0, high = k->nr;
-
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (k->ranges[mid].end <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return BISECT(i, k->nr, k->ranges[i].end <= addr);
 }
 
 /* There is room for it. */
@@ -46,8 +50,8 @@ static void insert(struct kernel_ranges *k, uint32_t at, const struct kernel_ran
 	k->nr++;
 }
 
-/* What reaches over addr becomes two; there is room for it. */
-static void split(struct kernel_ranges *k, uint64_t addr)
+/* A range that extends over addr becomes two; there is room for it. */
+static void split_range(struct kernel_ranges *k, uint64_t addr)
 {
 	uint32_t at = first_after(k, addr);
 	struct kernel_range low;
@@ -66,7 +70,7 @@ static bool has_name(const struct kernel_ranges *k, const struct kernel_range *r
 	return range->name != NO_NAME && strcmp(k->names.data + range->name, name) == 0;
 }
 
-/* What lies within `new` keeps its name only if that is the same; what is between is new. */
+/* Ranges within `new` keep their name only if it is the same; the gaps are new. */
 static void cover(struct kernel_ranges *k, const struct kernel_range *new)
 {
 	uint64_t from = new->start;
@@ -84,7 +88,7 @@ static void cover(struct kernel_ranges *k, const struct kernel_range *new)
 	}
 }
 
-/* What is told again when it is unloaded costs no more. */
+/* A range reported again at its unloading costs nothing more. */
 static int keep_name(struct kernel_ranges *k, uint64_t start, const char *name, uint32_t *ret_name)
 {
 	uint32_t at = first_after(k, start);
@@ -108,7 +112,7 @@ int kernel_ranges_add(struct kernel_ranges *k, uint64_t start, uint64_t size_byt
 		return -EINVAL;
 	while (to < k->nr && k->ranges[to].start < new.end)
 		to++;
-	/* One more before, between and behind them each, and two that are split. */
+	/* One more before, between and after each, and two that are split. */
 	r = ARRAY_RESERVE(k->ranges, k->cap, (size_t)k->nr + (to - at) + 3, MAX_RANGES);
 	if (r == 0)
 		r = keep_name(k, start, name, &new.name);
@@ -117,8 +121,8 @@ int kernel_ranges_add(struct kernel_ranges *k, uint64_t start, uint64_t size_byt
 			k->ranges[at].name = NO_NAME;
 		return r;
 	}
-	split(k, new.start);
-	split(k, new.end);
+	split_range(k, new.start);
+	split_range(k, new.end);
 	cover(k, &new);
 	return 0;
 }

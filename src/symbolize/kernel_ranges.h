@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Code that the kernel told of when it made it or took it away, as BPF programs: with its size and
- * its name. */
+/* Code that the kernel reported when it was loaded or unloaded, such as BPF programs, with its size
+ * and name. */
 #ifndef SYMBOLIZE_KERNEL_RANGES_H
 #define SYMBOLIZE_KERNEL_RANGES_H
 
@@ -23,12 +23,15 @@ struct kernel_ranges {
 void kernel_ranges_init(struct kernel_ranges *k);
 void kernel_ranges_done(struct kernel_ranges *k);
 
-/* Where code of another name lay before, it is not known from now on which of the two is meant; nor
- * where this one finds no room. -ENOMEM; -E2BIG past the limit; -EINVAL: no range. */
+/* If code of another name was there before, it is ambiguous from now on; also if there is no room
+ * for this one. -ENOMEM; -E2BIG beyond the limit; -EINVAL: not a range. */
 int kernel_ranges_add(struct kernel_ranges *k, uint64_t start, uint64_t size_bytes,
 		      const char *name);
 
-/* Whether there was code, and its name, borrowed until the next addition; NULL: it had several. */
+/* *to is initialised. -ENOMEM; it is empty then. */
+int kernel_ranges_copy(struct kernel_ranges *to, const struct kernel_ranges *from);
+
+/* True if there was code; its name is borrowed until the next addition; NULL: it had several. */
 bool kernel_ranges_find(const struct kernel_ranges *k, uint64_t addr, const char **ret_name);
 
 #endif

@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/bisect.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
 
-/* Nothing says where the last function of a module ends, and what follows may be anybody's. */
+/* Nothing says where the last function of a module ends, and what follows may be anything. */
 #define LAST_SYMBOL_BYTES 4096u
-/* Nor is all between two functions of BPF the first one's: no function is larger than this. */
+/* Nor does everything between two BPF functions belong to the first: no function is larger than
+ * this. */
 #define MAX_FUNCTION_BYTES (256u << 10)
 #define PAGE_BYTES 4096u
 
@@ -46,7 +48,7 @@ static int add_name(struct ksym_table *t, const struct ksym_text *text)
 	return 0;
 }
 
-static int compare(const void *pa, const void *pb)
+static int compare_syms(const void *pa, const void *pb)
 {
 	const struct ksym *a = pa, *b = pb;
 
@@ -81,8 +83,8 @@ int ksym_table_add(struct ksym_table *t, uint64_t addr, unsigned int rank,
 	return 0;
 }
 
-/* The kernel's own come in order and are the most: only the rest is sorted, then merged in from
- * behind. Equal addresses within the first part are not yet in order of rank, which choose() sees to. */
+/* The kernel's own symbols are sorted and the most: only the rest is sorted, then merged from the
+ * end. Equal addresses in the first part are not yet sorted by rank, which choose_names() does. */
 static int sort_rest(struct ksym_table *t)
 {
 	_cleanup_(freep) struct ksym *rest = NULL;
@@ -94,7 +96,7 @@ static int sort_rest(struct ksym_table *t)
 	if (!rest)
 		return -ENOMEM;
 	memcpy(rest, t->syms + left, nr_rest * sizeof(*rest));
-	qsort(rest, nr_rest, sizeof(*rest), compare);
+	qsort(rest, nr_rest, sizeof(*rest), compare_syms);
 	while (nr_rest) {
 		bool is_first = left && t->syms[left - 1].addr > rest[nr_rest - 1].addr;
 
@@ -103,7 +105,7 @@ static int sort_rest(struct ksym_table *t)
 	return 0;
 }
 
-static void choose(struct ksym_table *t)
+static void choose_names(struct ksym_table *t)
 {
 	uint32_t nr = 0;
 
@@ -112,7 +114,7 @@ static void choose(struct ksym_table *t)
 
 		if (!last || last->addr != t->syms[i].addr)
 			t->syms[nr++] = t->syms[i];
-		else if (compare(last, &t->syms[i]) < 0)
+		else if (compare_syms(last, &t->syms[i]) < 0)
 			*last = t->syms[i];
 	}
 	t->nr = t->nr_sorted = nr;
@@ -123,11 +125,11 @@ int ksym_table_finish(struct ksym_table *t)
 	int r = sort_rest(t);
 
 	if (r == 0)
-		choose(t);
+		choose_names(t);
 	return r;
 }
 
-/* Whether the function at i reaches as far as addr, which lies before the next one. */
+/* True if the function at i extends to addr, which lies before the next one. */
 static bool reaches(const struct ksym_table *t, uint32_t i, uint64_t addr)
 {
 	const struct ksym *s = &t->syms[i];
@@ -141,17 +143,7 @@ static bool reaches(const struct ksym_table *t, uint32_t i, uint64_t addr)
 /* How many begin at addr or before. */
 static uint32_t nr_before(const struct ksym_table *t, uint64_t addr)
 {
-	uint32_t low = 0, high = t->nr;
-
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (t->syms[mid].addr <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return BISECT(i, t->nr, t->syms[i].addr <= addr);
 }
 
 const char *ksym_table_find(const struct ksym_table *t, uint64_t addr, uint64_t *ret_start)

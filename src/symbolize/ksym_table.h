@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel's functions by address: 16 bytes each and their names in one piece, ready for binary
- * search and for a file. Sizes are not known: a function ends where the next begins.
+ * The kernel's functions by address: 16 bytes each and their names in one block, ready for binary
+ * search and for a file. Sizes are unknown: a function ends where the next begins.
  */
 #ifndef SYMBOLIZE_KSYM_TABLE_H
 #define SYMBOLIZE_KSYM_TABLE_H
@@ -15,10 +15,10 @@
 #define KSYM_MAX_SYMBOLS (8u << 20) /* a distribution kernel has 150,000 */
 #define KSYM_MAX_NAME_BYTES (512u << 20)
 
-/* Also as it lies in a file. */
+/* Also the format in the file. */
 struct ksym {
 	uint64_t addr;
-	uint32_t name;        /* offset in names; of aliases, grows with the position in the list */
+	uint32_t name; /* offset in names; for aliases, increases with the position in the list */
 	uint32_t rank : 2;    /* of aliases the highest is shown */
 	uint32_t module : 30; /* a hash of the module's name; 0: the kernel itself */
 };
@@ -27,7 +27,7 @@ struct ksym_table {
 	struct ksym *syms; /* owned; after ksym_table_finish() sorted by address, one for each */
 	uint32_t nr;
 	uint32_t cap;
-	uint32_t nr_sorted; /* as many of the first are in order */
+	uint32_t nr_sorted; /* this many at the beginning are sorted */
 	struct buf names;   /* owned: strings with their NULs */
 };
 
@@ -42,11 +42,11 @@ struct ksym_text {
 	size_t module_bytes;
 };
 
-/* -ENOMEM; -E2BIG: past a limit. */
+/* -ENOMEM; -E2BIG: over a limit. */
 int ksym_table_add(struct ksym_table *t, uint64_t addr, unsigned int rank,
 		   const struct ksym_text *text);
 
-/* Sorts, and leaves the best alias of each address: the highest rank, and of those the last in the
+/* Sorts, and keeps the best alias of each address: the highest rank, and of those the last in the
  * list. -ENOMEM. */
 int ksym_table_finish(struct ksym_table *t);
 
@@ -54,8 +54,8 @@ int ksym_table_finish(struct ksym_table *t);
  * start. NULL: none. */
 const char *ksym_table_find(const struct ksym_table *t, uint64_t addr, uint64_t *ret_start);
 
-/* Whether what is found for addr is also what another table could not know better: not where it
- * begins on an earlier page and nothing says where it ends. */
+/* True if no other table could have a better result for addr: not if it begins on an earlier page
+ * and its end is unknown. */
 bool ksym_table_is_sure(const struct ksym_table *t, uint64_t addr);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CPU time that goes into lines, where somebody limits it: it is counted apart from that of symbols, so that
- * a file's debug information takes nothing from what its symbols, read before or after, may cost.
+ * CPU time spent on lines, if it is limited: counted separately from symbols, so that a file's
+ * debug information does not reduce what its symbols, read before or after, may cost.
  */
 #ifndef SYMBOLIZE_LINES_CLOCK_H
 #define SYMBOLIZE_LINES_CLOCK_H
 
 #include "elf/elf_image.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/symbolizer_elf.h"
 
 #define LINES_CLOCK_IMAGES 3
 
@@ -15,13 +15,13 @@ struct lines_clock {
 	const struct elf_image *images[LINES_CLOCK_IMAGES]; /* borrowed; NULL: none */
 	struct elf_image_pause pauses[LINES_CLOCK_IMAGES];
 	uint64_t left_ns, began_ns;
-	uint64_t *used_ns; /* borrowed; NULL: nobody asks */
+	uint64_t *used_ns; /* borrowed; NULL: not wanted */
 	bool is_limited;
 };
 
 void lines_clock_init(struct lines_clock *c, const struct elf_sources *src);
 
-/* Around each piece of work for lines. They do nothing where there is no limit. */
+/* Around each piece of work for lines. No effect without a limit. */
 void lines_clock_start(struct lines_clock *c);
 void lines_clock_stop(struct lines_clock *c);
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * "<start> <size> <name>", both in hexadecimal, one line per piece of code, in the order in which it
- * was made: of lines that cover an address the last is the one that holds. The file is read once;
- * what is kept is one number per address that was sampled.
+ * "<start> <size> <name>", both in hexadecimal, one line per piece of code, in the order of
+ * creation: of lines that cover an address the last one counts. The file is read once; one number
+ * per sampled address is kept.
  */
 #include <errno.h>
 #include <string.h>
 
-#include "symbolize/jit_budget.h"
 #include "symbolize/jit_cover.h"
 #include "symbolize/jit_internal.h"
 
@@ -55,7 +54,7 @@ static bool parse_line(const char *at, const char *end, struct perf_map_line *re
 	return true;
 }
 
-/* All whole lines of n bytes that stand at `offset` in the file; how many bytes they are. */
+/* All complete lines of n bytes at `offset` of the file; returns their bytes. */
 static size_t note_lines(struct jit_cover *cover, struct jit_counts *counts, const char *bytes,
 			 size_t n, uint64_t offset, bool *is_in_long_line)
 {
@@ -98,7 +97,7 @@ static void note_file(struct jit_cover *cover, struct jit_counts *counts, struct
 		if (used == 0)
 			return;
 		at += used;
-		if (at >= JIT_BUDGET_LIST_BYTES) { /* 20 million lines; the rest is counted */
+		if (at >= JIT_MAX_FILE_BYTES) { /* 20 million lines; the rest is counted */
 			counts->nr_maps_cut++;
 			return;
 		}

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of the stubs through which code calls other files, "malloc@plt", as perf and objdump write them.
- * No symbol says so: a stub jumps to where a word of the file's data points, and the relocation of
- * that word says which symbol it is for.
+ * Names of PLT stubs, "malloc@plt", as perf and objdump write them. No symbol says so: a stub jumps
+ * through a slot in the data, and the relocation of that slot says which symbol it is for.
  */
 #include <elf.h>
 #include <errno.h>
@@ -17,15 +16,15 @@
 #include "symbolize/symbolize_internal.h"
 
 #define MAX_STUB_BYTES (4u << 20) /* of one section: 256 Ki stubs; a browser has some thousands */
-#define MAX_SLOTS (512u << 10)    /* relocations of a file that stubs may jump by */
+#define MAX_SLOTS (512u << 10)    /* relocations of slots per file */
 
 static const char *const sections[] = { ".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt" };
 #define NR_SECTIONS (sizeof(sections) / sizeof(sections[0]))
 
-/* A word that is filled in when the program is loaded or a function first called. */
+/* A slot that is filled in when the program is loaded or the function first called. */
 struct slot {
 	uint64_t addr;
-	uint64_t resolver; /* without a symbol: the function that chooses */
+	uint64_t resolver; /* without a symbol: the resolver */
 	uint32_t symbol;   /* in .dynsym; 0: none */
 };
 
@@ -86,7 +85,7 @@ static int compare_addrs(const void *pa, const void *pb)
 	return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
 
-/* What is damaged, or too much, costs the names of its stubs only. */
+/* Malformed or excessive data costs only the names of its stubs. */
 static int find_slots(struct plt *p)
 {
 	if (elf_relocs_each(p->img, add_slot, p) == -ENOMEM)
@@ -122,7 +121,7 @@ static const char *symbol_name(struct plt *p, uint32_t i)
 	return elf_strings_get(&p->names, sym.st_name);
 }
 
-/* False: there is none. A name is cut where a version begins. */
+/* False: there is none. A name ends where a version begins. */
 static bool name_slot(struct plt *p, const struct slot *slot, char *to, size_t size)
 {
 	const char *name;
@@ -137,7 +136,7 @@ static bool name_slot(struct plt *p, const struct slot *slot, char *to, size_t s
 	return n && (size_t)snprintf(to, size, "%.*s" PLT_SUFFIX, (int)n, name) < size;
 }
 
-static int visit(struct plt *p, uint64_t addr, const struct plt_stub *stub)
+static int visit_stub(struct plt *p, uint64_t addr, const struct plt_stub *stub)
 {
 	const struct slot *slot = NULL;
 	char name[ELF_MAX_STRING_BYTES + 1];
@@ -170,7 +169,7 @@ static int visit_section(struct plt *p, const struct elf_section *s)
 		if (!plt_stub_decode(machine, b.data + at, b.len - at, s->addr + at, &stub))
 			continue;
 		step = stub.bytes;
-		r = visit(p, s->addr + at, &stub);
+		r = visit_stub(p, s->addr + at, &stub);
 	}
 	return r;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the sources of names share and nobody else needs. */
+/* Shared by the sources of symbols only. */
 #ifndef SYMBOLIZE_SYMBOLIZE_INTERNAL_H
 #define SYMBOLIZE_SYMBOLIZE_INTERNAL_H
 
@@ -7,14 +7,15 @@
 #include "base/strtab.h"
 #include "elf/elf_symbols.h"
 #include "symbolize/symbolizer.h"
+#include "symbolize/symbolizer_elf.h"
 
 struct elf_image;
 
-/* The one frame that a source without inline chains gives, and the strings it made up itself. */
+/* The single frame of a source without inline chains, and the strings it created. */
 struct answer {
 	struct strtab strings;
 	struct symbol_frame frame;
-	struct answer_name *names; /* owned; those that were asked for */
+	struct answer_name *names; /* owned; those requested so far */
 	uint32_t nr_names, cap_names;
 	struct idtable name_index;
 };
@@ -22,48 +23,52 @@ struct answer {
 int answer_init(struct answer *a);
 void answer_done(struct answer *a);
 
-/* A symbol's name; its first symbol_bytes are demangled if they are mangled, what follows (the name
- * of a module) is kept. `symbol` must live as long as the answer. */
+/* A symbol's name; its first symbol_bytes are demangled if mangled, the rest (the name of a module)
+ * is kept. `symbol` must live as long as the answer. */
 int answer_named(struct answer *a, const char *symbol, size_t symbol_bytes,
 		 struct symbol_result *ret_result);
 
 /* How much of a symbol may be mangled: all but PLT_SUFFIX. */
 size_t answer_symbol_bytes(const char *symbol);
 
-/* The name that people read: demangled, or `symbol` itself. `symbol` must live as long as the
- * answer, and not change: it is known by where it stands. */
+/* The readable name: demangled, or `symbol` itself. `symbol` must live as long as the answer, and
+ * not change: it is identified by its address. */
 int answer_readable(struct answer *a, const char *symbol, const char **ret_name);
 
-/* "<scope>::<name>", the first mangled_bytes of the scope demangled. `name` must live as long as the
- * answer: it is given alone where both are too long. */
+/* "<scope>::<name>", the first mangled_bytes of the scope demangled. `name` must live as long as
+ * the answer: it is used alone if both are too long. */
 int answer_scoped(struct answer *a, const char *scope, size_t mangled_bytes, const char *name,
 		  const char **ret_name);
 
-/* "<label>+0x<offset>", or "0x<offset>" when label is NULL; not named. */
+/* "<label without .so…>+0x<offset>", or "0x<offset>" if label is NULL; counts as unresolved. */
 int answer_raw(struct answer *a, const char *label, uint64_t offset,
 	       struct symbol_result *ret_result);
 
-/* Lines and inline chains of a file; symbol: what its symbol table has for the address, or NULL.
- * The frames are valid until the next call. */
+/* Lines and inline chains of a file; symbol: from its symbol table for the address, or NULL. The
+ * frames are valid until the next call. */
 struct elf_lines;
 
-/* -ENOENT: there is no debug information, or none that can be read; *ret_why then says why, or is
- * NULL. -ENOMEM does not happen: lines are then what is missing. */
+/* Negative: there is no usable debug information, and *ret_why says why if there is a reason. */
 int elf_lines_new(const struct elf_sources *src, uint64_t max_bytes, struct answer *names,
-		  struct elf_lines **ret_lines, const char **ret_why);
-/* Whether a limit, not damage, has cost lines. */
+		  struct elf_lines **ret_lines, enum symbol_why *ret_why);
+/* True if a limit, not malformed data, has cost lines. */
 bool elf_lines_is_over(const struct elf_lines *l);
 struct elf_lines *elf_lines_free(struct elf_lines *l);
 uint64_t elf_lines_cost_bytes(const struct elf_sources *src);
 
-/* -ENOENT: nothing is known. The last frame has no name when neither DWARF nor `symbol` has one. */
+/* -ENOENT: nothing is known; -EAGAIN: a split file is needed first, see below; -ENOMEM. The last frame
+ * has no name if neither DWARF nor `symbol` has one. */
 int elf_lines_resolve(struct elf_lines *l, uint64_t addr, const char *symbol,
 		      struct symbol_result *ret_result);
 
-/* What has been missed up to now; NULL: nothing. */
-const char *elf_lines_why(const struct elf_lines *l);
+/* See dwarf_needed_path() and dwarf_supply(). */
+const char *elf_lines_needed_path(const struct elf_lines *l);
+void elf_lines_supply(struct elf_lines *l, int fd);
 
-/* A stretch of code and the symbol it belongs to. Stretches never overlap. */
+/* What is missing so far. */
+enum symbol_why elf_lines_why(const struct elf_lines *l);
+
+/* A range of code and its symbol. Ranges never overlap. */
 struct symtab_piece {
 	uint64_t start;
 	uint32_t bytes;
@@ -83,7 +88,7 @@ enum symtab_state {
 	SYMTAB_OK,
 	SYMTAB_NONE,    /* the image has no symbol table at all */
 	SYMTAB_DAMAGED, /* some of it could not be read */
-	SYMTAB_CUT,     /* larger than the limits: the rest is left out */
+	SYMTAB_CUT,     /* over the limits: the rest is left out */
 };
 
 /* Symbols of an image, from one of the places where it may have some: elf_symbols_each() and those
@@ -94,27 +99,26 @@ typedef int (*symbols_each_fn)(const struct elf_image *img, elf_symbol_fn fn, vo
 int go_names_each(const struct elf_image *img, elf_symbol_fn fn, void *ctx);
 uint64_t go_names_cost_bytes(const struct elf_image *img);
 
-/* Lines by the same table, which is held meanwhile. -ENOENT: there is none; -ENOMEM, and others that
- * mean the same as -ENOENT. The image is borrowed. */
+/* Lines from the same table, which is held meanwhile. -ENOENT: there is none; -ENOMEM, and others
+ * that mean the same as -ENOENT. The image is borrowed. */
 struct go_lines;
 int go_lines_new(const struct elf_image *img, const struct cancel *cancel,
 		 struct go_lines **ret_lines);
-/* Whether some are left out because of what they cost. */
+/* True if some are left out because of their cost. */
 bool go_lines_is_over(const struct go_lines *l);
 struct go_lines *go_lines_free(struct go_lines *l);
 DEFINE_CLEANUP(struct go_lines *, go_lines_free)
-/* Adds what is known of files, lines and inlined functions to a result of one frame. */
+/* Adds files, lines and inlined functions to a result of one frame. */
 void go_lines_add(struct go_lines *l, uint64_t addr, struct symbol_result *result);
 
-/* Of the stubs through which code calls other files; behind each name stands PLT_SUFFIX. Those for a
- * function of this file that another one chooses when the program is loaded have no symbol, but the
- * address of the one that chooses, as objdump writes it: PLT_CHOSEN, hexadecimal digits, PLT_SUFFIX. */
+/* Symbols of PLT stubs; each name ends with PLT_SUFFIX. IRELATIVE stubs have no symbol, but the
+ * address of their resolver, as objdump writes it: PLT_CHOSEN, hexadecimal digits, PLT_SUFFIX. */
 #define PLT_SUFFIX "@plt"
 #define PLT_CHOSEN "*ABS*+0x"
 int plt_names_each(const struct elf_image *img, elf_symbol_fn fn, void *ctx);
 uint64_t plt_names_cost_bytes(const struct elf_image *img);
 
-/* A half-built index may be given to symtab_index_done(). -ENOMEM. */
+/* A partly built index may be passed to symtab_index_done(). -ENOMEM. */
 int symtab_index_init(struct symtab_index *idx, const struct elf_image *img, symbols_each_fn each,
 		      enum symtab_state *ret_state);
 void symtab_index_done(struct symtab_index *idx);

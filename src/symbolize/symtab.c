@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of a file's code: by its debug information, its symbols, its FDEs, or the bare address. */
+/* Symbols of a file's code: by its debug information, its symbols, its FDEs, or the plain address.
+ * */
 #include <elf.h>
 #include <errno.h>
 
@@ -10,27 +11,24 @@
 #include "symbolize/lines_clock.h"
 #include "symbolize/symbolize_internal.h"
 
-#define LINES_OVER "its debug information costs more to read than the limits allow"
-#define FILE_OVER "it costs more to read than the limits allow"
 #define LINES_MIN_BYTES (64ull << 20) /* of memory, whatever symbols take */
-#define CHOSEN_MAX_BYTES 4096         /* of a stub's name, for a function that is chosen */
+#define CHOSEN_MAX_BYTES 4096         /* of a stub's name, for an IRELATIVE function */
 
 struct elf_symbolizer {
-	struct symbolizer base;      /* first: the two share their address */
+	struct symbolizer base;      /* first: shares its address */
 	const struct elf_image *img; /* borrowed from the caller until this is freed */
 	char *label;                 /* owned */
 	struct symtab_index index;
 	struct symtab_index mini_index; /* of .gnu_debugdata */
 	struct symtab_index go_index;   /* of Go's runtime */
-	struct symtab_index
-		plt_index; /* of stubs; nothing in it: not tried yet, or there are none */
+	struct symtab_index plt_index;  /* of stubs; empty: not tried yet, or there are none */
 	bool has_tried_plt;
 	struct elf_lines *lines;   /* owned; NULL: there are none */
 	struct go_lines *go_lines; /* owned; NULL: not tried yet, or there are none */
 	bool has_tried_go_lines;
 	struct elf_fdes *fdes; /* owned; NULL: not tried yet, or there are none */
 	bool has_tried_fdes;
-	struct elf_sources src; /* borrowed, as the image */
+	struct elf_sources src; /* borrowed, like the image */
 	struct lines_clock clock;
 	struct answer answer;
 	struct symbol_frame frame; /* the outermost, when lines know it but nothing names it */
@@ -79,8 +77,8 @@ static bool find_hit(const struct elf_symbolizer *e, uint64_t addr, struct symta
 	return false;
 }
 
-/* The function of a label's code. FDEs begin where functions do: one that begins behind the label is
- * another function, and one that holds a local label is the function that the label lies in. */
+/* The function of a label's code. FDEs begin where functions do: one that begins after the label is
+ * another function, and one that contains a local label is the function that the label lies in. */
 static const char *name_of_label(const struct elf_symbolizer *e, const struct symtab_hit *label,
 				 uint64_t addr)
 {
@@ -97,7 +95,7 @@ static const char *name_of_label(const struct elf_symbolizer *e, const struct sy
 	return label->name;
 }
 
-/* *ret_symbol is NULL where there is none. */
+/* ret_symbol is NULL if there is none. */
 static int find_own(struct elf_symbolizer *e, uint64_t addr, const char **ret_symbol)
 {
 	struct symtab_hit hit;
@@ -112,8 +110,8 @@ static int find_own(struct elf_symbolizer *e, uint64_t addr, const char **ret_sy
 	return r;
 }
 
-/* The symbol of a function that is chosen stands where the one that chooses does: its stub has that
- * name, or none. */
+/* The symbol of an IRELATIVE function is at its resolver's address: its stub has that name, or
+ * none. */
 static int find_chosen(struct elf_symbolizer *e, const char *stub, const char **ret_symbol)
 {
 	const char *symbol;
@@ -131,7 +129,7 @@ static int find_chosen(struct elf_symbolizer *e, const char *stub, const char **
 	return r == -ENOMEM ? r : 0;
 }
 
-/* *ret_symbol is NULL where there is none. */
+/* ret_symbol is NULL if there is none. */
 static int find_symbol(struct elf_symbolizer *e, uint64_t addr, const char **ret_symbol)
 {
 	struct symtab_hit stub;
@@ -173,12 +171,12 @@ static void note_limits(struct elf_symbolizer *e)
 
 	if ((e->lines && elf_lines_is_over(e->lines)) ||
 	    (e->go_lines && go_lines_is_over(e->go_lines)))
-		e->base.limit_why = LINES_OVER;
+		e->base.limit = WHY_LINES_COST;
 	if (end == WORK_OVER_BYTES || end == WORK_OVER_TIME)
-		e->base.limit_why = FILE_OVER;
+		e->base.limit = WHY_FILE_COST;
 }
 
-/* Only when an address comes up that has no debug information. */
+/* Only when an address without debug information comes up. */
 static int open_go_lines(struct elf_symbolizer *e)
 {
 	int r;
@@ -258,11 +256,11 @@ static int elf_resolve(struct symbolizer *s, uint64_t addr, struct symbol_result
 	if (r < 0)
 		return r;
 	r = e->lines ? resolve_line(e, addr, symbol, ret_result) : -ENOENT;
+	if (e->lines)
+		s->lines = elf_lines_why(e->lines);
+	note_limits(e);
 	if (r == -ENOENT)
 		return name_by_symbol(e, addr, symbol, ret_result);
-	if (e->lines)
-		s->lines_why = elf_lines_why(e->lines);
-	note_limits(e);
 	return r < 0 ? r : name_line(e, addr, ret_result);
 }
 
@@ -282,6 +280,16 @@ static void elf_free(struct symbolizer *s)
 	free(e);
 }
 
+const char *symbolizer_elf_needed_path(const struct symbolizer *s)
+{
+	return elf_lines_needed_path(((const struct elf_symbolizer *)s)->lines);
+}
+
+void symbolizer_elf_supply(struct symbolizer *s, int fd)
+{
+	elf_lines_supply(((struct elf_symbolizer *)s)->lines, fd);
+}
+
 static const struct symbolizer_ops elf_ops = { .resolve = elf_resolve, .free = elf_free };
 
 static bool has_section_of_type(const struct elf_image *img, uint32_t type)
@@ -292,30 +300,20 @@ static bool has_section_of_type(const struct elf_image *img, uint32_t type)
 	return false;
 }
 
-static const char *why_missing(const struct elf_image *img, enum symtab_state state)
+static enum symbol_why why_missing(const struct elf_image *img, enum symtab_state state)
 {
 	if (state == SYMTAB_CUT)
-		return "its symbol table is too large, the rest of it is left out";
+		return WHY_SYMTAB_TOO_LARGE;
 	if (state == SYMTAB_DAMAGED)
-		return "its symbol table is damaged";
+		return WHY_SYMTAB_DAMAGED;
 	if (elf_image_nr_sections(img) == 0)
-		return "it has no section headers, so no symbol table can be found";
+		return WHY_NO_SECTIONS;
 	if (state == SYMTAB_NONE)
-		return "it is stripped (no symbol table is left)";
-	if (!has_section_of_type(img, SHT_SYMTAB))
-		return "it is stripped (only .dynsym is left)";
-	return "its symbol table does not cover this code";
+		return WHY_STRIPPED;
+	return has_section_of_type(img, SHT_SYMTAB) ? WHY_NOT_COVERED : WHY_ONLY_DYNSYM;
 }
 
-static void say_what_is_missing(struct symbolizer *s, const struct elf_image *img,
-				enum symtab_state state)
-{
-	s->missing_why = why_missing(img, state);
-	if (state != SYMTAB_CUT && !(state == SYMTAB_OK && has_section_of_type(img, SHT_SYMTAB)))
-		s->missing_cure = "use a build of it that is not stripped";
-}
-
-/* The symbols that a stripped file has kept for itself. What is wrong with them costs them. */
+/* The symbols that a stripped file has kept. If they are invalid, only they are missing. */
 static int add_kept(struct elf_symbolizer *e, const struct elf_image *img)
 {
 	_cleanup_(elf_minidebug_freep) struct elf_minidebug *mini = NULL;
@@ -340,7 +338,7 @@ static int index_symbols(struct elf_symbolizer *e, const struct elf_sources *src
 
 	if (r < 0)
 		return r;
-	say_what_is_missing(&e->base, img, state);
+	e->base.missing = why_missing(img, state);
 	return has_section_of_type(img, SHT_SYMTAB) ? 0 : add_kept(e, src->image);
 }
 
@@ -364,7 +362,7 @@ uint64_t symbolizer_elf_cost_bytes(const struct elf_sources *src)
 	       elf_lines_cost_bytes(src);
 }
 
-/* All that is held of one file, symbols and lines, stays below one limit. */
+/* Everything held of one file, symbols and lines, stays below one limit. */
 static uint64_t lines_max_bytes(const struct elf_symbolizer *e)
 {
 	const struct symtab_index *in[] = { &e->index, &e->mini_index, &e->go_index };
@@ -375,16 +373,16 @@ static uint64_t lines_max_bytes(const struct elf_symbolizer *e)
 	return held < DWARF_MAX_BYTES - LINES_MIN_BYTES ? DWARF_MAX_BYTES - held : LINES_MIN_BYTES;
 }
 
-/* Names do without. */
+/* Symbols do without. */
 static void open_lines(struct elf_symbolizer *e)
 {
 	int r;
 
 	lines_clock_start(&e->clock);
-	r = elf_lines_new(&e->src, lines_max_bytes(e), &e->answer, &e->lines, &e->base.lines_why);
+	r = elf_lines_new(&e->src, lines_max_bytes(e), &e->answer, &e->lines, &e->base.lines);
 	lines_clock_stop(&e->clock);
 	if (r == -E2BIG)
-		e->base.limit_why = LINES_OVER;
+		e->base.limit = WHY_LINES_COST;
 	note_limits(e);
 }
 
@@ -409,7 +407,7 @@ int symbolizer_new_elf(const struct elf_sources *src, struct symbolizer **ret_sy
 		r = index_symbols(e, src);
 	if (r < 0)
 		return r;
-	/* Symbols that are not whole because nobody waits for them are none. */
+	/* Incomplete symbols after a cancellation are discarded. */
 	if (end_of(src) == WORK_CANCELLED)
 		return -ECANCELED;
 	open_lines(e);

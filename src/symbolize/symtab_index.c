@@ -1,34 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Symbols may nest, overlap and share addresses; a profile wants one name per address. So the
- * symbols are sorted once and swept from low to high addresses into pieces that do not overlap,
- * each with its winner: the symbol with the greatest start among those that cover it, and of
- * those with one start the best alias. The sweep is linear, whatever the table looks like.
+ * Symbols may nest, overlap and share addresses; a profile needs one name per address. So the
+ * symbols are sorted once and swept from low to high addresses into disjoint pieces, each with its
+ * winner: the symbol with the greatest start among those that cover it, and of those with one start
+ * the best alias. The sweep is linear for any table.
  *
- * A symbol without a size (a label: assemblers set none by themselves) counts only where no symbol with
- * a size covers it, because a label inside a function must not tear an address out of it. It reaches
- * to the next symbol or the end of its section. "f.loop", which is how NASM spells a label local to f,
- * is part of f, and so is ".loop". Where FDEs end a label's reach earlier is the caller's to check.
+ * A symbol without a size (a label: assemblers set none by themselves) counts only where no sized
+ * symbol covers it, because a label inside a function must not tear an address out of it. It
+ * extends to the next symbol or the end of its section. "f.loop", NASM's spelling of a label local
+ * to f, is part of f, and so is ".loop". The caller checks where FDEs end a label earlier.
  */
 #include <elf.h>
 #include <errno.h>
 
 #include "base/array.h"
+#include "base/bisect.h"
 #include "base/buf.h"
 #include "elf/elf_symbols.h"
 #include "symbolize/demangle.h"
 #include "symbolize/symbolize_internal.h"
 
 #define INDEX_MAX_SYMBOLS (4u << 20)               /* a browser has half of that; 64 MiB */
-#define INDEX_MAX_PIECES (2ul * INDEX_MAX_SYMBOLS) /* one ends where a symbol begins or ends */
+#define INDEX_MAX_PIECES (2ul * INDEX_MAX_SYMBOLS) /* a piece ends where a symbol begins or ends */
 #define INDEX_MAX_NAME_BYTES (128u << 20)
-/* Symbols may share one string, and a file may have holes, so its size says nothing of what its
- * names can cost. Only symbols are certain to take room in it: so many bytes each, on average (C++
- * with the longest names seen has 250), and some to begin with. */
+/* Symbols may share one string, and a file may have holes, so its size does not limit the size of
+ * its names. Only symbols certainly take room in it: this many bytes each, on average (C++ with the
+ * longest names seen has 250), plus a constant. */
 #define INDEX_NAME_BYTES_PER_SYMBOL 512u
 #define INDEX_FIRST_NAME_BYTES (1u << 20)
-#define NAME_MAX_BYTES 16384 /* what is longer is cut */
+#define NAME_MAX_BYTES 16384 /* longer names are truncated */
 
+#define RANK_IS_TYPED 1
+#define RANK_LOCAL 2
+#define RANK_GLOBAL 4
 #define RANK_IS_LABEL 0x20
 
 struct symbol {
@@ -52,12 +56,14 @@ static void builder_done(struct builder *b)
 	buf_done(&b->names);
 }
 
-/* Of two aliases the one with the higher rank is shown. */
+/* Of two aliases the one with the higher rank is shown. Local ones come before weak ones because perf,
+ * which has to show the same names, prefers every other symbol to a weak one. */
 static char rank_of(const struct elf_symbol *sym)
 {
-	int binding = sym->bind == STB_LOCAL ? 0 : sym->bind == STB_WEAK ? 1 : 2;
+	int binding = sym->bind == STB_LOCAL ? RANK_LOCAL : sym->bind == STB_WEAK ? 0 : RANK_GLOBAL;
 
-	return (char)(2 * binding + (sym->type != STT_NOTYPE) + (sym->size ? 0 : RANK_IS_LABEL));
+	return (char)(binding | (sym->type != STT_NOTYPE ? RANK_IS_TYPED : 0) |
+		      (sym->size ? 0 : RANK_IS_LABEL));
 }
 
 static bool is_label(const char *name)
@@ -65,10 +71,10 @@ static bool is_label(const char *name)
 	return name[-1] & RANK_IS_LABEL;
 }
 
-/* Not a function by what the symbol table says: neither typed nor visible outside of its object. */
+/* Not a function according to the symbol table: neither typed nor visible outside its object. */
 static bool is_local_label(const char *name)
 {
-	return name[-1] == RANK_IS_LABEL;
+	return name[-1] == (RANK_IS_LABEL | RANK_LOCAL);
 }
 
 /* Length without a symbol version: "name@VERSION", "name@@VERSION". */
@@ -77,7 +83,7 @@ static size_t name_bytes(const char *name)
 	size_t n = strnlen(name, NAME_MAX_BYTES);
 	const char *at = memchr(name, '@', n);
 
-	/* "?…@@…" is how another compiler mangles C++. */
+	/* "?…@@…" is another compiler's C++ mangling. */
 	if (!at || at == name || name[0] == '?' || strcmp(at, PLT_SUFFIX) == 0)
 		return n;
 	return (size_t)(at - name);
@@ -126,7 +132,7 @@ static int add_symbol(void *ctx, const struct elf_symbol *sym)
 	return 0;
 }
 
-/* Negative when alias a is the worse one. Both are names of one table. */
+/* Negative if alias a is the worse one, by perf's rules. Both are names of one table. */
 static int compare_aliases(const char *a, const char *b)
 {
 	size_t a_underscores = strspn(a, "_"), b_underscores = strspn(b, "_");
@@ -136,8 +142,8 @@ static int compare_aliases(const char *a, const char *b)
 		return a[-1] < b[-1] ? -1 : 1;
 	if (is_rust_symbol(a) != is_rust_symbol(b))
 		return is_rust_symbol(a) ? -1 : 1;
-	/* rustc folds functions that are the same; each name is as true, and llvm-symbolizer gives
-	 * the one that comes last in the table. Names stand in the order of the table. */
+	/* rustc folds identical functions; each name is valid, and llvm-symbolizer gives the last
+	 * in the table. Names are stored in the order of the table. */
 	if (is_rust_symbol(a))
 		return a < b ? -1 : a > b;
 	if (a_underscores != b_underscores)
@@ -145,11 +151,11 @@ static int compare_aliases(const char *a, const char *b)
 	a_bytes = strlen(a);
 	b_bytes = strlen(b);
 	if (a_bytes != b_bytes)
-		return a_bytes > b_bytes ? -1 : 1;
-	return -strcmp(a, b);
+		return a_bytes < b_bytes ? -1 : 1;
+	return a > b ? -1 : a < b; /* the first of the table */
 }
 
-/* By address; at one address those with a size first, and the best alias last. */
+/* By address; at one address sized symbols first, and the best alias last. */
 static int compare_symbols(const void *pa, const void *pb, void *names)
 {
 	const struct symbol *a = pa, *b = pb;
@@ -181,7 +187,7 @@ static void sweep_done(struct sweep *w)
 	free(w->open);
 }
 
-static int emit(struct sweep *w, uint64_t end, uint32_t name)
+static int emit_symbol(struct sweep *w, uint64_t end, uint32_t name)
 {
 	struct symtab_index *idx = w->idx;
 	int r = ARRAY_RESERVE(idx->pieces, idx->cap_pieces, (size_t)idx->nr_pieces + 1,
@@ -203,7 +209,7 @@ static uint64_t symbol_end(const struct symbol *s)
 	return s->size > UINT64_MAX - s->addr ? UINT64_MAX : s->addr + s->size;
 }
 
-/* Makes pieces up to `to`. Afterwards the symbol on top, if any, covers `to`. */
+/* Creates pieces up to `to`. Afterwards the symbol on top, if any, covers `to`. */
 static int sweep_to(struct sweep *w, uint64_t to)
 {
 	while (w->nr_open) {
@@ -217,7 +223,7 @@ static int sweep_to(struct sweep *w, uint64_t to)
 		}
 		if (w->pos == to)
 			return 0;
-		r = emit(w, end < to ? end : to, top->name);
+		r = emit_symbol(w, end < to ? end : to, top->name);
 		if (r < 0)
 			return r;
 	}
@@ -225,7 +231,7 @@ static int sweep_to(struct sweep *w, uint64_t to)
 	return 0;
 }
 
-/* "f.loop" of "f"; ".loop" of whatever comes before it. */
+/* "f.loop" of "f"; ".loop" of whatever precedes it. */
 static bool is_part_of(const char *label, const char *name)
 {
 	size_t n = strlen(name);
@@ -233,8 +239,8 @@ static bool is_part_of(const char *label, const char *name)
 	return label[0] == '.' || (strncmp(label, name, n) == 0 && label[n] == '.');
 }
 
-/* How far label i reaches: to the end of its section, or to the next symbol that is not a part of it.
- * Only the symbols that it reaches are looked at, and the sweep passes over them afterwards. */
+/* How far label i extends: to the end of its section, or to the next symbol that is not a part of
+ * it. Only the symbols within it are visited, and the sweep skips them afterwards. */
 static uint64_t label_end(const struct sweep *w, uint32_t i)
 {
 	const struct symbol *s = &w->symbols[i];
@@ -251,7 +257,7 @@ static uint64_t label_end(const struct sweep *w, uint32_t i)
 	return s->addr + reach;
 }
 
-/* The last address is the end of everything and has no piece of its own. */
+/* The last address is the end of the address space and has no piece of its own. */
 static int emit_label(struct sweep *w, uint32_t i)
 {
 	const struct symbol *s = &w->symbols[i];
@@ -259,7 +265,7 @@ static int emit_label(struct sweep *w, uint32_t i)
 
 	if (w->nr_open || !is_last_alias || s->addr == UINT64_MAX)
 		return 0;
-	return emit(w, label_end(w, i), s->name);
+	return emit_symbol(w, label_end(w, i), s->name);
 }
 
 static int sweep(struct symtab_index *idx, const struct symbol *symbols, uint32_t nr,
@@ -299,7 +305,7 @@ static int build_pieces(struct symtab_index *idx, struct builder *b)
 		return r;
 	fitting = reallocarray(idx->pieces, idx->nr_pieces ? idx->nr_pieces : 1,
 			       sizeof(*idx->pieces));
-	if (fitting) { /* otherwise it stays larger than it must be */
+	if (fitting) { /* otherwise it stays larger than necessary */
 		idx->pieces = fitting;
 		idx->cap_pieces = idx->nr_pieces;
 	}
@@ -340,19 +346,10 @@ void symtab_index_done(struct symtab_index *idx)
 
 bool symtab_index_find(const struct symtab_index *idx, uint64_t addr, struct symtab_hit *ret_hit)
 {
-	uint32_t low = 0, high = idx->nr_pieces;
-	const struct symtab_piece *p;
+	uint32_t nr = BISECT(i, idx->nr_pieces, idx->pieces[i].start <= addr);
+	const struct symtab_piece *p = nr ? &idx->pieces[nr - 1] : NULL;
 	const char *name;
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-
-		if (idx->pieces[mid].start <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	p = low ? &idx->pieces[low - 1] : NULL;
 	if (!p || addr - p->start >= p->bytes)
 		return false;
 	name = idx->names + p->name;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What differs between architectures when CFI is compiled. */
+/* Architecture-specific facts for compiling CFI. */
 #ifndef UNWIND_ARCH_H
 #define UNWIND_ARCH_H
 
@@ -14,19 +14,20 @@ struct elf_image;
 #define UNWIND_NO_REG 0xff
 
 struct unwind_arch {
-	uint16_t machine; /* EM_* */
-	uint8_t nr_regs;  /* DWARF numbers below it are followed */
-	uint8_t sp, fp;   /* DWARF numbers */
-	uint8_t lr;   /* holds the return address until it is saved; UNWIND_NO_REG: there is none */
-	uint8_t pc;   /* a column, not a register */
-	bool has_pac; /* opcode 0x2d toggles whether the return address is signed */
+	uint16_t machine;   /* EM_* */
+	uint8_t nr_regs;    /* DWARF registers below this number are tracked */
+	uint8_t sp, fp;     /* DWARF numbers */
+	uint8_t lr;         /* holds the return address until it is saved; UNWIND_NO_REG: none */
+	uint8_t pc;         /* a column, not a real register */
+	bool has_pac;       /* opcode 0x2d toggles whether the return address is signed */
 	uint64_t code_mask; /* of a signed return address: the bits that are the address */
 
-	/* Where the kernel puts the interrupted registers, in bytes above sp, by DWARF number. */
+	/* Positions of the interrupted registers in the kernel's signal frame, in bytes above sp,
+	 * by DWARF number. */
 	uint16_t signal_offsets[CFI_MAX_REGS];
 
-	/* Whether a frame that the file marks as a signal frame is one that the kernel has made, so
-	 * that the walker may read it by the kernel's layout. start: link-time address of the FDE. */
+	/* True if a frame that the file marks as a signal frame was created by the kernel, so that
+	 * the walker may read it by the kernel's layout. start: link-time address of the FDE. */
 	bool (*is_kernel_signal_frame)(const struct cfi_state *state, const struct elf_image *img,
 				       uint64_t start);
 };

@@ -14,9 +14,9 @@
 static const uint8_t sigreturn[] = { 0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4 };
 
 /*
- * The trampoline of the vDSO has rules that lead to the frame record above the signal frame and miss
- * the interrupted pc; unwinders know the trampoline by its two instructions, which the kernel keeps
- * for them (arch/arm64/kernel/vdso/sigreturn.S). The FDE begins at a nop before them.
+ * The CFI of the vDSO's trampoline leads to the frame record above the signal frame and misses the
+ * interrupted pc. Unwinders recognize the trampoline by its two instructions, which the kernel
+ * keeps for them (arch/arm64/kernel/vdso/sigreturn.S). The FDE begins at a nop before them.
  */
 static bool is_kernel_signal_frame(const struct cfi_state *state, const struct elf_image *img,
 				   uint64_t start)
@@ -31,7 +31,7 @@ static bool is_kernel_signal_frame(const struct cfi_state *state, const struct e
 	       memcmp(code + 4, sigreturn, sizeof(sigreturn)) == 0;
 }
 
-/* regs[31], sp and pc of struct sigcontext follow one another, as their DWARF numbers do. */
+/* regs[31], sp and pc of struct sigcontext are adjacent, like their DWARF numbers. */
 #define AT(i) (PA_SIGNAL_ARM64_REGS + 8 * (i))
 #define AT4(i) AT(i), AT(i + 1), AT(i + 2), AT(i + 3)
 _Static_assert(AT(PA_REG_ARM64_SP) == PA_SIGNAL_ARM64_SP && AT(PC_COLUMN) == PA_SIGNAL_ARM64_PC,

@@ -9,7 +9,7 @@
 
 #define PC_COLUMN 16
 
-/* Whether the register is saved at sp + off. */
+/* True if the register is saved at sp + off. */
 static bool is_at_sp(const struct cfi_rule *rule, int64_t off)
 {
 	struct cfi_sym sym;
@@ -19,7 +19,7 @@ static bool is_at_sp(const struct cfi_rule *rule, int64_t off)
 	       sym.kind == CFI_SYM_REG && sym.reg == PA_REG_X86_SP && sym.off == off;
 }
 
-/* The trampoline of libc says by expressions where the kernel has put what. */
+/* libc's trampoline describes the kernel's layout by expressions. */
 static bool is_kernel_signal_frame(const struct cfi_state *state, const struct elf_image *img,
 				   uint64_t start)
 {
@@ -35,7 +35,7 @@ static bool is_kernel_signal_frame(const struct cfi_state *state, const struct e
 	       is_at_sp(&state->slots[CFI_SLOT_RA], PA_SIGNAL_X86_PC);
 }
 
-/* gregs[] of the ucontext, whose order is the kernel's (struct sigcontext). */
+/* gregs[] of the ucontext, in the kernel's order (struct sigcontext). */
 #define GREG(i) (40 + 8 * (i))
 _Static_assert(GREG(10) == PA_SIGNAL_X86_FP && GREG(15) == PA_SIGNAL_X86_SP, "rbp and rsp");
 

@@ -4,8 +4,8 @@
 #include "base/leb128.h"
 #include "unwind/expr_ops.h"
 
-#define STACK_MAX 8     /* the forms need four */
-#define EXPR_MAX_OPS 64 /* they have ten */
+#define STACK_MAX 8     /* the known forms need four */
+#define EXPR_MAX_OPS 64 /* the known forms have ten */
 
 struct machine {
 	struct cursor c;
@@ -19,7 +19,7 @@ static int64_t wrapping_add(int64_t a, int64_t b)
 	return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-static bool push(struct machine *m, struct cfi_sym sym)
+static bool push_sym(struct machine *m, struct cfi_sym sym)
 {
 	if (m->nr == STACK_MAX)
 		return false;
@@ -29,7 +29,7 @@ static bool push(struct machine *m, struct cfi_sym sym)
 
 static bool push_const(struct machine *m, int64_t value)
 {
-	return push(m, (struct cfi_sym){ .kind = CFI_SYM_CONST, .off = value });
+	return push_sym(m, (struct cfi_sym){ .kind = CFI_SYM_CONST, .off = value });
 }
 
 static bool push_reg(struct machine *m, uint64_t reg)
@@ -37,10 +37,10 @@ static bool push_reg(struct machine *m, uint64_t reg)
 	struct cfi_sym sym = { .kind = CFI_SYM_REG, .reg = (uint16_t)reg };
 
 	sym.off = cursor_sleb128(&m->c);
-	return reg <= UINT16_MAX && push(m, sym);
+	return reg <= UINT16_MAX && push_sym(m, sym);
 }
 
-/* Adds a number to what the top of the stack stands for. */
+/* Adds a constant to the symbolic value on top of the stack. */
 static bool add_const(struct cfi_sym *sym, int64_t value)
 {
 	switch (sym->kind) {
@@ -58,7 +58,7 @@ static bool add_const(struct cfi_sym *sym, int64_t value)
 	}
 }
 
-static bool add(struct cfi_sym *a, const struct cfi_sym *b)
+static bool add_syms(struct cfi_sym *a, const struct cfi_sym *b)
 {
 	struct cfi_sym other = *b;
 
@@ -113,7 +113,7 @@ static bool run_binary(struct machine *m, uint8_t op)
 	b = &m->stack[--m->nr];
 	a = &m->stack[m->nr - 1];
 	if (op == OP_PLUS)
-		return add(a, b);
+		return add_syms(a, b);
 	if (op == OP_MINUS)
 		return b->kind == CFI_SYM_CONST && add_const(a, (int64_t) - (uint64_t)b->off);
 	return plt_step(m, op, a, b);
@@ -191,7 +191,7 @@ bool cfi_expr_reduce(const uint8_t *expr, size_t len, uint8_t pc_reg, bool has_c
 	struct machine m = { .c = cursor_of(expr, len), .pc_reg = pc_reg };
 
 	if (has_cfa)
-		(void)push(&m, (struct cfi_sym){ .kind = CFI_SYM_CFA }); /* the first: it fits */
+		(void)push_sym(&m, (struct cfi_sym){ .kind = CFI_SYM_CFA }); /* always fits */
 	for (unsigned int i = 0; m.c.at < m.c.end; i++)
 		if (i == EXPR_MAX_OPS || !run_op(&m, *m.c.at++) || m.c.bad)
 			return false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Expressions of call frame information, brought down to the few forms that a rule can hold. It is
- * done by running them on symbols instead of numbers, so that every spelling of a form is found.
+ * Reduces CFI expressions to the few forms that a rule can hold. It evaluates them symbolically, so
+ * that every spelling of a form is recognized.
  */
 #ifndef UNWIND_CFI_EXPR_H
 #define UNWIND_CFI_EXPR_H
@@ -16,7 +16,7 @@ enum cfi_sym_kind {
 	CFI_SYM_CFA,   /* CFA + off */
 	CFI_SYM_DEREF, /* *(reg + off) + add */
 	CFI_SYM_PLT,   /* reg + off + ((pc & 15) >= add ? 8 : 0) */
-	/* Steps on the way to PLT: pc & 15; whether that is >= off; 8 if it is. */
+	/* Intermediate values of PLT: pc & 15; that compared >= off; 8 if true. */
 	CFI_SYM_PC_LOW,
 	CFI_SYM_PC_LOW_GE,
 	CFI_SYM_PC_LOW_GE_8,
@@ -30,8 +30,8 @@ struct cfi_sym {
 };
 
 /*
- * pc_reg: the column that means the pc. has_cfa: the CFA is on the stack at the start, as it is
- * for the rules of registers. False: no such form.
+ * pc_reg: the column that stands for the pc. has_cfa: the CFA is on the stack at the start, as for
+ * register rules. False: not one of the forms.
  */
 bool cfi_expr_reduce(const uint8_t *expr, size_t len, uint8_t pc_reg, bool has_cfa,
 		     struct cfi_sym *ret_sym);

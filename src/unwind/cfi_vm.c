@@ -7,7 +7,7 @@
 
 /* DWARF 5, 7.24; the last four are extensions of GNU and Arm. */
 enum {
-	OP_ADVANCE_LOC = 0x40, /* operand in the low six bits, as of the next two */
+	OP_ADVANCE_LOC = 0x40, /* operand in the low six bits, as in the next two */
 	OP_OFFSET = 0x80,
 	OP_RESTORE = 0xc0,
 	OP_OPERAND_MASK = 0x3f,
@@ -41,7 +41,7 @@ enum {
 	OP_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
 };
 
-/* Products of hostile numbers wrap; signed ones must not. */
+/* Products of hostile numbers wrap around; signed overflow would be undefined. */
 static int64_t scaled(const struct cfi_vm *vm, uint64_t factored)
 {
 	return (int64_t)(factored * (uint64_t)vm->scale->data);
@@ -53,7 +53,7 @@ static void note_rest(struct cfi_vm *vm)
 	vm->nr_rest++;
 }
 
-/* NULL: a register that nobody follows. */
+/* NULL: a register that is not tracked. */
 static struct cfi_rule *slot_of(struct cfi_vm *vm, uint64_t reg)
 {
 	uint8_t slot = reg < CFI_MAX_REGS ? vm->slots->of[reg] : CFI_NO_SLOT;
@@ -82,8 +82,8 @@ static void set_register(struct cfi_vm *vm, uint64_t reg, uint64_t other)
 								     : (uint16_t)other };
 }
 
-/* Back to what the CIE says of it. */
-static void restore(struct cfi_vm *vm, uint64_t reg)
+/* Restores the rule that the CIE gives. */
+static void restore_reg(struct cfi_vm *vm, uint64_t reg)
 {
 	struct cfi_rule *rule = slot_of(vm, reg);
 
@@ -134,8 +134,9 @@ static int set_cfa_expression(struct cfi_vm *vm)
 	return 0;
 }
 
-/* Half of a definition. The other half is the last one given, even if an expression was in force
- * since: DWARF forbids that, hand-written code has it (libgcrypt), and unwinders take it so. */
+/* One half of a CFA definition. The other half is the last one given, even if an expression was in
+ * force in between: DWARF forbids that, but hand-written code does it (libgcrypt), and unwinders
+ * accept it. */
 static int set_cfa_register(struct cfi_vm *vm, uint64_t reg)
 {
 	const struct cfi_state *s = &vm->state;
@@ -155,13 +156,13 @@ static int set_cfa_offset(struct cfi_vm *vm, int64_t off)
 	return 0;
 }
 
-/* Whether to go to that offset is CFI_CHANGED_OFFSET. */
+/* True if changing to that offset is only CFI_CHANGED_OFFSET. */
 static inline bool is_small_offset(const struct cfi_vm *vm, int64_t off)
 {
 	return vm->state.cfa.kind == CFI_CFA && off >= 0 && off < 0x80;
 }
 
-static int remember(struct cfi_vm *vm)
+static int remember_state(struct cfi_vm *vm)
 {
 	struct cfi_memory *memory;
 
@@ -173,8 +174,8 @@ static int remember(struct cfi_vm *vm)
 	return 0;
 }
 
-/* Between the two there is mostly an epilogue, in which the CFA's offset changes and nothing else. */
-static int recall(struct cfi_vm *vm)
+/* Between the two there is mostly an epilogue, in which only the CFA's offset changes. */
+static int recall_state(struct cfi_vm *vm)
 {
 	const struct cfi_memory *memory;
 
@@ -200,7 +201,7 @@ static int negate_ra_state(struct cfi_vm *vm)
 	return 0;
 }
 
-/* What says where a register is. */
+/* Instructions that set the rule of a register. */
 static int run_register_op(struct cfi_vm *vm, uint8_t op)
 {
 	struct cursor *c = &vm->c;
@@ -223,7 +224,7 @@ static int run_register_op(struct cfi_vm *vm, uint8_t op)
 		set_rule(vm, reg, CFI_VAL_OFFSET, (uint64_t)cursor_sleb128(c));
 		return 0;
 	case OP_RESTORE_EXTENDED:
-		restore(vm, reg);
+		restore_reg(vm, reg);
 		return 0;
 	case OP_UNDEFINED:
 		set_rule(vm, reg, CFI_UNDEFINED, 0);
@@ -280,7 +281,7 @@ static int run_rare_op(struct cfi_vm *vm, uint8_t op)
 		set_rule(vm, op & OP_OPERAND_MASK, CFI_OFFSET, cursor_uleb128(c));
 		return 0;
 	case OP_RESTORE ... OP_RESTORE + OP_OPERAND_MASK:
-		restore(vm, op & OP_OPERAND_MASK);
+		restore_reg(vm, op & OP_OPERAND_MASK);
 		return 0;
 	case OP_ADVANCE_LOC1:
 		return advance_by(vm, cursor_u8(c));
@@ -291,9 +292,9 @@ static int run_rare_op(struct cfi_vm *vm, uint8_t op)
 	case OP_SET_LOC:
 		return advance_to(vm);
 	case OP_REMEMBER_STATE:
-		return remember(vm);
+		return remember_state(vm);
 	case OP_RESTORE_STATE:
-		return recall(vm);
+		return recall_state(vm);
 	case OP_DEF_CFA:
 		reg = cursor_uleb128(c);
 		return set_cfa(vm, reg, (int64_t)cursor_uleb128(c));
@@ -319,7 +320,7 @@ static int run_rare_op(struct cfi_vm *vm, uint8_t op)
 	}
 }
 
-/* An operand that is cut is read as zero, and tells here. */
+/* A truncated operand is read as zero and detected here. */
 int cfi_vm_run_other(struct cfi_vm *vm)
 {
 	int r = run_rare_op(vm, *vm->c.at++);
@@ -327,13 +328,13 @@ int cfi_vm_run_other(struct cfi_vm *vm)
 	return vm->c.bad ? -EBADMSG : r;
 }
 
-/* Two bytes: the place of a register that nobody follows. */
+/* Two bytes: the rule of a register that is not tracked. */
 static inline bool is_unfollowed(const struct cfi_vm *vm, uint8_t op, uint8_t operand)
 {
 	return operand < 0x80 && vm->slots->of[op - OP_OFFSET] == CFI_NO_SLOT;
 }
 
-/* False: by nothing, or too far. */
+/* False: no advance, or too far. */
 static inline bool advance_common(struct cfi_vm *vm, uint8_t delta)
 {
 	uint64_t next = vm->next + (uint64_t)delta * vm->scale->code;
@@ -344,8 +345,8 @@ static inline bool advance_common(struct cfi_vm *vm, uint8_t delta)
 	return true;
 }
 
-/* Compiling spends its time here. The position stays in a register; the last byte is left to the other
- * part, so that each instruction has one behind it. */
+/* The hot loop of compiling. The position stays in a register. The last byte is left to the slow
+ * path, so that every instruction here is followed by another byte. */
 int cfi_vm_run_common(struct cfi_vm *vm)
 {
 	const uint8_t *at = vm->c.at, *last = vm->c.end - 1;
@@ -377,11 +378,11 @@ int cfi_vm_run_common(struct cfi_vm *vm)
 			at++;
 			break;
 		case OP_REMEMBER_STATE:
-			if (remember(vm) < 0)
+			if (remember_state(vm) < 0)
 				goto out;
 			break;
 		case OP_RESTORE_STATE:
-			if (recall(vm) < 0)
+			if (recall_state(vm) < 0)
 				goto out;
 			break;
 		case OP_NOP:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The machine that runs call frame instructions (DWARF 5, 6.4.2) and stops at every row. It follows
- * either the few registers that rows are made of or all of them. It evaluates no expression.
+ * The interpreter of call frame instructions (DWARF 5, 6.4.2). It stops at every row. It tracks
+ * either the few registers that rows need, or all of them. It does not evaluate expressions.
  */
 #ifndef UNWIND_CFI_VM_H
 #define UNWIND_CFI_VM_H
@@ -17,14 +17,14 @@
 #define CFI_MAX_REMEMBER 16 /* nested remember_state; compilers use one */
 
 enum cfi_kind {
-	CFI_UNSET = 0,  /* nothing said: unchanged */
+	CFI_UNSET = 0,  /* no rule: unchanged */
 	CFI_SAME,       /* unchanged */
-	CFI_UNDEFINED,  /* not to be had */
+	CFI_UNDEFINED,  /* cannot be recovered */
 	CFI_OFFSET,     /* at CFA + off */
 	CFI_VAL_OFFSET, /* is CFA + off */
 	CFI_REGISTER,   /* in register reg */
-	CFI_EXPR,       /* at the address that expr gives */
-	CFI_VAL_EXPR,   /* is what expr gives */
+	CFI_EXPR,       /* at the address computed by expr */
+	CFI_VAL_EXPR,   /* is the value computed by expr */
 	CFI_CFA,        /* of the CFA only: register reg + off; its CFI_VAL_EXPR is an expression */
 };
 
@@ -39,13 +39,13 @@ struct cfi_rule {
 };
 _Static_assert(sizeof(struct cfi_rule) == 16, "copied for every FDE");
 
-/* Registers that rows are made of; the machine's slots when it does not follow all. */
+/* The registers that rows need: the slots when not all registers are tracked. */
 enum { CFI_SLOT_FP, CFI_SLOT_RA, CFI_SLOT_SP, CFI_NR_ROW_SLOTS };
 #define CFI_NO_SLOT 0xff
 
-/* What may differ from the row before, for those who want to know only that. */
+/* What may differ from the previous row, for callers that need only that. */
 enum cfi_changed {
-	CFI_CHANGED_OFFSET = 1, /* that of a CFA that is not an expression; it is below 128 now */
+	CFI_CHANGED_OFFSET = 1, /* of a CFA that is not an expression; it is below 128 now */
 	CFI_CHANGED_REST = 2,
 };
 
@@ -56,63 +56,63 @@ struct cfi_state {
 	struct cfi_rule slots[CFI_MAX_REGS];
 };
 
-/* Which slot a DWARF register has. */
+/* Maps a DWARF register to its slot. */
 struct cfi_slots {
 	uint8_t nr;
 	uint8_t of[CFI_MAX_REGS];
 };
 
-/* What the opcodes need of a CIE. */
+/* The parameters of a CIE that opcodes need. */
 struct cfi_scale {
 	uint32_t code; /* code alignment factor */
 	int64_t data;  /* data alignment factor */
 	uint8_t address_encoding;
 };
 
-/* Gives the operand of DW_CFA_set_loc: an address in the section's own encoding. */
+/* Returns the operand of DW_CFA_set_loc: an address in the section's own encoding. */
 typedef int (*cfi_address_fn)(const void *ctx, struct cursor *c, uint8_t encoding,
 			      uint64_t *ret_addr);
 
-/* What remember_state keeps. */
+/* State saved by DW_CFA_remember_state. */
 struct cfi_memory {
-	uint64_t nr_rest; /* of the machine, by then */
+	uint64_t nr_rest; /* of the machine at that time */
 	struct cfi_state state;
 };
 
 struct cfi_vm {
 	struct cursor c;
-	const struct unwind_arch *arch; /* borrowed until the run is over, as all that follow */
+	const struct unwind_arch *arch; /* borrowed until the run ends, like the following */
 	const struct cfi_slots *slots;
 	const struct cfi_scale *scale;
 	const struct cfi_state *initial; /* after the CIE's instructions; NULL: this is the CIE */
 	cfi_address_fn read_address;
 	const void *read_ctx;
-	uint64_t next;      /* where the row after this one begins */
-	uint8_t changed;    /* enum cfi_changed, collected until whoever asks clears it */
+	uint64_t next;      /* start of the next row */
+	uint8_t changed;    /* enum cfi_changed, accumulated until the caller clears it */
 	unsigned int depth; /* of remembered states */
-	uint64_t nr_rest;   /* how often more than a small offset of the CFA has changed */
+	uint64_t nr_rest;   /* how often anything but a small CFA offset has changed */
 	struct cfi_state state;
 	struct cfi_memory remembered[CFI_MAX_REMEMBER];
 };
 
 static inline void cfi_state_copy(struct cfi_state *to, const struct cfi_state *from, size_t nr)
 {
-	/* Rows have few slots, and a size that the compiler knows copies fastest. */
+	/* Rows have few slots, and a constant size copies fastest. */
 	if (nr == CFI_NR_ROW_SLOTS)
 		memcpy(to, from, offsetof(struct cfi_state, slots[CFI_NR_ROW_SLOTS]));
 	else
 		memcpy(to, from, sizeof(*to));
 }
 
-/* The parts of cfi_vm_run(): the same for the few instructions that nearly all of a file is made of,
- * up to one that is not among them; and for that one alone. */
+/* The parts of cfi_vm_run(): a fast path for the few instructions that make up nearly all of a
+ * file, up to any other; and the slow path for that one. */
 #define CFI_VM_OTHER 2
 int cfi_vm_run_common(struct cfi_vm *vm);
 int cfi_vm_run_other(struct cfi_vm *vm);
 
 /*
- * Runs up to the next row. 1: vm->state is the row that ends at vm->next; 0: the instructions are
- * over, vm->state is the last row. -EBADMSG: an instruction that is unknown, cut or makes no sense.
+ * Runs up to the next row. 1: vm->state is the row that ends at vm->next; 0: the instructions have
+ * ended, vm->state is the last row. -EBADMSG: an unknown, truncated or invalid instruction.
  */
 static inline int cfi_vm_run(struct cfi_vm *vm)
 {

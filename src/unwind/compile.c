@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Call frame information in, table out: one pass over the FDEs in the order of the code. */
+/* Compiles call frame information into a table: one pass over the FDEs in address order. */
 #include <errno.h>
 #include <string.h>
 
@@ -7,28 +7,28 @@
 #include "elf/elf_image.h"
 #include "unwind/eh_frame.h"
 #include "unwind/known_code.h"
-#include "unwind/rows.h"
+#include "unwind/row_builder.h"
 #include "unwind/rule.h"
 #include "unwind/rule_dict.h"
 #include "unwind/table.h"
 
 #define RECENT_BITS 8
 
-/* A rule that was looked up, at a place that follows from it. */
+/* A cached rule lookup, at an index derived from the rule. */
 struct recent {
 	pa_rule rule;
 	uint16_t id;
 };
 
-/* One source and its next FDE that is good to use. */
+/* One source and its next usable FDE. */
 struct stream {
 	const struct cfi *cfi;
 	struct cfi_reader *rd; /* owned */
-	size_t next;           /* in the index */
+	size_t next, nr;       /* in the index */
 	bool has_head;
-	bool has_hole; /* damaged ones were skipped before the head */
-	struct cfi_fde head;
-	uint64_t end; /* where the FDE taken last ends */
+	bool has_hole; /* malformed FDEs were skipped before the head */
+	struct elf_cfi_fde head;
+	uint64_t end; /* end of the FDE taken last */
 };
 
 struct compiler {
@@ -40,8 +40,8 @@ struct compiler {
 	uint32_t nr_known;
 	struct row_builder rows;
 	bool has_rows;    /* the builder is set up */
-	uint64_t covered; /* end of the FDE that was added last */
-	bool has_hole;    /* a damaged one was left out behind it */
+	uint64_t covered; /* end of the FDE added last */
+	bool has_hole;    /* a malformed FDE was skipped after it */
 	uint64_t claimed; /* the highest end of any FDE so far */
 	struct unwind_stats stats;
 	uint8_t is_used[(PA_MAX_RULES + 8) / 8]; /* bit per rule */
@@ -70,12 +70,12 @@ static struct compiler *compiler_free(struct compiler *c)
 }
 DEFINE_CLEANUP(struct compiler *, compiler_free)
 
-/* Finds the next FDE of the source that can be used. */
+/* Advances to the next usable FDE of the source. */
 static void stream_fill(struct compiler *c, struct stream *s)
 {
 	s->has_head = false;
 	s->has_hole = false;
-	while (s->next < cfi_nr_fdes(s->cfi)) {
+	while (s->next < s->nr) {
 		int r = cfi_reader_fde(s->rd, s->next++, &s->head);
 
 		if (r == 0) {
@@ -88,7 +88,7 @@ static void stream_fill(struct compiler *c, struct stream *s)
 	}
 }
 
-/* Whether an earlier source covers the start of this one's FDE. */
+/* True if an earlier source covers the start of this source's FDE. */
 static bool is_shadowed(const struct compiler *c, const struct stream *s)
 {
 	for (const struct stream *e = c->streams; e < s; e++)
@@ -97,7 +97,7 @@ static bool is_shadowed(const struct compiler *c, const struct stream *s)
 	return false;
 }
 
-/* The source whose FDE comes next in the order of the code; NULL: all are through. */
+/* The source whose FDE is next in address order; NULL: all are done. */
 static struct stream *next_stream(struct compiler *c)
 {
 	struct stream *best = NULL;
@@ -123,7 +123,7 @@ static bool is_used(const struct compiler *c, uint16_t id)
 	return c->is_used[id / 8] & (1u << (id % 8));
 }
 
-/* The first use of a rule by this file. */
+/* Records the first use of a rule by this file. */
 static int note_rule(struct compiler *c, uint16_t id)
 {
 	int r = ARRAY_RESERVE(c->rules, c->cap_rules, c->nr_rules + 1, UNWIND_MAX_RULES);
@@ -135,7 +135,8 @@ static int note_rule(struct compiler *c, uint16_t id)
 	return 0;
 }
 
-/* Looks a rule up. One that has no room, here or in the dictionary, becomes one for user space. */
+/* Looks up a rule. If there is no room, here or in the dictionary, the row is left to user space.
+ * */
 static int number_new_rule(struct compiler *c, pa_rule rule, uint16_t *ret_id)
 {
 	bool has_room = c->nr_rules < UNWIND_MAX_RULES;
@@ -160,7 +161,7 @@ static int number_new_rule(struct compiler *c, pa_rule rule, uint16_t *ret_id)
 	return 0;
 }
 
-/* From addr on, the rule holds. */
+/* The rule applies from addr on. */
 static inline int add_rule(struct compiler *c, pa_rule rule, uint64_t addr)
 {
 	const struct recent *recent = recent_of(c, rule);
@@ -173,7 +174,7 @@ static inline int add_rule(struct compiler *c, pa_rule rule, uint64_t addr)
 	return r < 0 ? r : row_builder_add(&c->rows, addr, id);
 }
 
-/* The row for the state that the machine has reached. */
+/* Adds the row for the current state of the machine. */
 static inline int add_row(struct compiler *c, struct rule_packer *packer, uint64_t addr)
 {
 	pa_rule rule = rule_pack_next(packer, &c->vm.state, c->vm.changed);
@@ -182,7 +183,7 @@ static inline int add_row(struct compiler *c, struct rule_packer *packer, uint64
 	return add_rule(c, rule, addr);
 }
 
-/* The first row, which the second takes the place of if it is that of a landing pad. As
+/* The first row; if it belongs to a landing pad, the second row replaces it. Returns like
  * cfi_vm_run(). */
 static int add_first_row(struct compiler *c, struct rule_packer *packer, uint64_t end)
 {
@@ -210,8 +211,9 @@ static int add_first_row(struct compiler *c, struct rule_packer *packer, uint64_
 	return r2 < 0 ? r2 : r;
 }
 
-/* Runs the instructions up to `end`. -EBADMSG: they are damaged. */
-static int add_rows(struct compiler *c, struct stream *s, const struct cfi_fde *fde, uint64_t end)
+/* Runs the instructions up to `end`. -EBADMSG: malformed. */
+static int add_rows(struct compiler *c, struct stream *s, const struct elf_cfi_fde *fde,
+		    uint64_t end)
 {
 	struct cfi_vm *vm = &c->vm;
 	struct rule_packer packer = { .arch = c->arch,
@@ -244,8 +246,8 @@ static int add_rows(struct compiler *c, struct stream *s, const struct cfi_fde *
 	return 0;
 }
 
-/* Whether what lies before an FDE is filling, never run: too little to be code, and nobody has ever
- * said that it is. A damaged FDE may have, and one that another has cut off. */
+/* True if the gap before an FDE is padding, never executed: too short for code, and not claimed by
+ * any FDE. A malformed FDE may have claimed it, or one that was truncated by another. */
 static bool is_padding(const struct compiler *c, uint64_t next_start)
 {
 	return next_start - c->covered <= UNWIND_PADDING_BYTES && !c->has_hole &&
@@ -260,7 +262,7 @@ static void begin_rows(struct compiler *c, uint64_t start)
 	c->has_rows = true;
 }
 
-/* What lies between two FDEs has no rule, unless it is padding. */
+/* The gap between two FDEs has no rule, unless it is padding. */
 static int add_gap(struct compiler *c, uint64_t next_start)
 {
 	if (!c->has_rows) {
@@ -274,8 +276,9 @@ static int add_gap(struct compiler *c, uint64_t next_start)
 	return row_builder_add(&c->rows, c->covered, PA_RULE_ID_NONE);
 }
 
-/* One FDE, as far as the next one leaves it. A damaged one leaves no trace but a count. */
-static int add_fde(struct compiler *c, struct stream *s, const struct cfi_fde *fde, uint64_t end)
+/* Compiles one FDE up to the start of the next. A malformed one is only counted. */
+static int add_fde(struct compiler *c, struct stream *s, const struct elf_cfi_fde *fde,
+		   uint64_t end)
 {
 	struct row_mark mark;
 	int r;
@@ -307,7 +310,7 @@ static int add_all(struct compiler *c)
 		stream_fill(c, &c->streams[i]);
 	s = next_stream(c);
 	while (r == 0 && s) {
-		struct cfi_fde fde = s->head;
+		struct elf_cfi_fde fde = s->head;
 		struct stream *next;
 		uint64_t end;
 
@@ -343,7 +346,8 @@ static int add_sources(struct compiler *c, const struct cfi *const *sources, siz
 		r = cfi_reader_new(s->cfi, false, &s->rd);
 		if (r < 0)
 			return r;
-		c->stats.nr_fdes += (uint32_t)cfi_nr_fdes(s->cfi);
+		s->nr = cfi_nr_fdes(s->cfi);
+		c->stats.nr_fdes += (uint32_t)s->nr;
 		c->stats.nr_bad += (uint32_t)cfi_nr_damaged(s->cfi);
 	}
 	return 0;
@@ -369,7 +373,7 @@ static int add_known(struct compiler *c, const struct known_code *known)
 	return r;
 }
 
-static int finish(struct compiler *c, struct unwind_table **ret_table)
+static int make_table(struct compiler *c, struct unwind_table **ret_table)
 {
 	_cleanup_(unwind_table_freep) struct unwind_table *t = calloc(1, sizeof(*t));
 	int r;
@@ -402,7 +406,7 @@ int unwind_compile_known(const struct cfi *const *sources, size_t nr,
 		r = add_known(c, known);
 	if (r == 0)
 		r = add_all(c);
-	return r < 0 ? r : finish(c, ret_table);
+	return r < 0 ? r : make_table(c, ret_table);
 }
 
 int unwind_compile(const struct cfi *const *sources, size_t nr, struct rule_dict *dict,

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding the section, and bringing its FDEs into the order of the code. */
+/* Finds the section and sorts its FDEs by address. */
 #include "unwind/eh_frame.h"
 
 #include <elf.h>
 #include <errno.h>
 
-#include "base/array.h"
-#include "base/buf.h"
 #include "elf/elf_fde.h"
 #include "elf/elf_image.h"
 #include "unwind/eh_frame_internal.h"
-
-_Static_assert(CFI_MAX_SECTION_BYTES <= UINT32_MAX, "an offset has 32 bits in the index");
-_Static_assert(CFI_MAX_SPAN_BYTES <= UINT32_MAX, "so has a start");
 
 const struct unwind_arch *unwind_arch_of(uint16_t machine)
 {
@@ -29,8 +24,7 @@ const struct unwind_arch *unwind_arch_of(uint16_t machine)
 struct cfi *cfi_free(struct cfi *cfi)
 {
 	if (cfi) {
-		elf_fdes_free(cfi->table);
-		free(cfi->index);
+		elf_fdes_free(cfi->fdes);
 		free(cfi->owned);
 		free(cfi);
 	}
@@ -44,7 +38,7 @@ const struct unwind_arch *cfi_arch(const struct cfi *cfi)
 
 size_t cfi_size_bytes(const struct cfi *cfi)
 {
-	return cfi->size;
+	return cfi->frame.size;
 }
 
 const struct elf_image *cfi_image(const struct cfi *cfi)
@@ -54,98 +48,31 @@ const struct elf_image *cfi_image(const struct cfi *cfi)
 
 size_t cfi_nr_fdes(const struct cfi *cfi)
 {
-	return cfi->nr;
+	return elf_fdes_nr(cfi->fdes);
 }
 
 size_t cfi_nr_damaged(const struct cfi *cfi)
 {
-	return cfi->nr_damaged;
+	return elf_fdes_nr_damaged(cfi->fdes);
 }
 
 bool cfi_is_suspect(const struct cfi *cfi)
 {
-	return cfi->nr_damaged > 0 || cfi->is_table_lost;
-}
-
-static uint64_t start_of(const struct cfi *cfi, size_t i)
-{
-	uint64_t start, fde;
-
-	if (!cfi->table)
-		return cfi->code_start + (cfi->index[i] >> 32);
-	elf_fdes_at(cfi->table, i, &start, &fde);
-	return start;
+	return cfi->is_suspect;
 }
 
 size_t cfi_nr_fdes_to(const struct cfi *cfi, uint64_t addr)
 {
-	size_t low = 0, high = cfi->nr;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (start_of(cfi, mid) <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return elf_fdes_nr_to(cfi->fdes, addr);
 }
 
-static int compare_u64(const void *a, const void *b)
+static int collect_fdes(struct cfi *cfi)
 {
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	int r = elf_fdes_of_cfi(&cfi->frame, cfi->code_start, cfi->code_end, &cfi->fdes);
 
-	return (x > y) - (x < y);
-}
-
-static void sort_index(struct cfi *cfi)
-{
-	for (size_t i = 1; i < cfi->nr; i++)
-		if (cfi->index[i - 1] > cfi->index[i]) {
-			qsort(cfi->index, cfi->nr, sizeof(*cfi->index), compare_u64);
-			return;
-		}
-}
-
-/* Adds an FDE, if it is about code. Functions that the linker has dropped keep their FDE in
- * .debug_frame, at address 0. */
-static int index_fde(struct cfi *cfi, const struct cfi_fde *fde, uint64_t offset, uint32_t *cap)
-{
-	int r;
-
-	if (fde->start == 0 || fde->start < cfi->code_start || fde->start >= cfi->code_end)
-		return 0;
-	r = ARRAY_RESERVE(cfi->index, *cap, cfi->nr + 1, CFI_MAX_FDES);
-	if (r < 0)
-		return r;
-	cfi->index[cfi->nr++] = (fde->start - cfi->code_start) << 32 | offset;
-	return 0;
-}
-
-/* Damage in an FDE is no error: its neighbours are still good. */
-static int build_index(struct cfi *cfi)
-{
-	_cleanup_(cfi_reader_freep) struct cfi_reader *rd = NULL;
-	uint64_t offset = 0;
-	struct cfi_fde fde;
-	uint32_t cap = 0;
-	int r;
-
-	r = cfi_reader_new(cfi, false, &rd);
-	while (r == 0) {
-		r = cfi_reader_next(rd, &offset, &fde);
-		if (r == 0)
-			r = index_fde(cfi, &fde, fde.offset, &cap);
-		if (r == -EBADMSG) {
-			cfi->nr_damaged++;
-			r = 0;
-		}
-	}
-	if (r != -ENOENT)
-		return r;
-	sort_index(cfi);
-	return 0;
+	if (r == 0 && elf_fdes_nr_damaged(cfi->fdes))
+		cfi->is_suspect = true;
+	return r;
 }
 
 int cfi_open_bytes(const struct cfi_bytes *in, struct cfi **ret_cfi)
@@ -153,28 +80,28 @@ int cfi_open_bytes(const struct cfi_bytes *in, struct cfi **ret_cfi)
 	_cleanup_(cfi_freep) struct cfi *cfi = NULL;
 	int r;
 
-	if (in->size > CFI_MAX_SECTION_BYTES)
+	if (in->size > ELF_CFI_MAX_BYTES)
 		return -E2BIG;
 	cfi = calloc(1, sizeof(*cfi));
 	if (!cfi)
 		return -ENOMEM;
-	cfi->bytes = in->bytes;
-	cfi->size = in->size;
-	cfi->addr = in->addr;
-	cfi->is_debug_frame = in->is_debug_frame;
+	cfi->frame = (struct elf_cfi){ .bytes = in->bytes,
+				       .size = in->size,
+				       .addr = in->addr,
+				       .is_debug_frame = in->is_debug_frame };
 	cfi->arch = in->arch;
 	cfi->code_start = in->code_start;
 	cfi->code_end = in->code_end;
 	if (cfi->code_end - cfi->code_start > CFI_MAX_SPAN_BYTES)
 		cfi->code_end = cfi->code_start + CFI_MAX_SPAN_BYTES;
-	r = build_index(cfi);
+	r = collect_fdes(cfi);
 	if (r < 0)
 		return r;
 	*ret_cfi = TAKE(cfi);
 	return 0;
 }
 
-/* The addresses between the first and the last executable byte. -ENOENT: there are none. */
+/* The range from the first to the last executable byte. -ENOENT: there is none. */
 static int find_code(const struct elf_image *img, uint64_t *ret_start, uint64_t *ret_end)
 {
 	uint64_t start = UINT64_MAX, end = 0;
@@ -218,29 +145,7 @@ static int new_for_image(const struct elf_image *img, struct cfi **ret_cfi)
 	return 0;
 }
 
-/* By the section of the name. */
-static int load_section(struct cfi *cfi, const struct elf_image *img, const char *name)
-{
-	const struct elf_section *s = elf_image_debug_section(img, name);
-	struct buf b = BUF_INIT(CFI_MAX_SECTION_BYTES);
-	int r;
-
-	if (!s || s->type == SHT_NOBITS)
-		return -ENOENT;
-	r = elf_image_read_section(img, s, &b);
-	if (r < 0) {
-		buf_done(&b);
-		return r;
-	}
-	cfi->owned = b.data;
-	cfi->bytes = cfi->owned;
-	cfi->size = b.len;
-	cfi->addr = s->addr;
-	return 0;
-}
-
-/* How many bytes of .eh_frame there are at addr: the section's, if there is one, or all that the
- * segment has. */
+/* Size of .eh_frame at addr: that of the section, if there is one, or the rest of the segment. */
 static uint64_t frame_bytes(const struct elf_image *img, uint64_t addr)
 {
 	const struct elf_section *s = elf_image_section(img, ".eh_frame");
@@ -262,7 +167,7 @@ static int load_by_table(struct cfi *cfi)
 	uint64_t addr, offset, size;
 	int r;
 
-	r = elf_fdes_frame_addr(cfi->table, &addr);
+	r = elf_fdes_frame_addr(cfi->fdes, &addr);
 	if (r < 0)
 		return r;
 	r = elf_image_offset_of(cfi->img, addr, &offset);
@@ -273,15 +178,12 @@ static int load_by_table(struct cfi *cfi)
 		return -EBADMSG;
 	if (size > elf_image_size(cfi->img) - offset)
 		size = elf_image_size(cfi->img) - offset;
-	if (size > CFI_MAX_SECTION_BYTES)
+	if (size > ELF_CFI_MAX_BYTES)
 		return -E2BIG;
-	cfi->owned = malloc(size ? size : 1);
+	cfi->owned = malloc(size);
 	if (!cfi->owned)
 		return -ENOMEM;
-	cfi->bytes = cfi->owned;
-	cfi->size = size;
-	cfi->addr = addr;
-	cfi->nr = elf_fdes_nr(cfi->table);
+	cfi->frame = (struct elf_cfi){ .bytes = cfi->owned, .size = size, .addr = addr };
 	return elf_image_read(cfi->img, offset, cfi->owned, size);
 }
 
@@ -289,18 +191,17 @@ static int load_eh_frame(struct cfi *cfi)
 {
 	int r;
 
-	r = elf_fdes_open(cfi->img, &cfi->table);
+	r = elf_fdes_open(cfi->img, &cfi->fdes);
 	if (r == 0)
 		r = load_by_table(cfi);
 	if (r == 0 || r == -ENOMEM)
 		return r;
-	/* Without the table, or when it leads nowhere. */
-	cfi->is_table_lost = elf_image_section(cfi->img, ".eh_frame_hdr") != NULL;
-	cfi->table = elf_fdes_free(cfi->table);
+	/* Without a search table, or when it is unusable. */
+	cfi->is_suspect = elf_image_section(cfi->img, ".eh_frame_hdr") != NULL;
+	cfi->fdes = elf_fdes_free(cfi->fdes);
 	free(TAKE(cfi->owned));
-	cfi->nr = 0;
-	r = load_section(cfi, cfi->img, ".eh_frame");
-	return r < 0 ? r : build_index(cfi);
+	r = elf_cfi_read_section(cfi->img, ".eh_frame", &cfi->frame, &cfi->owned);
+	return r < 0 ? r : collect_fdes(cfi);
 }
 
 int cfi_open_eh_frame(const struct elf_image *img, struct cfi **ret_cfi)
@@ -327,11 +228,11 @@ int cfi_open_debug_frame(const struct elf_image *img, const struct elf_image *de
 	r = new_for_image(img, &cfi);
 	if (r < 0)
 		return r;
-	cfi->is_debug_frame = true;
-	r = load_section(cfi, debug, ".debug_frame");
+	r = elf_cfi_read_section(debug, ".debug_frame", &cfi->frame, &cfi->owned);
 	if (r < 0)
 		return r;
-	r = build_index(cfi);
+	cfi->frame.is_debug_frame = true;
+	r = collect_fdes(cfi);
 	if (r < 0)
 		return r;
 	*ret_cfi = TAKE(cfi);

@@ -6,7 +6,7 @@
 #include "base/leb128.h"
 #include "unwind/expr_ops.h"
 
-/* The first error stays; what follows it has no effect. */
+/* The first error is kept; later operations have no effect. */
 struct machine {
 	struct cursor c;
 	const uint8_t *start;
@@ -16,16 +16,16 @@ struct machine {
 	uint64_t stack[EXPR_MAX_STACK];
 };
 
-static void fail(struct machine *m, int error)
+static void fail_expr(struct machine *m, int error)
 {
 	if (!m->error)
 		m->error = error;
 }
 
-static void push(struct machine *m, uint64_t v)
+static void push_value(struct machine *m, uint64_t v)
 {
 	if (m->nr == EXPR_MAX_STACK)
-		fail(m, -EBADMSG);
+		fail_expr(m, -EBADMSG);
 	else
 		m->stack[m->nr++] = v;
 }
@@ -34,17 +34,17 @@ static uint64_t pop(struct machine *m)
 {
 	if (m->nr)
 		return m->stack[--m->nr];
-	fail(m, -EBADMSG);
+	fail_expr(m, -EBADMSG);
 	return 0;
 }
 
 /* The i-th from the top, which is 0. */
-static void pick(struct machine *m, unsigned int i)
+static void pick_value(struct machine *m, unsigned int i)
 {
 	if (i < m->nr)
-		push(m, m->stack[m->nr - 1 - i]);
+		push_value(m, m->stack[m->nr - 1 - i]);
 	else
-		fail(m, -EBADMSG);
+		fail_expr(m, -EBADMSG);
 }
 
 static void push_reg(struct machine *m, uint64_t reg)
@@ -52,26 +52,26 @@ static void push_reg(struct machine *m, uint64_t reg)
 	uint64_t off = (uint64_t)cursor_sleb128(&m->c);
 
 	if (reg >= CFI_MAX_REGS || !(m->frame->regs->known >> reg & 1))
-		fail(m, -ENODATA);
+		fail_expr(m, -ENODATA);
 	else
-		push(m, m->frame->regs->v[reg] + off);
+		push_value(m, m->frame->regs->v[reg] + off);
 }
 
-static void deref(struct machine *m, size_t size)
+static void deref_top(struct machine *m, size_t size)
 {
 	uint64_t addr = pop(m), v = 0;
 
 	if (size == 0 || size > sizeof(v))
-		fail(m, -EBADMSG);
+		fail_expr(m, -EBADMSG);
 	if (m->error)
 		return;
 	if (m->frame->read(m->frame->ctx, addr, &v, size) < 0)
-		fail(m, -EFAULT);
-	push(m, v);
+		fail_expr(m, -EFAULT);
+	push_value(m, v);
 }
 
-/* Anywhere in the expression, or to its end. */
-static void jump(struct machine *m, bool is_taken)
+/* Jumps anywhere within the expression, or to its end. */
+static void jump_by_operand(struct machine *m, bool is_taken)
 {
 	int64_t by = (int16_t)cursor_u16(&m->c);
 	int64_t at = m->c.at - m->start;
@@ -79,7 +79,7 @@ static void jump(struct machine *m, bool is_taken)
 	if (!is_taken || m->error)
 		return;
 	if (at + by < 0 || at + by > m->c.end - m->start)
-		fail(m, -EBADMSG);
+		fail_expr(m, -EBADMSG);
 	else
 		m->c.at = m->start + at + by;
 }
@@ -90,32 +90,32 @@ static bool run_const(struct machine *m, uint8_t op)
 
 	switch (op) {
 	case OP_CONST1U:
-		push(m, cursor_u8(c));
+		push_value(m, cursor_u8(c));
 		return true;
 	case OP_CONST1S:
-		push(m, (uint64_t)(int8_t)cursor_u8(c));
+		push_value(m, (uint64_t)(int8_t)cursor_u8(c));
 		return true;
 	case OP_CONST2U:
-		push(m, cursor_u16(c));
+		push_value(m, cursor_u16(c));
 		return true;
 	case OP_CONST2S:
-		push(m, (uint64_t)(int16_t)cursor_u16(c));
+		push_value(m, (uint64_t)(int16_t)cursor_u16(c));
 		return true;
 	case OP_CONST4U:
-		push(m, cursor_u32(c));
+		push_value(m, cursor_u32(c));
 		return true;
 	case OP_CONST4S:
-		push(m, (uint64_t)(int64_t)cursor_s32(c));
+		push_value(m, (uint64_t)(int64_t)cursor_s32(c));
 		return true;
 	case OP_CONST8U:
 	case OP_CONST8S:
-		push(m, cursor_u64(c));
+		push_value(m, cursor_u64(c));
 		return true;
 	case OP_CONSTU:
-		push(m, cursor_uleb128(c));
+		push_value(m, cursor_uleb128(c));
 		return true;
 	case OP_CONSTS:
-		push(m, (uint64_t)cursor_sleb128(c));
+		push_value(m, (uint64_t)cursor_sleb128(c));
 		return true;
 	default:
 		return false;
@@ -127,11 +127,11 @@ static uint64_t shift_right_signed(uint64_t a, uint64_t b)
 	return (uint64_t)((int64_t)a >> (b < 64 ? b : 63));
 }
 
-/* Signed, and without the two cases that C does not define. */
+/* Signed division, without the two cases that are undefined in C. */
 static uint64_t divide(struct machine *m, uint64_t a, uint64_t b)
 {
 	if (b == 0)
-		fail(m, -EBADMSG);
+		fail_expr(m, -EBADMSG);
 	if (b == 0 || b == UINT64_MAX)
 		return -a;
 	return (uint64_t)((int64_t)a / (int64_t)b);
@@ -140,7 +140,7 @@ static uint64_t divide(struct machine *m, uint64_t a, uint64_t b)
 static uint64_t modulo(struct machine *m, uint64_t a, uint64_t b)
 {
 	if (b == 0)
-		fail(m, -EBADMSG);
+		fail_expr(m, -EBADMSG);
 	return b ? a % b : 0;
 }
 
@@ -209,7 +209,8 @@ static bool run_binary(struct machine *m, uint8_t op)
 		return false;
 	b = pop(m);
 	a = pop(m);
-	push(m, is_arithmetic(op) ? arithmetic(m, op, a, b) : compare(op, (int64_t)a, (int64_t)b));
+	push_value(m, is_arithmetic(op) ? arithmetic(m, op, a, b)
+					: compare(op, (int64_t)a, (int64_t)b));
 	return true;
 }
 
@@ -220,36 +221,36 @@ static bool run_unary(struct machine *m, uint8_t op)
 	switch (op) {
 	case OP_ABS:
 		v = pop(m);
-		push(m, v >> 63 ? -v : v);
+		push_value(m, v >> 63 ? -v : v);
 		return true;
 	case OP_NEG:
-		push(m, -pop(m));
+		push_value(m, -pop(m));
 		return true;
 	case OP_NOT:
-		push(m, ~pop(m));
+		push_value(m, ~pop(m));
 		return true;
 	case OP_PLUS_UCONST:
 		v = pop(m);
-		push(m, v + cursor_uleb128(&m->c));
+		push_value(m, v + cursor_uleb128(&m->c));
 		return true;
 	case OP_DEREF:
-		deref(m, sizeof(v));
+		deref_top(m, sizeof(v));
 		return true;
 	case OP_DEREF_SIZE:
-		deref(m, cursor_u8(&m->c));
+		deref_top(m, cursor_u8(&m->c));
 		return true;
 	default:
 		return false;
 	}
 }
 
-/* The top goes below the next `depth` values. */
-static void sink(struct machine *m, unsigned int depth)
+/* Moves the top below the next `depth` values. */
+static void sink_top(struct machine *m, unsigned int depth)
 {
 	uint64_t top;
 
 	if (m->nr <= depth)
-		return fail(m, -EBADMSG);
+		return fail_expr(m, -EBADMSG);
 	top = m->stack[m->nr - 1];
 	for (unsigned int i = 1; i <= depth; i++)
 		m->stack[m->nr - i] = m->stack[m->nr - i - 1];
@@ -260,22 +261,22 @@ static bool run_stack(struct machine *m, uint8_t op)
 {
 	switch (op) {
 	case OP_DUP:
-		pick(m, 0);
+		pick_value(m, 0);
 		return true;
 	case OP_OVER:
-		pick(m, 1);
+		pick_value(m, 1);
 		return true;
 	case OP_PICK:
-		pick(m, cursor_u8(&m->c));
+		pick_value(m, cursor_u8(&m->c));
 		return true;
 	case OP_DROP:
 		(void)pop(m);
 		return true;
 	case OP_SWAP:
-		sink(m, 1);
+		sink_top(m, 1);
 		return true;
 	case OP_ROT:
-		sink(m, 2);
+		sink_top(m, 2);
 		return true;
 	default:
 		return false;
@@ -286,10 +287,10 @@ static bool run_flow(struct machine *m, uint8_t op)
 {
 	switch (op) {
 	case OP_SKIP:
-		jump(m, true);
+		jump_by_operand(m, true);
 		return true;
 	case OP_BRA:
-		jump(m, pop(m) != 0);
+		jump_by_operand(m, pop(m) != 0);
 		return true;
 	case OP_NOP:
 		return true;
@@ -301,16 +302,16 @@ static bool run_flow(struct machine *m, uint8_t op)
 static void run_op(struct machine *m, uint8_t op)
 {
 	if (op >= OP_LIT0 && op <= OP_LIT31)
-		push(m, op - OP_LIT0);
+		push_value(m, op - OP_LIT0);
 	else if (op >= OP_BREG0 && op <= OP_BREG31)
 		push_reg(m, op - OP_BREG0);
 	else if (op == OP_BREGX)
 		push_reg(m, cursor_uleb128(&m->c));
 	else if (!run_const(m, op) && !run_binary(m, op) && !run_unary(m, op) &&
 		 !run_stack(m, op) && !run_flow(m, op))
-		fail(m, -EBADMSG);
+		fail_expr(m, -EBADMSG);
 	if (m->c.bad)
-		fail(m, -EBADMSG);
+		fail_expr(m, -EBADMSG);
 }
 
 int expr_eval(const uint8_t *expr, size_t len, const struct expr_frame *frame, const uint64_t *cfa,
@@ -320,7 +321,7 @@ int expr_eval(const uint8_t *expr, size_t len, const struct expr_frame *frame, c
 	uint64_t v;
 
 	if (cfa)
-		push(&m, *cfa);
+		push_value(&m, *cfa);
 	for (unsigned int i = 0; m.c.at < m.c.end && !m.error; i++) {
 		if (i == EXPR_MAX_STEPS)
 			return -E2BIG;

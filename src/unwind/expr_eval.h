@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Carries out the expressions of call frame information (DWARF 5, 2.5 and 6.4.2), on the registers
- * and the memory of one frame. For the forms that a rule can hold, without values, see cfi_expr.h.
+ * Evaluates CFI expressions (DWARF 5, 2.5 and 6.4.2) on the registers and memory of one frame. For
+ * the symbolic forms that a rule can hold, see cfi_expr.h.
  */
 #ifndef UNWIND_EXPR_EVAL_H
 #define UNWIND_EXPR_EVAL_H
@@ -11,17 +11,17 @@
 
 #include "unwind/arch.h"
 
-#define EXPR_MAX_STEPS 256 /* executed operations: there are jumps; known expressions have 12 */
+#define EXPR_MAX_STEPS 256 /* executed operations, as there are jumps; known ones need 12 */
 #define EXPR_MAX_STACK 64
 
-/* General registers by DWARF number, the column of the pc among them. */
+/* General registers by DWARF number, including the pc's column. */
 struct frame_regs {
 	uint64_t v[CFI_MAX_REGS];
-	uint64_t known; /* bit by register */
+	uint64_t known; /* bit by register number */
 };
 _Static_assert(CFI_MAX_REGS <= 64, "a bit for each");
 
-/* The frame that an expression is about. */
+/* The frame on which an expression is evaluated. */
 struct expr_frame {
 	const struct frame_regs *regs;                                /* borrowed */
 	int (*read)(void *ctx, uint64_t addr, void *to, size_t size); /* 0, or negative */
@@ -29,9 +29,9 @@ struct expr_frame {
 };
 
 /*
- * cfa: on the stack at the start, as for the rules of registers; NULL: nothing is. -ENODATA: a
- * register that is not known; -EFAULT: memory that is not to be had; -EBADMSG: not a sound
- * expression, or an operation that has no place here; -E2BIG: it does not end.
+ * cfa: initial value on the stack, as for register rules; NULL: the stack is empty. -ENODATA: needs
+ * an unknown register; -EFAULT: unreadable memory; -EBADMSG: an invalid expression, or an operation
+ * that is not allowed here; -E2BIG: it does not terminate.
  */
 int expr_eval(const uint8_t *expr, size_t len, const struct expr_frame *frame, const uint64_t *cfa,
 	      uint64_t *ret_value);

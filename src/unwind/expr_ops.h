@@ -2,7 +2,7 @@
 #ifndef UNWIND_EXPR_OPS_H
 #define UNWIND_EXPR_OPS_H
 
-/* DWARF 5, 7.7.1. Addresses, calls, pieces and all that belongs to variables have no place here. */
+/* DWARF 5, 7.7.1. Operations for addresses, calls, pieces and variables do not occur in CFI. */
 enum {
 	OP_DEREF = 0x06,
 	OP_CONST1U = 0x08,

@@ -6,10 +6,11 @@
 #include "unwind/eh_frame.h"
 #include "unwind/rule.h"
 
-#define MAX_SAME_START 8 /* FDEs, of which all but one are empty */
+#define MAX_SAME_START 8 /* FDEs with one start, of which all but one are empty */
 
 /* The FDE with the highest start, as unwind_compile() chooses it. */
-static int find_fde(const struct cfi *cfi, struct cfi_reader *rd, uint64_t pc, struct cfi_fde *ret)
+static int find_fde(const struct cfi *cfi, struct cfi_reader *rd, uint64_t pc,
+		    struct elf_cfi_fde *ret)
 {
 	size_t nr = cfi_nr_fdes_to(cfi, pc);
 
@@ -22,7 +23,8 @@ static int find_fde(const struct cfi *cfi, struct cfi_reader *rd, uint64_t pc, s
 	return -ENOENT;
 }
 
-/* A landing pad has the row behind it; see cfi_is_behind_pad(). vm is at the end of the first row. */
+/* A landing pad has the row after it; see cfi_is_behind_pad(). vm is at the end of the first row.
+ * */
 static int pass_pad(struct cfi_vm *vm, struct cfi_full_row *row)
 {
 	struct cfi_vm next = *vm;
@@ -52,8 +54,8 @@ static int run_to(struct cfi_vm *vm, uint64_t pc, struct cfi_full_row *row)
 	return 0;
 }
 
-static int fill(struct cfi_reader *rd, const struct cfi_fde *fde, uint64_t pc,
-		struct cfi_full_row *ret_row)
+static int fill_full_row(struct cfi_reader *rd, const struct elf_cfi_fde *fde, uint64_t pc,
+			 struct cfi_full_row *ret_row)
 {
 	struct cfi_full_row row = { .fde_start = fde->start, .fde_end = fde->end };
 	const struct cfi_cie *cie;
@@ -79,7 +81,7 @@ static int fill(struct cfi_reader *rd, const struct cfi_fde *fde, uint64_t pc,
 int cfi_rules_at(const struct cfi *cfi, uint64_t pc, struct cfi_full_row *ret_row)
 {
 	_cleanup_(cfi_reader_freep) struct cfi_reader *rd = NULL;
-	struct cfi_fde fde;
+	struct elf_cfi_fde fde;
 	int r;
 
 	r = cfi_reader_new(cfi, true, &rd);
@@ -88,5 +90,5 @@ int cfi_rules_at(const struct cfi *cfi, uint64_t pc, struct cfi_full_row *ret_ro
 	r = find_fde(cfi, rd, pc, &fde);
 	if (r < 0)
 		return r;
-	return fill(rd, &fde, pc, ret_row);
+	return fill_full_row(rd, &fde, pc, ret_row);
 }

@@ -3,19 +3,10 @@
 
 #include <errno.h>
 
+#include "bpf/walk_policy.h"
 #include "unwind/cfi_expr.h"
 #include "unwind/full_eval.h"
 #include "unwind/rule.h"
-
-/* A user address that can be code: as in bpf/walk.h. */
-#define USER_MIN 4096ull
-#define USER_MAX (1ull << 56)
-#define FUNCTION_ALIGN 16u
-
-static bool is_user_addr(uint64_t addr)
-{
-	return addr >= USER_MIN && addr < USER_MAX;
-}
 
 static void set_reg(struct frame_regs *regs, unsigned int reg, uint64_t v)
 {
@@ -33,158 +24,131 @@ static bool is_known(const struct frame_regs *regs, unsigned int reg)
 	return regs->known >> reg & 1;
 }
 
-static bool end(struct full_walk *w, uint32_t stop)
-{
-	w->stop = stop;
-	return false;
-}
-
 static uint32_t stop_of(int error)
 {
 	return error == -EFAULT ? PA_STOP_STACK_FAULT : PA_STOP_HARD_RULE;
 }
 
-static bool read_word(const struct full_walk *w, uint64_t addr, uint64_t *ret_value)
+static struct full_walk *full_of(const struct pa_walk *w)
 {
-	return w->source->read(w->ctx, addr, ret_value, sizeof(*ret_value)) >= 0;
-}
-
-static bool enter(struct full_walk *w, uint64_t pc, const struct frame_regs *regs, bool is_exact)
-{
-	if (!is_user_addr(pc))
-		return end(w, PA_STOP_FP_END);
-	w->pc = pc;
-	w->regs = *regs;
-	w->is_exact = is_exact;
-	w->is_interrupted = false;
-	w->is_sp_low = false;
-	w->nr++;
-	set_reg(&w->regs, w->arch->pc, pc);
-	return true;
+	return w->env;
 }
 
 void full_walk_init(struct full_walk *w, const struct unwind_arch *arch, uint64_t pc,
 		    const uint64_t *regs, size_t nr)
 {
-	*w = (struct full_walk){ .arch = arch, .pc = pc, .nr = 1, .is_exact = true };
+	*w = (struct full_walk){ .arch = arch, .at = { .pc = pc, .nr = 1, .is_exact = 1 } };
 	for (unsigned int i = 0; i < nr && i < arch->nr_regs; i++)
 		set_reg(&w->regs, i, regs[i]);
 	set_reg(&w->regs, arch->pc, pc);
 }
 
-/* Code without a rule may have left anything in the other registers; a guess has nothing else that
- * speaks for the frame pointer. */
-static bool by_fp(struct full_walk *w, uint64_t lowest, bool is_guess)
+PA_INLINE int pa_walk_word(struct pa_walk *w, __u64 *to, __u64 addr)
 {
-	const struct unwind_arch *arch = w->arch;
-	struct frame_regs regs = { 0 };
-	uint64_t at = w->regs.v[arch->fp], fp, pc;
+	const struct full_walk *f = full_of(w);
 
-	if (!is_known(&w->regs, arch->fp) || at < lowest || (at & 7) || !is_user_addr(at))
-		return end(w, PA_STOP_FP_END);
-	if (!read_word(w, at, &fp) || !read_word(w, at + 8, &pc))
-		return end(w, PA_STOP_STACK_FAULT);
-	pc &= arch->code_mask;
-	if (is_guess && !w->source->can_return_to(w->ctx, pc))
-		return end(w, PA_STOP_FP_END);
-	set_reg(&regs, arch->sp, at + 16);
-	set_reg(&regs, arch->fp, fp);
-	return enter(w, pc, &regs, false);
+	return f->source->read(f->ctx, addr, to, sizeof(*to));
 }
 
-/* Just called, or about to return: the return address is where a call puts it, and all registers are
- * the caller's. */
-static bool by_call(struct full_walk *w)
+/* Memory is readable. */
+PA_INLINE void pa_walk_fill_window(struct pa_walk *w, __u64 frame_end)
 {
-	const struct unwind_arch *arch = w->arch;
-	struct frame_regs regs = w->regs;
-	uint64_t sp = regs.v[arch->sp], pc;
+	(void)w, (void)frame_end;
+}
 
-	if (arch->lr != UNWIND_NO_REG) {
-		if (!is_known(&regs, arch->lr))
-			return end(w, PA_STOP_FP_END);
-		pc = regs.v[arch->lr];
-		lose_reg(&regs, arch->lr);
-	} else {
-		if (!read_word(w, sp, &pc))
-			return end(w, PA_STOP_STACK_FAULT);
-		set_reg(&regs, arch->sp, sp + 8);
+PA_INLINE __u32 pa_walk_rule(struct pa_walk *w, __u64 pc, pa_rule *rule)
+{
+	struct full_walk *f = full_of(w);
+	uint32_t stop;
+
+	f->row.nr_regs = 0;
+	f->is_learned = false;
+	stop = f->source->rule(f->ctx, pc, rule, &f->row);
+	if (!stop && f->source->learn && pa_walk_may_learn(w, pc, *rule))
+		f->is_learned = f->source->learn(f->ctx, f, rule);
+	return stop;
+}
+
+/* Called only for code that has a rule. */
+PA_INLINE __u32 pa_walk_code_kind(struct pa_walk *w, __u64 addr)
+{
+	(void)addr;
+	return full_of(w)->is_learned ? PA_CODE_BARE : PA_CODE_TABLE;
+}
+
+PA_INLINE __u64 pa_strip_pac(struct pa_walk *w, __u64 pc)
+{
+	return pc & full_of(w)->arch->code_mask;
+}
+
+PA_INLINE __u32 pa_record_at(struct pa_walk *w)
+{
+	return full_of(w)->source->record_at(full_of(w)->ctx, w->pc);
+}
+
+PA_INLINE int pa_can_return_to(struct pa_walk *w, __u64 pc)
+{
+	return full_of(w)->source->can_return_to(full_of(w)->ctx, pc);
+}
+
+PA_INLINE int pa_walk_may_skip(struct pa_walk *w)
+{
+	const struct full_walk *f = full_of(w);
+
+	return w->has_fp && f->source->may_skip && f->source->may_skip(f->ctx, w->sp, w->fp);
+}
+
+/* A call has overwritten lr. */
+PA_INLINE void pa_walk_keep_others(struct pa_walk *w)
+{
+	struct full_walk *f = full_of(w);
+
+	f->next = f->regs;
+	if (f->arch->lr != UNWIND_NO_REG)
+		lose_reg(&f->next, f->arch->lr);
+}
+
+PA_INLINE int pa_walk_called(struct pa_walk *w)
+{
+	const struct full_walk *f = full_of(w);
+	__u64 pc;
+
+	pa_walk_keep_others(w);
+	if (f->arch->lr == UNWIND_NO_REG)
+		return pa_walk_word(w, &pc, w->sp) ? pa_walk_end(w, PA_STOP_STACK_FAULT)
+						   : pa_walk_enter(w, pc, w->sp + 8, w->fp, 0);
+	if (!is_known(&f->regs, f->arch->lr))
+		return pa_walk_end(w, PA_STOP_FP_END);
+	return pa_walk_enter(w, pa_strip_pac(w, f->regs.v[f->arch->lr]), w->sp, w->fp, 0);
+}
+
+/* The caller's registers, from f->next. */
+static int enter_next(struct full_walk *f, uint64_t pc, bool is_exact)
+{
+	const struct unwind_arch *arch = f->arch;
+
+	f->at.has_fp = is_known(&f->next, arch->fp);
+	return pa_walk_enter(&f->at, pc, f->next.v[arch->sp], f->next.v[arch->fp], is_exact);
+}
+
+/* The kernel saved all of them above sp. */
+PA_INLINE int pa_walk_signal(struct pa_walk *w)
+{
+	struct full_walk *f = full_of(w);
+	__u64 v;
+
+	for (unsigned int i = 0; i < f->arch->nr_regs; i++) {
+		if (pa_walk_word(w, &v, w->sp + f->arch->signal_offsets[i]))
+			return pa_walk_end(w, PA_STOP_STACK_FAULT);
+		set_reg(&f->next, i, v);
 	}
-	return enter(w, pc & arch->code_mask, &regs, false);
-}
-
-/* Just pushed: nothing else has changed since the call. (Where a call leaves the return address in a
- * register, how much was pushed besides is not known.) */
-static bool by_pushed(struct full_walk *w)
-{
-	const struct unwind_arch *arch = w->arch;
-	uint64_t sp = w->regs.v[arch->sp], fp;
-
-	if (arch->lr != UNWIND_NO_REG) {
-		set_reg(&w->regs, arch->fp, sp);
-		return by_fp(w, sp, false);
-	}
-	if (!read_word(w, sp, &fp))
-		return end(w, PA_STOP_STACK_FAULT);
-	set_reg(&w->regs, arch->fp, fp);
-	set_reg(&w->regs, arch->sp, sp + 8);
-	return by_call(w);
-}
-
-/* As pa_walk_by_record() of bpf/walk.h. */
-static bool by_record(struct full_walk *w, pa_rule word)
-{
-	uint64_t sp = w->regs.v[w->arch->sp], fp = w->regs.v[w->arch->fp];
-	bool is_gap = word == PA_RULE_WORD_GAP;
-	bool has_record = word == PA_RULE_WORD_RECORDS && !w->is_exact;
-
-	if (is_gap && !w->is_exact && !w->source->can_return_to(w->ctx, w->pc))
-		return end(w, PA_STOP_FP_END);
-	if (!has_record && w->source->may_skip && is_known(&w->regs, w->arch->fp) &&
-	    w->source->may_skip(w->ctx, sp, fp))
-		return end(w, PA_STOP_NO_RECORD);
-	if (!by_fp(w, sp, is_gap))
-		return false;
-	w->is_sp_low = true;
-	return true;
-}
-
-/* As pa_walk_by_code(). */
-static bool by_code(struct full_walk *w, pa_rule word)
-{
-	enum pa_record_place place = w->source->record_at(w->ctx, w->pc);
-
-	if (place == PA_RECORD_NONE)
-		return by_call(w);
-	if (place == PA_RECORD_AT_SP)
-		return by_pushed(w);
-	return by_record(w, word);
-}
-
-/* The kernel has put all of them above sp. */
-static bool by_signal(struct full_walk *w)
-{
-	const struct unwind_arch *arch = w->arch;
-	uint64_t sp = w->regs.v[arch->sp];
-	struct frame_regs regs = { 0 };
-
-	for (unsigned int i = 0; i < arch->nr_regs; i++) {
-		uint64_t v;
-
-		if (!read_word(w, sp + arch->signal_offsets[i], &v))
-			return end(w, PA_STOP_STACK_FAULT);
-		set_reg(&regs, i, v);
-	}
-	if (!enter(w, regs.v[arch->pc], &regs, true))
-		return false;
-	w->is_interrupted = true;
-	return true;
+	return enter_next(f, f->next.v[f->arch->pc], true);
 }
 
 /*
- * Compilers leave a rule in force behind the instruction that restores the register. The slot then
- * lies below sp, where a call has overwritten it (before the first call it is still good); or, where
- * it is relative to a frame pointer that is the caller's again, in another's frame.
+ * Compilers leave a rule in force after the instruction that restores the register. The slot is
+ * then below sp, where a later call overwrites it (before the first call it is still valid); or, if
+ * it is relative to a frame pointer that is already the caller's, in another frame.
  */
 static bool is_restored(const struct full_walk *w, const struct cfi_rule *rule, uint64_t at,
 			uint64_t cfa)
@@ -193,7 +157,7 @@ static bool is_restored(const struct full_walk *w, const struct cfi_rule *rule, 
 	struct cfi_sym sym;
 
 	if (rule->kind == CFI_OFFSET)
-		return at < sp && !w->is_exact;
+		return at < sp && !w->at.is_exact;
 	return (at < sp || at >= cfa) &&
 	       cfi_expr_reduce(rule->expr, rule->expr_len, w->arch->pc, true, &sym) &&
 	       sym.kind == CFI_SYM_REG && sym.reg == w->arch->fp;
@@ -225,8 +189,8 @@ static int caller_reg(const struct full_walk *w, const struct cfi_full_row *row,
 	return cfi_eval_reg(row, frame, reg, cfa, ret_value);
 }
 
-/* Where sp follows from the CFA alone, frames lie one above the other; the first one may have its
- * return address in a register and no memory at all. */
+/* If sp follows from the CFA alone, each frame lies above the one it called; the innermost one may
+ * have its return address in a register and use no memory at all. */
 static bool is_above(const struct full_walk *w, const struct cfi_full_row *row, uint64_t next)
 {
 	uint64_t sp = w->regs.v[w->arch->sp];
@@ -234,7 +198,7 @@ static bool is_above(const struct full_walk *w, const struct cfi_full_row *row, 
 	if (row->is_signal || row->regs[w->arch->sp].kind != CFI_UNSET)
 		return true;
 	return next > sp ||
-	       (next == sp && w->arch->lr != UNWIND_NO_REG && (w->is_exact || w->nr == 1));
+	       (next == sp && w->arch->lr != UNWIND_NO_REG && (w->at.is_exact || w->at.nr == 1));
 }
 
 static uint32_t evaluate(const struct full_walk *w, const struct cfi_full_row *row,
@@ -263,28 +227,27 @@ static uint32_t evaluate(const struct full_walk *w, const struct cfi_full_row *r
 	return 0;
 }
 
-static bool by_row(struct full_walk *w, const struct cfi_full_row *row)
+static int by_row(struct full_walk *w, const struct cfi_full_row *row)
 {
-	struct frame_regs regs;
 	uint32_t stop;
 	uint64_t pc;
 
 	if (row->regs[row->ra_reg].kind == CFI_UNDEFINED)
-		return end(w, PA_STOP_END);
-	/* A column that is no register has to be said where it is. */
+		return pa_walk_end(&w->at, PA_STOP_END);
+	/* A column that is not a register needs an explicit rule. */
 	if (row->ra_reg == w->arch->pc && row->regs[row->ra_reg].kind <= CFI_SAME)
-		return end(w, PA_STOP_HARD_RULE);
-	stop = evaluate(w, row, &regs, &pc);
+		return pa_walk_end(&w->at, PA_STOP_HARD_RULE);
+	stop = evaluate(w, row, &w->next, &pc);
 	if (stop)
-		return end(w, stop);
+		return pa_walk_end(&w->at, stop);
 	if (!pc)
-		return end(w, PA_STOP_END); /* as in bpf/walk.h: nobody has called */
+		return pa_walk_end(&w->at, PA_STOP_END); /* as in bpf/walk.h: no caller */
 	if (!row->is_signal)
-		lose_reg(&regs, row->ra_reg); /* the call has overwritten it */
-	return enter(w, row->ra_signed ? pc & w->arch->code_mask : pc, &regs, row->is_signal);
+		lose_reg(&w->next, row->ra_reg); /* the call has overwritten it */
+	return enter_next(w, row->ra_signed ? pa_strip_pac(&w->at, pc) : pc, row->is_signal);
 }
 
-/* What a word says of the return address and of the frame pointer, as rules of a file. */
+/* Expresses the return address and frame pointer of a word as CFI rules. */
 static bool rules_of_word(const struct unwind_arch *arch, pa_rule word, struct cfi_rule *ra,
 			  struct cfi_rule *fp)
 {
@@ -317,8 +280,8 @@ static bool rules_of_word(const struct unwind_arch *arch, pa_rule word, struct c
 	return fp_kind != PA_FP_AT_FP;
 }
 
-/* Code that is known without a row has plain rules. */
-static bool by_word(struct full_walk *w, pa_rule word)
+/* Code that is known without a row has simple rules. */
+static int by_word(struct full_walk *w, pa_rule word)
 {
 	const struct unwind_arch *arch = w->arch;
 	struct cfi_full_row row = {
@@ -333,42 +296,40 @@ static bool by_word(struct full_walk *w, pa_rule word)
 
 	if (PA_RULE_CFA_KIND(word) != PA_CFA_REG ||
 	    !rules_of_word(arch, word, &row.regs[row.ra_reg], &row.regs[arch->fp]))
-		return end(w, PA_STOP_HARD_RULE);
+		return pa_walk_end(&w->at, PA_STOP_HARD_RULE);
 	return by_row(w, &row);
 }
 
-/* As pa_is_begun(). */
-static bool is_begun(const struct full_walk *w)
+PA_INLINE int pa_walk_can_apply(__u32 kind)
 {
-	return !w->is_exact && w->pc % FUNCTION_ALIGN == 0 &&
-	       !w->source->can_return_to(w->ctx, w->pc);
+	(void)kind;
+	return 1;
 }
 
+PA_INLINE int pa_walk_by_rule(struct pa_walk *w, pa_rule rule)
+{
+	struct full_walk *f = full_of(w);
+
+	return f->row.nr_regs ? by_row(f, &f->row) : by_word(f, rule);
+}
+
+/* Code without a rule may have changed any register other than sp and fp. */
 bool full_walk_frame(struct full_walk *w)
 {
-	struct cfi_full_row row = { .nr_regs = 0 };
-	pa_rule word, learned;
-	uint32_t stop;
+	const struct unwind_arch *arch = w->arch;
+	struct pa_walk *at = &w->at;
 
-	if (w->nr >= PA_MAX_USER_FRAMES)
-		return end(w, PA_STOP_TOO_DEEP);
-	stop = w->source->rule(w->ctx, w->is_exact ? w->pc : w->pc - 1, &word, &row);
-	if (stop)
-		return end(w, stop);
-	switch (PA_RULE_CFA_KIND(word)) {
-	case PA_CFA_NONE:
-		if (w->source->learn && w->source->learn(w->ctx, w, &learned))
-			return by_word(w, learned);
-		return w->is_exact ? by_code(w, word) : by_record(w, word);
-	case PA_CFA_SWITCH:
-		return by_fp(w, 0, false);
-	case PA_CFA_END:
-		return end(w, PA_STOP_END);
-	case PA_CFA_SIGNAL:
-		return by_signal(w);
-	default:
-		if (is_begun(w))
-			return end(w, PA_STOP_FP_END);
-		return row.nr_regs ? by_row(w, &row) : by_word(w, word);
-	}
+	at->env = w;
+	at->sp = w->regs.v[arch->sp];
+	at->fp = w->regs.v[arch->fp];
+	at->has_fp = is_known(&w->regs, arch->fp);
+	w->next = (struct frame_regs){ 0 };
+	if (!pa_walk_frame(at))
+		return false;
+	w->regs = w->next;
+	set_reg(&w->regs, arch->sp, at->sp);
+	set_reg(&w->regs, arch->pc, at->pc);
+	if (at->has_fp)
+		set_reg(&w->regs, arch->fp, at->fp);
+	return true;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A walk over a stack that follows all general registers, from frame to frame, by all that the files
- * say. Slow, and only for user space: for stacks on which the walker of bpf/walk.h, which follows
- * three registers, meets a rule that it cannot carry out. It knows nothing of processes and files:
- * whoever walks brings memory and rules.
+ * A walk over a stack by the policy of bpf/walk_policy.h that tracks all general registers and
+ * evaluates all CFI. Slow, and only for user space: for stacks on which the walker of bpf/walk.h,
+ * which tracks three registers, meets a rule that it cannot evaluate. It knows nothing about
+ * processes and files: callbacks supply memory and rules.
  */
 #ifndef UNWIND_FULL_WALK_H
 #define UNWIND_FULL_WALK_H
@@ -12,8 +12,7 @@
 #include "bpf/rows.h"
 #include "bpf/walk_state.h"
 #include "unwind/expr_eval.h"
-
-struct cfi_full_row;
+#include "unwind/full_row.h"
 
 struct full_walk;
 
@@ -21,41 +20,39 @@ struct full_walk_source {
 	/* Reads target memory: 0, or negative. */
 	int (*read)(void *ctx, uint64_t addr, void *to, size_t size);
 	/*
-	 * What is known of a pc: 0 and the word of the table, or why there is no answer, a reason
-	 * of enum pa_stop. Unless the word is NONE, END, SIGNAL or SWITCH, *ret_row is what the
-	 * file says; its nr_regs is 0 where that is nothing, and the word known by other means.
+	 * Looks up a pc: 0 and the word of the table, or the reason why there is none (enum
+	 * pa_stop). Unless the word is NONE, END, SIGNAL or SWITCH, *ret_row is the file's CFI; its
+	 * nr_regs is 0 if the file has none and the word comes from elsewhere.
 	 */
 	uint32_t (*rule)(void *ctx, uint64_t pc, pa_rule *ret_word, struct cfi_full_row *ret_row);
-	/* By the code at an exact pc that has no rule. */
+	/* Decides by the code at an exact pc without a rule. */
 	enum pa_record_place (*record_at)(void *ctx, uint64_t pc);
-	/* Whether somebody may have called from there; so it is where that cannot be told. */
+	/* True if pc may be a return address, or if that cannot be checked. */
 	bool (*can_return_to)(void *ctx, uint64_t pc);
-	/* For code without a rule; both may be NULL. A rule by which the code itself returns from there, in the form of
-	 * such a word; false: none is to be had. */
+	/* For code without a rule; both may be NULL. The rule by which the code itself returns, as
+	 * a word; false: none was found. */
 	bool (*learn)(void *ctx, const struct full_walk *w, pa_rule *ret_word);
-	/* Whether a word below the frame record may be a return address that the record skips. */
+	/* True if a word below the frame record may be a return address that the record skips. */
 	bool (*may_skip)(void *ctx, uint64_t sp, uint64_t fp);
 };
 
 struct full_walk {
-	const struct unwind_arch *arch; /* borrowed, as the next two */
+	const struct unwind_arch *arch; /* borrowed, like the next two */
 	const struct full_walk_source *source;
 	void *ctx;
-	uint64_t pc;
-	struct frame_regs regs; /* of the frame at pc */
-	uint32_t nr;            /* frames found so far, the first included */
-	uint32_t stop;          /* enum pa_stop, once the walk is over */
-	bool is_exact;          /* pc is where it stands, not a return address */
-	bool is_interrupted;    /* by a signal: the frame before this one is no caller's, it is the
-				 * trampoline that the handler returns to */
-	bool is_sp_low;         /* as in struct pa_walk */
+	struct pa_walk at;      /* the current frame; its registers are those below */
+	struct frame_regs regs; /* of the frame at at.pc */
+	/* While leaving a frame: */
+	struct frame_regs next;  /* the caller's, except sp, fp and pc */
+	struct cfi_full_row row; /* nr_regs 0: only the word is known */
+	bool is_learned;         /* the word was derived from the code */
 };
 
-/* At the frame with the given registers by DWARF number (nr of them); the pc is not among them. */
+/* Starts at the frame with the given registers by DWARF number (nr of them), without the pc. */
 void full_walk_init(struct full_walk *w, const struct unwind_arch *arch, uint64_t pc,
 		    const uint64_t *regs, size_t nr);
 
-/* From the frame at w->pc to its caller. False: it is over, w->stop says why. */
+/* Advances from the frame at at.pc to its caller. False: the walk ended, at.stop says why. */
 bool full_walk_frame(struct full_walk *w);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Go programs on x86-64: rules out of the table that their own runtime walks stacks by. Where a
- * function has a frame, the caller's frame pointer stands below the return address.
+ * Go programs on x86-64: rules from the table by which their runtime unwinds stacks. If a function
+ * has a frame, the caller's frame pointer is below the return address.
  *
- * Some functions of the runtime change stacks. Those that come back (systemstack, and what calls C)
- * keep their frame pointer meanwhile, which leads to the goroutine's stack. Those that do not come
- * back, mcall and morestack first of all, begin a stack: Go's own walk ends there as well.
+ * Some runtime functions switch stacks. How a walk gets to the stack that they have left depends on
+ * the function: enum pa_switch. Those with a frame pointer of their own keep it meanwhile, and it
+ * leads there.
  */
 #include <elf.h>
 #include <errno.h>
@@ -17,16 +17,16 @@
 #include "elf/go_text.h"
 #include "unwind/known_code_internal.h"
 
-#define MAX_CODE_BYTES 1024 /* of a function that is looked into */
-#define MAX_RETURNS 64      /* pieces of code that handlers may return to; there is one */
+#define MAX_CODE_BYTES 1024 /* of a function whose code is examined */
+#define MAX_RETURNS 64      /* candidates for the code that handlers return to; there is one */
 #define CALLER_FP_SLOT (-16)
 
 struct go_program {
 	const struct elf_image *img; /* borrowed */
 	struct go_table table;
-	uint64_t text; /* link-time address that code counts from */
+	uint64_t text; /* link-time address from which code addresses count */
 	struct known_code *to;
-	uint8_t code[MAX_CODE_BYTES]; /* of the function at hand, if it is looked into */
+	uint8_t code[MAX_CODE_BYTES]; /* of the current function, if its code is examined */
 	size_t code_bytes;
 };
 
@@ -42,15 +42,6 @@ static bool is_named(const struct go_program *p, const struct go_func *f, const 
 	const char *its = go_func_name(&p->table, f);
 
 	return its && strcmp(its, name) == 0;
-}
-
-static bool is_one_of(const struct go_program *p, const struct go_func *f, const char *const *names,
-		      size_t nr)
-{
-	for (size_t i = 0; i < nr; i++)
-		if (is_named(p, f, names[i]))
-			return true;
-	return false;
 }
 
 static void read_code(struct go_program *p, uint64_t addr, size_t size)
@@ -69,7 +60,8 @@ static bool code_has(const struct go_program *p, uint64_t at, const char *bytes,
 	       memcmp(p->code + at, bytes, n) == 0;
 }
 
-/* The code that signal handlers return to has been found by then, and may tell where all begins. */
+/* By now the code to which signal handlers return has been found, and may locate the start of the
+ * text. */
 static int find_text(struct go_program *p, uint32_t nr_trampolines)
 {
 	uint64_t addrs[MAX_RETURNS];
@@ -92,9 +84,9 @@ static pa_rule rule_of(int64_t delta, bool has_fp)
 }
 
 /*
- * From which offset on the frame pointer is the function's own, or 0: never. `at` is where the stack
- * pointer has moved first: behind "push %rbp", before "mov %rsp, %rbp"; in programs of Go before
- * 1.21 before "mov %rbp, n(%rsp); lea n(%rsp), %rbp".
+ * The offset from which on the frame pointer is the function's own, or 0: never. `at` is where the
+ * stack pointer moves first: after "push %rbp", before "mov %rsp, %rbp"; before Go 1.21 before "mov
+ * %rbp, n(%rsp); lea n(%rsp), %rbp".
  */
 static uint64_t own_fp_at(const struct go_program *p, uint64_t at)
 {
@@ -107,10 +99,11 @@ static uint64_t own_fp_at(const struct go_program *p, uint64_t at)
 	return 0;
 }
 
-/* Behind the instruction that loads the stack pointer: mov n(reg), %rsp or mov reg, %rsp; 0: none. */
-static uint64_t behind_switch(const struct go_program *p)
+/* The offset after the next instruction that loads the stack pointer: mov n(reg), %rsp or mov reg,
+ * %rsp; 0: none. */
+static uint64_t behind_switch(const struct go_program *p, uint64_t from)
 {
-	for (size_t i = 0; i + 4 <= p->code_bytes; i++) {
+	for (size_t i = from; i + 4 <= p->code_bytes; i++) {
 		const uint8_t *c = p->code + i;
 
 		if ((c[0] == 0x48 || c[0] == 0x49) && c[1] == 0x8b && (c[2] & 0xf8) == 0x60 &&
@@ -122,22 +115,52 @@ static uint64_t behind_switch(const struct go_program *p)
 	return 0;
 }
 
-/* What holds in which part of a function, by offset in it. */
+/* Which rule applies in which part of a function, by offset. */
 struct plan {
-	uint64_t own_fp;   /* from here on its frame pointer is its own; UINT64_MAX: never */
-	uint64_t switched; /* from here on the stack may be another one; UINT64_MAX: never */
-	pa_rule by_fp;     /* with a frame pointer of its own: a rule that counts before sp; or 0 */
-	pa_rule behind;    /* on the other stack */
-	bool is_preempt;   /* whoever called it was interrupted */
+	uint64_t own_fp;   /* its frame pointer is its own from here on; UINT64_MAX: never */
+	uint64_t switched; /* the stack may be another one from here on; UINT64_MAX: never */
+	uint64_t back;     /* and is the first one again; UINT64_MAX: nobody knows where */
+	pa_rule by_fp;     /* with its own frame pointer: a rule that overrides sp; or 0 */
+	pa_rule behind;    /* on the other stack; without the offset */
+	bool has_offset;   /* behind needs one */
+	bool is_preempt;   /* its caller was interrupted */
 };
 
-/* They leave a stack for good: what they call is the first on the other one. */
-static bool begins_a_stack(const struct go_program *p, const struct go_func *f)
+static pa_rule switch_rule(enum pa_switch way)
 {
-	static const char *const names[] = { "runtime.mcall", "runtime.morestack", "runtime.clone",
-					     "runtime.switchToCrashStack0", "gogo" };
+	return PA_CFA_SWITCH | (pa_rule)way << PA_RULE_REG_SHIFT;
+}
 
-	return is_one_of(p, f, names, sizeof(names) / sizeof(names[0]));
+/* The frame from which C is called holds the goroutine: mov %rdi, n(%rsp). */
+static pa_rule rule_of_c(const struct go_program *p, uint64_t switched)
+{
+	for (uint64_t at = switched; at + 5 <= p->code_bytes; at++)
+		if (code_has(p, at, "\x48\x89\x7c\x24", 4) && !(p->code[at + 4] & 7))
+			return switch_rule(PA_SWITCH_C) | (pa_rule)(p->code[at + 4] / 8)
+								  << PA_RULE_SLOT_SHIFT;
+	return switch_rule(PA_SWITCH_LOST);
+}
+
+/* How a stack is left that begins where a function has switched to it. */
+static pa_rule rule_behind(const struct go_program *p, const struct go_func *f, bool has_own_fp,
+			   uint64_t switched)
+{
+	if (is_named(p, f, "runtime.mcall"))
+		return switch_rule(PA_SWITCH_MCALL);
+	if (is_named(p, f, "runtime.morestack"))
+		return switch_rule(PA_SWITCH_MORESTACK);
+	if (is_named(p, f, "runtime.cgocallback"))
+		return switch_rule(PA_SWITCH_CALLBACK);
+	if (is_named(p, f, "runtime.asmcgocall"))
+		return rule_of_c(p, switched);
+	if (is_named(p, f, "runtime.clone"))
+		return PA_CFA_END; /* a thread that has just begun */
+	if (is_named(p, f, "gogo") || is_named(p, f, "runtime.switchToCrashStack0"))
+		return switch_rule(PA_SWITCH_LOST);
+	if (has_own_fp)
+		return switch_rule(PA_SWITCH_FP);
+	return switch_rule(is_named(p, f, "runtime.systemstack") ? PA_SWITCH_SYSTEM
+								 : PA_SWITCH_LOST);
 }
 
 static uint64_t first_move(const struct go_program *p, const struct go_func *f)
@@ -150,9 +173,26 @@ static uint64_t first_move(const struct go_program *p, const struct go_func *f)
 	return 0;
 }
 
+static void plan_switch(const struct go_program *p, const struct go_func *f, struct plan *plan)
+{
+	bool has_own_fp = plan->own_fp != UINT64_MAX;
+	uint64_t at = behind_switch(p, 0), back = at ? behind_switch(p, at) : 0;
+	enum pa_switch way;
+
+	plan->behind = rule_behind(p, f, has_own_fp, at);
+	way = (enum pa_switch)PA_RULE_SWITCH_WAY(plan->behind);
+	plan->has_offset = way >= PA_SWITCH_SYSTEM;
+	if (way != PA_SWITCH_CALLBACK)
+		plan->by_fp = switch_rule(PA_SWITCH_FP);
+	if (at && plan->behind != switch_rule(PA_SWITCH_FP))
+		plan->switched = at;
+	if (back && (way == PA_SWITCH_CALLBACK || way == PA_SWITCH_SYSTEM))
+		plan->back = back;
+}
+
 static struct plan plan_of(struct go_program *p, const struct go_func *f)
 {
-	struct plan plan = { .switched = UINT64_MAX };
+	struct plan plan = { .switched = UINT64_MAX, .back = UINT64_MAX };
 	uint64_t at;
 
 	if (!(f->flags & (GO_ASM | GO_SP_WRITE)))
@@ -163,29 +203,26 @@ static struct plan plan_of(struct go_program *p, const struct go_func *f)
 	if (!plan.own_fp)
 		plan.own_fp = UINT64_MAX;
 	plan.is_preempt = is_named(p, f, "runtime.asyncPreempt");
-	if (!(f->flags & GO_SP_WRITE) || is_named(p, f, "runtime.cgocallback"))
-		return plan; /* cgocallback makes both stacks look alike */
-	plan.by_fp = PA_CFA_SWITCH;
-	plan.behind = begins_a_stack(p, f) ? PA_CFA_END : PA_CFA_SWITCH;
-	at = behind_switch(p);
-	if (at && (begins_a_stack(p, f) || plan.own_fp == UINT64_MAX))
-		plan.switched = at;
+	if (f->flags & GO_SP_WRITE)
+		plan_switch(p, f, &plan);
 	return plan;
 }
 
 static pa_rule rule_at(const struct plan *plan, uint64_t at, int64_t delta)
 {
 	bool has_own_fp = at >= plan->own_fp;
+	bool is_popped = has_own_fp && !delta; /* about to return */
 
-	if (at >= plan->switched)
-		return plan->behind;
+	if (at >= plan->switched && at < plan->back && !is_popped)
+		return plan->behind |
+		       (plan->has_offset ? (pa_rule)(delta + 8) << PA_RULE_CFA_SHIFT : 0);
 	if (plan->by_fp && has_own_fp && delta)
 		return plan->by_fp;
-	/* Until it is its own, the register is the caller's still; "push" has saved it already. */
+	/* Until then the register is still the caller's; "push" has already saved it. */
 	return rule_of(delta, plan->own_fp != UINT64_MAX) | (plan->is_preempt ? PA_RULE_SIGNAL : 0);
 }
 
-/* A piece with one distance of the stack pointer, cut where the plan changes. */
+/* A range with one stack pointer delta, split where the plan changes. */
 static int add_piece(struct go_program *p, const struct go_func *f, const struct plan *plan,
 		     const struct go_deltas *d)
 {
@@ -199,6 +236,8 @@ static int add_piece(struct go_program *p, const struct go_func *f, const struct
 			next = plan->own_fp;
 		if (plan->switched > at && plan->switched < next)
 			next = plan->switched;
+		if (plan->back > at && plan->back < next)
+			next = plan->back;
 		r = known_code_add(p->to, p->text + f->start + at, p->text + f->start + next,
 				   rule_at(plan, at, d->delta));
 		at = next;
@@ -212,7 +251,7 @@ static int add_func(struct go_program *p, const struct go_func *f)
 	struct plan plan;
 	int r;
 
-	/* sigtramp is the kernel's to call: behind it is what a signal interrupted. */
+	/* The kernel calls sigtramp: its caller is what a signal interrupted. */
 	if ((f->flags & GO_TOP_FRAME) && !is_named(p, f, "runtime.sigtramp"))
 		return known_code_add(p->to, p->text + f->start, p->text + f->end, PA_CFA_END);
 	plan = plan_of(p, f);
@@ -221,10 +260,10 @@ static int add_func(struct go_program *p, const struct go_func *f)
 		if (r < 0)
 			return r;
 	}
-	return r == -EBADMSG ? 0 : r; /* it is damaged: the pieces up to there are no worse */
+	return r == -EBADMSG ? 0 : r; /* malformed: the ranges before are still valid */
 }
 
-/* Whether the function is one that signal handlers return to. */
+/* True if signal handlers return to this function. */
 static bool has_trampoline(const struct go_program *p, const struct go_func *f, uint32_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++)

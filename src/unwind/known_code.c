@@ -30,8 +30,8 @@ static int by_start(const void *a, const void *b)
 				    : (x->end > y->end) - (x->end < y->end);
 }
 
-/* What overlaps is cut where the next one begins; what is empty then, wraps, or cannot be reached by
- * a table is left out. */
+/* Overlapping ranges end where the next one begins; ranges that are then empty, wrap around, or
+ * cannot be covered by a table are dropped. */
 static void make_apart(struct known_code *k)
 {
 	uint32_t nr = 0;

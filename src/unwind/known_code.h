@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Code that is known by other means than call frame information, which is not there or wrong: the few
- * instructions by which a signal handler returns to what it interrupted, Go's functions, and the
- * stubs of calls between files on AArch64.
+ * Code whose unwind rule is known independently of CFI, which is missing or wrong there: the
+ * instructions by which a signal handler returns, Go's functions, and PLT stubs on AArch64.
  */
 #ifndef UNWIND_KNOWN_CODE_H
 #define UNWIND_KNOWN_CODE_H
@@ -22,12 +21,12 @@ struct known_range {
 };
 
 struct known_code {
-	struct known_range *ranges; /* owned; by address, apart from each other */
+	struct known_range *ranges; /* owned; by address, disjoint */
 	uint32_t nr, cap;
 };
 
-/* All that is known of an image, for known_code_done(). What cannot be read is left out. -E2BIG,
- * -ENOMEM. */
+/* Everything known about an image; free with known_code_done(). Unreadable parts are left out.
+ * -E2BIG, -ENOMEM. */
 int known_code_find(const struct elf_image *img, struct known_code *ret_known);
 void known_code_done(struct known_code *k);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The stubs through which AArch64 code calls other files (Procedure Call Standard and ELF for the Arm
- * 64-bit Architecture; what GNU ld and lld write). Linkers make no call frame information for them.
- * (On x86-64 GNU ld does; where it does not, nor lld, the walker knows the stub by its one
- * instruction, pa_record_at().) A stub leaves sp and the link register alone; the head of the table,
- * to which a call goes that is not bound yet, pushes two registers first.
+ * PLT stubs of AArch64 (Procedure Call Standard and ELF for the Arm 64-bit Architecture; as written
+ * by GNU ld and lld). Linkers emit no CFI for them. (On x86-64 GNU ld does; where it does not, and
+ * for lld, the walker recognizes the stub by its single instruction, pa_record_at().) A stub does
+ * not touch sp or the link register; the PLT header, used by calls that are not bound yet, pushes
+ * two registers first.
  */
 #include <elf.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 
 #define INSN_PUSH 0xa9bf7bf0u /* stp x16, x30, [sp, #-16]! */
 
-/* The return address in the link register, the frame pointer unchanged. */
+/* The return address is in the link register, the frame pointer unchanged. */
 static pa_rule stub_rule(uint64_t pushed_bytes)
 {
 	return PA_CFA_REG | (pa_rule)PA_REG_ARM64_SP << PA_RULE_REG_SHIFT |

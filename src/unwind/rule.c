@@ -11,28 +11,18 @@ struct packer {
 	struct cfi_sym cfa; /* REG, DEREF or PLT */
 };
 
-static bool fits(int64_t v, unsigned int bits)
-{
-	return (uint64_t)v + (1ull << (bits - 1)) < 1ull << bits;
-}
-
-/* Whether a slot that far from the CFA can be written in units of 8 bytes. */
+/* True if a slot at this distance from the CFA fits into units of 8 bytes. */
 static bool is_slot(int64_t off, unsigned int bits)
 {
-	return (off & 7) == 0 && fits(off >> 3, bits);
-}
-
-static pa_rule field(int64_t v, unsigned int shift, unsigned int bits)
-{
-	return ((pa_rule)v & ((1ull << bits) - 1)) << shift;
+	return (off & 7) == 0 && rule_fits(off >> 3, bits);
 }
 
 static pa_rule slot_field(int64_t off)
 {
-	return field(off >> 3, PA_RULE_SLOT_SHIFT, PA_RULE_SLOT_BITS);
+	return rule_field(off >> 3, PA_RULE_SLOT_SHIFT, PA_RULE_SLOT_BITS);
 }
 
-/* The CFA as a form; false: it has none that a rule can hold. */
+/* The CFA as a form; false: none that a rule can hold. */
 static bool reduce_cfa(struct packer *p)
 {
 	const struct cfi_rule *cfa = &p->state->cfa;
@@ -52,19 +42,20 @@ static pa_rule pack_cfa(const struct packer *p)
 
 	if (cfa->reg > 31)
 		return PA_RULE_WORD_USER;
-	if (cfa->kind == CFI_SYM_REG && fits(cfa->off, PA_RULE_CFA_BITS))
-		return PA_CFA_REG | reg | field(cfa->off, PA_RULE_CFA_SHIFT, PA_RULE_CFA_BITS);
-	if (cfa->kind == CFI_SYM_DEREF && fits(cfa->off, PA_RULE_DEREF_BITS) &&
-	    fits(cfa->add, PA_RULE_ADD_BITS))
-		return PA_CFA_DEREF | reg | field(cfa->off, PA_RULE_CFA_SHIFT, PA_RULE_DEREF_BITS) |
-		       field(cfa->add, PA_RULE_ADD_SHIFT, PA_RULE_ADD_BITS);
+	if (cfa->kind == CFI_SYM_REG && rule_fits(cfa->off, PA_RULE_CFA_BITS))
+		return PA_CFA_REG | reg | rule_field(cfa->off, PA_RULE_CFA_SHIFT, PA_RULE_CFA_BITS);
+	if (cfa->kind == CFI_SYM_DEREF && rule_fits(cfa->off, PA_RULE_DEREF_BITS) &&
+	    rule_fits(cfa->add, PA_RULE_ADD_BITS))
+		return PA_CFA_DEREF | reg |
+		       rule_field(cfa->off, PA_RULE_CFA_SHIFT, PA_RULE_DEREF_BITS) |
+		       rule_field(cfa->add, PA_RULE_ADD_SHIFT, PA_RULE_ADD_BITS);
 	if (cfa->kind == CFI_SYM_PLT && cfa->reg == p->arch->sp && cfa->off == 8 && cfa->add >= 0 &&
 	    cfa->add <= 15)
-		return PA_CFA_PLT | field(cfa->add, PA_RULE_CFA_SHIFT, PA_RULE_CFA_BITS);
+		return PA_CFA_PLT | rule_field(cfa->add, PA_RULE_CFA_SHIFT, PA_RULE_CFA_BITS);
 	return PA_RULE_WORD_USER;
 }
 
-/* Where a register is saved: CFA + off, or another register + off. */
+/* The slot of a saved register: CFA + off, or another register + off. */
 static bool reduce_slot(const struct packer *p, const struct cfi_rule *rule, struct cfi_sym *ret)
 {
 	struct cfi_sym sym = { .kind = CFI_SYM_CFA, .off = rule->off };
@@ -73,7 +64,7 @@ static bool reduce_slot(const struct packer *p, const struct cfi_rule *rule, str
 		if (rule->kind != CFI_EXPR ||
 		    !cfi_expr_reduce(rule->expr, rule->expr_len, p->arch->pc, true, &sym))
 			return false;
-		/* Relative to the register that the CFA is relative to: one form for both. */
+		/* Relative to the CFA's own base register, so that both have one form. */
 		if (sym.kind == CFI_SYM_REG && p->cfa.kind == CFI_SYM_REG && sym.reg == p->cfa.reg)
 			sym = (struct cfi_sym){
 				.kind = CFI_SYM_CFA,
@@ -115,7 +106,7 @@ static pa_rule pack_ra_kind(enum pa_ra kind)
 	return (pa_rule)kind << PA_RULE_RA_SHIFT;
 }
 
-/* In a register: the one made for it needs no number. */
+/* In a register: the dedicated one needs no number. */
 static pa_rule pack_ra_register(const struct packer *p, struct fp_part fp, uint16_t reg)
 {
 	if (reg == p->arch->lr)
@@ -126,7 +117,7 @@ static pa_rule pack_ra_register(const struct packer *p, struct fp_part fp, uint1
 	return pack_fp(fp) | pack_ra_kind(PA_RA_REG) | (pa_rule)reg << PA_RULE_SLOT_SHIFT;
 }
 
-/* At CFA + off. The order of the forms makes each meaning have one. */
+/* At CFA + off. The order of the checks makes the encoding unique. */
 static pa_rule pack_ra_slot(struct fp_part fp, int64_t off)
 {
 	bool fp_has_slot = fp.kind == PA_FP_AT_CFA || fp.kind == PA_FP_AT_FP;
@@ -140,8 +131,8 @@ static pa_rule pack_ra_slot(struct fp_part fp, int64_t off)
 	if (fp.kind == PA_FP_AT_CFA && is_slot(off, PA_RULE_HALF_BITS) &&
 	    is_slot(fp.off, PA_RULE_HALF_BITS))
 		return (pa_rule)fp.kind << PA_RULE_FP_SHIFT | pack_ra_kind(PA_RA_BOTH) |
-		       field(fp.off >> 3, PA_RULE_SLOT_SHIFT, PA_RULE_HALF_BITS) |
-		       field(off >> 3, PA_RULE_HALF_SHIFT, PA_RULE_HALF_BITS);
+		       rule_field(fp.off >> 3, PA_RULE_SLOT_SHIFT, PA_RULE_HALF_BITS) |
+		       rule_field(off >> 3, PA_RULE_HALF_SHIFT, PA_RULE_HALF_BITS);
 	return PA_RULE_WORD_USER;
 }
 
@@ -163,7 +154,7 @@ static pa_rule pack_ra_and_fp(const struct packer *p)
 	return PA_RULE_WORD_USER;
 }
 
-/* A rule goes on with SP = CFA; a file that says otherwise needs user space. */
+/* A rule implies SP = CFA; a file that says otherwise is left to user space. */
 static bool is_sp_the_cfa(const struct cfi_rule *sp)
 {
 	return sp->kind == CFI_UNSET || (sp->kind == CFI_VAL_OFFSET && sp->off == 0);
@@ -175,13 +166,14 @@ static bool is_plain(const struct cfi_cie *cie, const struct cfi_state *state)
 	const struct cfi_rule *fp = &state->slots[CFI_SLOT_FP], *ra = &state->slots[CFI_SLOT_RA];
 
 	return state->cfa.kind == CFI_CFA && state->cfa.reg < 32 &&
-	       fits(state->cfa.off, PA_RULE_CFA_BITS) && ra->kind == CFI_OFFSET && ra->off == -8 &&
+	       rule_fits(state->cfa.off, PA_RULE_CFA_BITS) && ra->kind == CFI_OFFSET &&
+	       ra->off == -8 &&
 	       (fp->kind == CFI_UNSET ||
 		(fp->kind == CFI_OFFSET && is_slot(fp->off, PA_RULE_SLOT_BITS))) &&
 	       state->slots[CFI_SLOT_SP].kind == CFI_UNSET && !cie->is_signal && !state->ra_signed;
 }
 
-/* All of it but the offset of the CFA. */
+/* All of it except the offset of the CFA. */
 static pa_rule pack_plain_rest(const struct cfi_state *state)
 {
 	const struct cfi_rule *fp = &state->slots[CFI_SLOT_FP];
@@ -259,5 +251,5 @@ pa_rule rule_pack(struct rule_packer *p, const struct cfi_state *state)
 	if (!is_plain(p->cie, state))
 		return pack_counted(p, state);
 	p->rest = pack_plain_rest(state);
-	return p->rest | field(state->cfa.off, PA_RULE_CFA_SHIFT, PA_RULE_CFA_BITS);
+	return p->rest | rule_field(state->cfa.off, PA_RULE_CFA_SHIFT, PA_RULE_CFA_BITS);
 }

@@ -17,7 +17,7 @@ static uint32_t home_of(const struct rule_dict *d, pa_rule rule)
 	return (uint32_t)(hash_mix(0, rule) >> 32) & (d->nr_slots - 1);
 }
 
-static void place(struct rule_dict *d, uint16_t id)
+static void place_in_hash(struct rule_dict *d, uint16_t id)
 {
 	uint32_t at = home_of(d, d->rules[id]);
 
@@ -26,7 +26,7 @@ static void place(struct rule_dict *d, uint16_t id)
 	d->slots[at] = id;
 }
 
-/* Keeps at most half of the slots in use, so that a search is short and has an end. */
+/* Keeps at most half of the slots in use, so that searches are short and terminate. */
 static int reserve_slots(struct rule_dict *d)
 {
 	uint32_t nr = d->nr_slots ? d->nr_slots * 2 : FIRST_SLOTS, nr_before = d->nr_slots;
@@ -42,12 +42,12 @@ static int reserve_slots(struct rule_dict *d)
 	d->nr_slots = nr;
 	for (uint32_t i = 0; i < nr_before; i++)
 		if (before[i] != FREE)
-			place(d, before[i]);
+			place_in_hash(d, before[i]);
 	free(before);
 	return 0;
 }
 
-/* One that came back, else the next one. */
+/* A freed number, otherwise the next one. */
 static int take_number(struct rule_dict *d, uint16_t *ret_id)
 {
 	int r;
@@ -67,7 +67,7 @@ static int take_number(struct rule_dict *d, uint16_t *ret_id)
 	return 0;
 }
 
-static int add(struct rule_dict *d, pa_rule rule, uint16_t *ret_id)
+static int add_word(struct rule_dict *d, pa_rule rule, uint16_t *ret_id)
 {
 	int r;
 
@@ -79,7 +79,7 @@ static int add(struct rule_dict *d, pa_rule rule, uint16_t *ret_id)
 		return r;
 	d->rules[*ret_id] = rule;
 	d->holds[*ret_id] = 0;
-	place(d, *ret_id);
+	place_in_hash(d, *ret_id);
 	return 0;
 }
 
@@ -102,7 +102,7 @@ int rule_dict_intern(struct rule_dict *d, pa_rule rule, uint16_t *ret_id)
 	if (rule_dict_find(d, rule, ret_id))
 		return 0;
 	if (rule_dict_room(d))
-		return add(d, rule, ret_id);
+		return add_word(d, rule, ret_id);
 	d->nr_refused++;
 	*ret_id = PA_RULE_ID_USER;
 	return 0;
@@ -117,7 +117,7 @@ int rule_dict_hold(struct rule_dict *d, pa_rule rule, uint16_t *ret_id)
 	return r;
 }
 
-/* Whoever was placed behind a slot that is free now would not be found: they move up. */
+/* Entries that were displaced by the freed slot would not be found any more: move them up. */
 static void clear_slot(struct rule_dict *d, uint32_t at)
 {
 	uint32_t mask = d->nr_slots - 1;
@@ -165,7 +165,7 @@ int rule_dict_init(struct rule_dict *d)
 
 	*d = (struct rule_dict){ .max = PA_MAX_RULES };
 	for (size_t i = 0; r == 0 && i < sizeof(fixed) / sizeof(fixed[0]); i++)
-		r = add(d, fixed[i], &id);
+		r = add_word(d, fixed[i], &id);
 	if (r < 0)
 		rule_dict_done(d);
 	return r;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rules, each kept once and known by a 16-bit number; one dictionary for the rules of a file, and one
- * for those of all. Numbers are given in order; those of rules that somebody holds come back when
- * nobody does any more, and are given again. All files of a machine (38 million rows) have about
- * 5,000 rules.
+ * Rules, each stored once and identified by a 16-bit number; one dictionary per file during
+ * compilation, and one for all files. Numbers are assigned in order; numbers whose rules are no
+ * longer held are reused. All files of a machine (38 million rows) have about 5,000 rules.
  */
 #ifndef UNWIND_RULE_DICT_H
 #define UNWIND_RULE_DICT_H
@@ -13,17 +12,17 @@
 
 #include "bpf/rows.h"
 
-/* One owner at a time. */
+/* Used by one thread at a time. */
 struct rule_dict {
 	pa_rule *rules; /* owned; by number, PA_RULE_ID_NONE and PA_RULE_ID_USER first */
-	uint32_t nr;    /* numbers that were ever given */
+	uint32_t nr;    /* numbers assigned so far */
 	uint32_t cap;
-	uint32_t max;    /* of rules; PA_MAX_RULES unless somebody sets it */
+	uint32_t max;    /* limit on rules; PA_MAX_RULES by default */
 	uint32_t *holds; /* owned; by number */
 	uint32_t cap_holds;
-	uint32_t nr_free;    /* numbers that came back */
-	uint32_t first_free; /* of them; its word is the next one's number */
-	uint16_t *slots;     /* owned; a power of two of them, at most half in use */
+	uint32_t nr_free;    /* freed numbers */
+	uint32_t first_free; /* list of freed numbers; each word is the next number */
+	uint16_t *slots;     /* owned; a power of two, at most half in use */
 	uint32_t nr_slots;
 	uint64_t nr_refused; /* times that a new rule found no room */
 };
@@ -33,13 +32,15 @@ void rule_dict_done(struct rule_dict *d);
 
 bool rule_dict_find(const struct rule_dict *d, pa_rule rule, uint16_t *ret_id);
 
-/* The number of a rule, new if need be. PA_RULE_ID_USER, and counted, when there is no room. -ENOMEM. */
+/* The number of a rule, new if necessary. PA_RULE_ID_USER, and counted, when there is no room.
+ * -ENOMEM. */
 int rule_dict_intern(struct rule_dict *d, pa_rule rule, uint16_t *ret_id);
 
-/* The same, and the number is held until it is let go as often. The two fixed ones stay anyway. */
+/* The same, and takes a hold on the number, to be released as often. The two fixed numbers are
+ * permanent. */
 int rule_dict_hold(struct rule_dict *d, pa_rule rule, uint16_t *ret_id);
 void rule_dict_let_go(struct rule_dict *d, uint16_t id);
 
-uint32_t rule_dict_room(const struct rule_dict *d); /* for how many new rules */
+uint32_t rule_dict_room(const struct rule_dict *d); /* for this many new rules */
 
 #endif

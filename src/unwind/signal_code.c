@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where signal handlers return to. The kernel puts the address of these instructions on the stack as
- * the return address of a handler that nobody called. glibc has call frame information for them that
- * begins one byte early, as a look-up of the byte before a return address needs it; Go and musl have
- * none that fits. The instructions are a system call, which has no other form, so only files that
- * make system calls themselves are searched.
+ * Signal return trampolines. The kernel puts the address of these instructions on the stack as the
+ * return address of a signal handler, which has no caller. glibc has CFI for them that begins one
+ * byte early, as the lookup of the byte before a return address requires; Go and musl have none
+ * that fits. The instructions are a system call, which has only one form, so only files that make
+ * system calls themselves are searched.
  */
 #include <elf.h>
 #include <errno.h>
@@ -14,9 +14,9 @@
 #include "unwind/known_code_internal.h"
 
 #define CHUNK_BYTES 16384
-#define MAX_CODE_BYTES 16 /* of a trampoline and of what is looked at behind it */
+#define MAX_CODE_BYTES 16 /* of a trampoline and the code after it */
 #define MAX_DYNAMIC_ENTRIES 1024
-#define MAX_TRAMPOLINES 64 /* of a file; honest ones have one or two */
+#define MAX_TRAMPOLINES 64 /* per file; honest files have one or two */
 
 struct pattern {
 	uint16_t machine;
@@ -33,7 +33,7 @@ static const struct pattern trampolines[] = {
 	{ EM_AARCH64, 8, { 0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4 } }, /* mov x8, #139; svc #0 */
 };
 
-/* What stands behind code that does not go on: traps and filling. */
+/* What follows code that does not fall through: traps and padding. */
 static const struct pattern fillings[] = {
 	{ EM_X86_64, 1, { 0xcc } },             /* int3 */
 	{ EM_X86_64, 2, { 0xcd, 0x03 } },       /* int $3, as Go writes it */
@@ -52,7 +52,7 @@ static const struct pattern fillings[] = {
 
 #define NR(array) (sizeof(array) / sizeof((array)[0]))
 
-/* A file that asks for another one leaves system calls to it. */
+/* A file that needs a shared library leaves system calls to it. */
 static bool has_needed(const struct elf_image *img)
 {
 	Elf64_Dyn entries[16];
@@ -87,8 +87,8 @@ static bool is_filling(uint16_t machine, const uint8_t *at, size_t size)
 }
 
 /*
- * From the byte before, where a return address is looked up, to the byte behind, which is the pc
- * while the kernel carries the system call out, if that is not the next function's.
+ * From the byte before, where a return address is looked up, to the byte after, which is the pc
+ * during the system call, unless that belongs to the next function.
  */
 static int add_trampoline(struct known_code *k, const struct pattern *p, uint64_t addr,
 			  const uint8_t *behind, size_t nr_behind)
@@ -98,7 +98,7 @@ static int add_trampoline(struct known_code *k, const struct pattern *p, uint64_
 	return known_code_add(k, addr - 1, end, PA_CFA_SIGNAL | PA_RULE_SIGNAL);
 }
 
-/* bytes are those at addr; what begins in the last MAX_CODE_BYTES is the next chunk's. */
+/* bytes are at addr; anything that begins in the last MAX_CODE_BYTES belongs to the next chunk. */
 static int scan_chunk(struct known_code *k, const struct pattern *p, uint64_t addr,
 		      const uint8_t *bytes, size_t size)
 {

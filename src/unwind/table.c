@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind/table.h"
 
+#include "base/bisect.h"
 #include "unwind/rule_dict.h"
 
 struct unwind_table *unwind_table_free(struct unwind_table *t)
 {
-	if (t) {
+	if (!t)
+		return NULL;
+	if (!t->store) {
 		free(t->rows);
 		free(t->blocks);
 		free(t->rules);
-		free(t);
 	}
+	free(t->store);
+	free(t);
 	return NULL;
 }
 
@@ -22,7 +26,7 @@ void unwind_table_renumber(struct unwind_table *t, const uint16_t *numbers)
 		t->rules[i] = numbers[t->rules[i]];
 }
 
-/* The block that answers for pc; NULL: none does. */
+/* The block that covers pc; NULL: none. */
 static const struct pa_block *block_of(const struct unwind_table *t, uint64_t pc)
 {
 	uint64_t i = (pc - t->base) >> PA_BLOCK_SHIFT;
@@ -34,16 +38,9 @@ static const struct pa_block *block_of(const struct unwind_table *t, uint64_t pc
 static const struct pa_row *row_of(const struct unwind_table *t, const struct pa_block *b,
 				   uint64_t pc)
 {
-	const struct pa_row *at = &t->rows[b->first];
+	const struct pa_row *rows = &t->rows[b->first];
 
-	for (uint32_t nr = b->nr; nr > 1;) {
-		uint32_t half = nr / 2;
-
-		if (at[half].pc <= (uint16_t)pc)
-			at += half;
-		nr -= half;
-	}
-	return at;
+	return &rows[BISECT(i, b->nr - 1u, rows[i + 1].pc <= (uint16_t)pc)];
 }
 
 uint16_t unwind_table_find_id(const struct unwind_table *t, uint64_t pc)

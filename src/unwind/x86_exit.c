@@ -10,35 +10,35 @@
 #define NONE_MAX_INSNS 24u /* glibc's __start_context has 13 where shadow stacks are */
 #define NR_SEEN (2 * X86_CALL_MAX_INSNS) /* slots: half of them stay free */
 
-/* Instructions, one after the other. */
+/* Decodes instructions one after another. */
 struct insns {
 	const struct x86_code *code;
 	uint64_t at; /* of the buffer */
 	size_t n;
-	unsigned int nr; /* that were read */
+	unsigned int nr; /* instructions read */
 	uint8_t buffer[BUFFER_BYTES];
 };
 
-/* All ways through code; too large to be made where an instruction or two are read. */
+/* All paths through the code; too large to be created where only an instruction or two are read. */
 struct follower {
 	struct insns insns;
 	unsigned int max_insns;
 	struct x86_way ways[X86_EXIT_MAX_WAYS];
 	unsigned int nr_ways;
-	uint64_t from, to; /* a function, and where a way ends that comes by; 0: nowhere */
-	bool is_astray;    /* `to` is not in it */
+	uint64_t from, to;    /* a function, and the pc that paths should reach; 0: none */
+	bool leaves_function; /* `to` lies outside the function */
 	bool has_switch;
-	struct x86_way at_switch; /* as it came to the first one */
-	bool has_record;          /* some way takes it off, however it goes on */
+	struct x86_way at_switch; /* state at the first one */
+	bool has_record;          /* some path removes a frame record, whatever follows */
 	pa_rule record;
-	bool has_entry; /* some way puts a record on the stack, before anything else */
+	bool has_entry; /* some path begins by pushing a frame record */
 	struct x86_exit entry;
-	bool uses_frame;        /* some way does, as fp has it */
-	uint32_t seen[NR_SEEN]; /* pcs that a way has come by, their low half; 0: free */
+	bool uses_frame;        /* some path uses the frame, by fp */
+	uint32_t seen[NR_SEEN]; /* pcs visited, low half; 0: free */
 };
 
-/* The bytes from pc on: as many as an instruction may have, fewer where code ends. */
-static size_t fetch(struct insns *in, uint64_t pc, const uint8_t **ret_bytes)
+/* The bytes at pc: as many as an instruction may have, fewer at the end of the code. */
+static size_t fetch_code(struct insns *in, uint64_t pc, const uint8_t **ret_bytes)
 {
 	long n;
 
@@ -54,13 +54,13 @@ static size_t fetch(struct insns *in, uint64_t pc, const uint8_t **ret_bytes)
 static int next_insn(struct insns *in, uint64_t pc, struct x86_insn *ret_insn)
 {
 	const uint8_t *bytes;
-	size_t n = fetch(in, pc, &bytes);
+	size_t n = fetch_code(in, pc, &bytes);
 
 	in->nr++;
 	return x86_insn_decode(bytes, n, ret_insn);
 }
 
-/* Ways meet: what the first of them came to is all there is. */
+/* Paths merge: the result of the first one counts for all. */
 static bool was_here(struct follower *f, uint64_t pc)
 {
 	uint64_t at = pc * 0x9e3779b97f4a7c15ull >> 48;
@@ -85,8 +85,8 @@ static void put_aside(struct follower *f, const struct x86_way *w, uint64_t pc)
 	f->ways[f->nr_ways++].pc = pc;
 }
 
-/* Who takes a frame record off returns to what is behind it: V8 takes a number of arguments off that it
- * has in a register, and does not return by a return alone. */
+/* Code that removes a frame record returns to the address after it: V8 pops a number of arguments
+ * given in a register, and does not return by a plain ret. */
 static void note_record(struct follower *f, const struct x86_way *w)
 {
 	if (!f->has_record && w->sp.base == X86_OF_FP && w->sp.off == X86_WORD &&
@@ -107,9 +107,9 @@ static void set_entry(struct follower *f, const struct x86_way *w, struct x86_pl
 }
 
 /*
- * Who puts a frame record on the stack is where a call has led to, and what it returns to is behind the
- * record: where it was at the begin of the way, or where it was taken from to put it there. A call on
- * the way may be one that does not return, and the next function behind it.
+ * Code that pushes a frame record was just called, and its return address is after the record:
+ * where it was at the start of the path, or where it was taken from to be put there. A call on the
+ * path may not return, and be followed by the next function.
  */
 static void note_entry(struct follower *f, const struct x86_way *w)
 {
@@ -122,14 +122,14 @@ static void note_entry(struct follower *f, const struct x86_way *w)
 			  X86_BY_ENTRY);
 }
 
-/* HotSpot's adapters have the return address below a stack that they have aligned, and jump on. */
+/* HotSpot's adapters keep the return address below an aligned stack, and jump on. */
 static void note_jump(struct follower *f, const struct x86_way *w)
 {
 	if (w->top == X86_TOP_MOVED && w->sp.base == X86_LOST && w->fp.state == X86_FP_OWN)
 		set_entry(f, w, w->popped_at, X86_BY_MOVE);
 }
 
-static void note(struct follower *f, const struct x86_way *w, const struct x86_insn *i)
+static void note_place(struct follower *f, const struct x86_way *w, const struct x86_insn *i)
 {
 	note_record(f, w);
 	if (i->op == X86_FP_FROM_SP && i->value == 0)
@@ -139,15 +139,15 @@ static void note(struct follower *f, const struct x86_way *w, const struct x86_i
 		f->uses_frame = true;
 }
 
-/* A jump to who knows where: to the cases of a switch, which follow. With nothing on the stack it may be
- * a call at the end of a function as well. */
+/* An indirect jump: to the cases of a switch, which follow. With nothing on the stack it may also
+ * be a tail call. */
 static bool is_switch(const struct x86_way *w, const struct x86_insn *i)
 {
 	return i->op == X86_JMP_INDIRECT && (w->sp.base != X86_OF_SP || w->sp.off != 0);
 }
 
-/* What is behind the end of a case is the next one. It may be another function too: of its pcs nobody
- * believes what is found, since no return address lies there. */
+/* After the end of a case comes the next one. It may also be another function; results for its pcs
+ * are never used, because no return address lies there. */
 static void note_case(struct follower *f, const struct x86_way *w, const struct x86_insn *i)
 {
 	if (!f->has_switch && is_switch(w, i)) {
@@ -159,23 +159,23 @@ static void note_case(struct follower *f, const struct x86_way *w, const struct 
 		put_aside(f, &f->at_switch, w->pc);
 }
 
-/* On the way from the begin of a function, behind an instruction. A function that it calls and that begins
- * between there and where it should lead is the one that runs there. */
+/* On a path from the start of a function, after an instruction. If it calls a function that begins
+ * before the target pc, that function is the one that runs there. */
 static void note_on_call(struct follower *f, const struct x86_way *w, const struct x86_insn *i)
 {
 	uint64_t target = w->pc + (uint64_t)i->value;
 
 	note_case(f, w, i);
 	if (i->op == X86_CALL && target > f->from && target <= f->to)
-		f->is_astray = true;
+		f->leaves_function = true;
 }
 
-/* One way to its end. 0: to a return, whose rule it is, or to where it should lead. -ENOENT. */
-static int follow(struct follower *f, struct x86_way *w, pa_rule *ret_rule)
+/* Follows one path to its end. 0: a return, whose rule it is, or the target pc. -ENOENT. */
+static int follow_way(struct follower *f, struct x86_way *w, pa_rule *ret_rule)
 {
 	struct x86_insn i;
 
-	while (f->insns.nr < f->max_insns && !f->is_astray) {
+	while (f->insns.nr < f->max_insns && !f->leaves_function) {
 		if (f->to && w->pc == f->to)
 			return 0;
 		if (was_here(f, w->pc) || next_insn(&f->insns, w->pc, &i) < 0)
@@ -197,23 +197,23 @@ static int follow(struct follower *f, struct x86_way *w, pa_rule *ret_rule)
 			note_jump(f, w);
 		if (!x86_way_apply(w, &i))
 			return -ENOENT;
-		note(f, w, &i);
+		note_place(f, w, &i);
 	}
 	return -ENOENT;
 }
 
-/* The first way that leads there. */
+/* The first path that leads there. */
 static int follow_all(struct follower *f, struct x86_way *ret_way, pa_rule *ret_rule)
 {
-	while (f->nr_ways && f->insns.nr < f->max_insns && !f->is_astray) {
+	while (f->nr_ways && f->insns.nr < f->max_insns && !f->leaves_function) {
 		*ret_way = f->ways[--f->nr_ways];
-		if (follow(f, ret_way, ret_rule) == 0)
+		if (follow_way(f, ret_way, ret_rule) == 0)
 			return 0;
 	}
 	return -ENOENT;
 }
 
-/* Without a return. Of code that is used in both ways nothing is known. */
+/* Without a return. If the code is used in both ways, nothing is known. */
 static int find_other(const struct follower *f, struct x86_exit *ret_exit)
 {
 	if (f->has_record)
@@ -242,14 +242,14 @@ int x86_exit_find(const struct x86_code *code, uint64_t pc, struct x86_exit *ret
 	return 0;
 }
 
-/* fp is set to the record of the way's begin, so that it does not matter where sp is. */
+/* fp points to the record at the start of the path, so the position of sp does not matter. */
 static bool has_record(const struct x86_way *w)
 {
 	return w->has_saved && w->saved.state == X86_FP_OWN && w->fp.state == X86_FP_PLACE &&
 	       x86_place_is_same(w->fp.at, w->saved_at);
 }
 
-/* The caller's fp at the end of a way from the begin of a function: 0, unchanged. */
+/* The caller's fp at the end of a path from the start of a function: 0 if unchanged. */
 static int find_fp(const struct x86_way *w, int64_t *ret_fp)
 {
 	*ret_fp = 0;
@@ -310,11 +310,11 @@ uint64_t x86_first_end(const struct x86_code *code, uint64_t start, uint64_t max
 bool x86_exit_is_none(const struct x86_code *code, uint64_t pc)
 {
 	struct insns in = { .code = code };
-	uint64_t reached = pc; /* by jumps that may be taken */
+	uint64_t reached = pc; /* by conditional jumps */
 	struct x86_insn i;
 
 	while (in.nr < NONE_MAX_INSNS && next_insn(&in, pc, &i) == 0) {
-		/* One that is jumped over is an assertion of musl's. */
+		/* A hlt that is jumped over is an assertion in musl. */
 		if (i.op == X86_HALT)
 			return reached <= pc;
 		if (i.op == X86_RET || i.op == X86_JMP || i.op == X86_JMP_INDIRECT ||

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How x86-64 code that nothing describes leaves its function: its instructions are followed from a pc
- * on to a return, and what they do to the stack pointer until then says where the return address is
- * and where the caller's frame pointer. Only what is on the way is believed: of a function that was
- * found to clean up so and so, the code before the pc must have set it up so.
+ * How x86-64 code without CFI leaves its function: instructions are followed from a pc to a return,
+ * and their effect on the stack pointer shows where the return address and the caller's frame
+ * pointer are. Only code on the path is used: if the function cleans up a certain stack layout, the
+ * code before the pc must have set it up.
  *
- * It is an answer about the code, not about a stack: whoever uses it looks whether the word that it
- * leads to can be a return address.
+ * The result is about the code, not about a stack: the caller checks whether the word it leads to
+ * is a plausible return address.
  */
 #ifndef UNWIND_X86_EXIT_H
 #define UNWIND_X86_EXIT_H
@@ -17,46 +17,46 @@
 
 #include "bpf/rows.h"
 
-#define X86_EXIT_MAX_INSNS 1024u /* on all ways together */
-#define X86_CALL_MAX_INSNS                                                                         \
-	8192u                  /* the same from the begin of a function on: interpreters are long */
-#define X86_EXIT_MAX_WAYS 256u /* branches that are put aside */
+#define X86_EXIT_MAX_INSNS 1024u /* on all paths together */
+#define X86_CALL_MAX_INSNS 8192u /* the same from the start of a function: interpreters are long */
+#define X86_EXIT_MAX_WAYS 256u   /* pending branches */
 
 struct x86_code {
-	/* Reads up to n bytes of code: how many, or negative. Fewer than n: there are no more. */
+	/* Reads up to n bytes of code: the number read, or negative. Fewer than n: there are no
+	 * more. */
 	long (*read)(void *ctx, uint64_t addr, void *to, size_t n);
 	void *ctx;
 };
 
-/* What on its ways shows where the return address is. */
+/* How the return address was found. */
 enum x86_exit_by {
 	X86_BY_RETURN, /* one returns */
-	X86_BY_RECORD, /* one takes the frame record off, and maybe more than that */
-	X86_BY_FRAME,  /* one uses what lies below fp: it has a record, and nobody returns */
-	X86_BY_ENTRY,  /* one puts a frame record on the stack: it was just called */
+	X86_BY_RECORD, /* a path removes the frame record, and possibly more */
+	X86_BY_FRAME,  /* a path uses memory below fp: there is a record, and no path returns */
+	X86_BY_ENTRY,  /* a path pushes a frame record: the function was just called */
 	X86_BY_MOVE,   /* the same, or jumps on, and moves the return address to do so */
 };
 
 struct x86_exit {
 	pa_rule rule;
-	enum x86_exit_by by; /* others than returns do not show what else is taken off the stack */
-	bool calls_without_record; /* before it returns, as no function with frame pointers does */
+	enum x86_exit_by by; /* only returns show what else is removed from the stack */
+	bool calls_without_record; /* calls before it returns without a frame record, as no code with frame pointers does */
 };
 
-/* The rule that holds at pc. 0, or -ENOENT: no way shows it. */
+/* The rule that applies at pc. 0, or -ENOENT: no path shows it. */
 int x86_exit_find(const struct x86_code *code, uint64_t pc, struct x86_exit *ret_exit);
 
-/* The same of a function that was called at `start`, by what it does on a way from there to pc. 0, or
- * -ENOENT: no way leads there, or past the begin of another function, or nobody can say what is on the
- * stack then. */
+/* The same for a function that was called at `start`, from its effect on a path from there to pc.
+ * 0, or -ENOENT: no path leads there, or it passes the start of another function, or the stack
+ * contents are unknown. */
 int x86_exit_of_call(const struct x86_code *code, uint64_t start, uint64_t pc, pa_rule *ret_rule);
 
-/* Where the code that a program begins with ends, at most max bytes behind its start: with a jump or a
- * halt, or where another function begins that it calls. */
+/* The end of a program's entry code, at most max bytes after its start: a jump, a hlt, or the start
+ * of another function that it calls. */
 uint64_t x86_first_end(const struct x86_code *code, uint64_t start, uint64_t max);
 
-/* Whether the code at pc runs into a hlt, which user mode may not execute, without a return or a jump
- * on the way: as do those who begin a thread, a fiber or a program, behind what ends it. */
+/* True if the code at pc runs into a hlt, which user mode may not execute, without a return or a
+ * jump on the way, as after the call that ends a thread, a fiber or a program. */
 bool x86_exit_is_none(const struct x86_code *code, uint64_t pc);
 
 #endif

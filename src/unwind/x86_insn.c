@@ -11,12 +11,12 @@ enum {
 	MODRM = 1, /* the operand, and what that needs */
 	IMM8 = 2,
 	IMM16 = 4,
-	IMM32 = 8, /* 16 bits with an operand size prefix, in code that nobody compiles */
+	IMM32 = 8, /* 16 bits with an operand size prefix, which compilers do not emit */
 	BAD = 16,
 	IMM_WIDE = 32,  /* 64 bits with REX.W */
 	MOFFS = 64,     /* an address */
-	IMM_TEST = 128, /* of two in eight operations, by the operand's middle bits */
-	REL32 = 256,    /* 32 bits whatever the prefixes say */
+	IMM_TEST = 128, /* present in two of eight operations, by the operand's middle bits */
+	REL32 = 256,    /* 32 bits whatever the prefixes are */
 };
 
 struct decoder {
@@ -24,17 +24,17 @@ struct decoder {
 	uint8_t rex;
 	bool has_16;    /* the operand size prefix */
 	bool has_32;    /* the address size prefix */
-	uint8_t map;    /* 1: one byte of opcode, 2: behind 0f, 3: behind 0f 38, 4: behind 0f 3a */
-	bool is_vector; /* VEX or EVEX: no general register that matters is written */
+	uint8_t map;    /* 1: one-byte opcode, 2: after 0f, 3: after 0f 38, 4: after 0f 3a */
+	bool is_vector; /* VEX or EVEX: writes no general register that matters */
 	uint8_t opcode;
 	bool has_modrm;
-	uint8_t mod, reg, rm; /* reg and rm with their bits of REX */
+	uint8_t mod, reg, rm; /* reg and rm with their REX bits */
 	bool has_base_only;   /* a memory operand is *(base + disp) */
 	uint8_t base;
 	int64_t disp, imm;
 };
 
-/* One row per 16 opcodes would hide what is alike: ranges, in the order of their opcodes. */
+/* Ranges in opcode order; a row per 16 opcodes would hide the similarities. */
 struct range {
 	uint8_t first, last;
 	uint16_t what;
@@ -101,7 +101,7 @@ static uint16_t layout_1(uint8_t op)
 
 	if (op >= 0x40)
 		return look_up(ranges, sizeof(ranges) / sizeof(ranges[0]), op, BAD);
-	if ((op & 7) < 4) /* the arithmetic operations, eight times the same */
+	if ((op & 7) < 4) /* the arithmetic operations, eight times the same pattern */
 		return MODRM;
 	if ((op & 7) == 4)
 		return IMM8;
@@ -147,7 +147,7 @@ static uint16_t layout(const struct decoder *d)
 	return d->map == 4 ? MODRM | IMM8 : MODRM;
 }
 
-/* True: it was one. A REX prefix counts only right before the opcode. */
+/* True: it was a prefix. A REX prefix counts only right before the opcode. */
 static bool take_prefix(struct decoder *d, uint8_t b)
 {
 	if ((b & 0xf0) == 0x40) {
@@ -165,13 +165,13 @@ static bool take_prefix(struct decoder *d, uint8_t b)
 	return true;
 }
 
-/* 8f is a pop, which has no register in the middle bits of its operand, or AMD's XOP. */
+/* 8f is a pop, whose operand has no register in the middle bits, or AMD's XOP. */
 static bool is_xop(const struct decoder *d, uint8_t b)
 {
 	return b == 0x8f && !d->c.bad && cursor_left(&d->c) && (d->c.at[0] & 0x1f) >= 8;
 }
 
-/* VEX in two lengths, XOP and EVEX: they say which map the opcode is of. */
+/* VEX in two lengths, XOP and EVEX: they contain the opcode map. */
 static bool take_vector(struct decoder *d, uint8_t b)
 {
 	uint8_t map = 1;
@@ -188,7 +188,7 @@ static bool take_vector(struct decoder *d, uint8_t b)
 			(void)cursor_u8(&d->c);
 	}
 	if (map == 10)
-		d->c.bad = true; /* of XOP, with four bytes of immediate; long gone */
+		d->c.bad = true; /* of XOP, with four immediate bytes; obsolete */
 	d->map = map == 1 ? 2 : map == 3 || map == 8 ? 4 : 3; /* all others have no immediate */
 	d->opcode = cursor_u8(&d->c);
 	return true;
@@ -269,7 +269,7 @@ static struct x86_insn plain(enum x86_op op, int64_t value)
 	return (struct x86_insn){ .op = op, .reg = X86_REG_NONE, .value = value };
 }
 
-/* Another register than sp and fp. */
+/* A register other than sp and fp. */
 static struct x86_insn of_load(const struct decoder *d, uint8_t to)
 {
 	if (d->mod == 3 || !(d->rex & 8) || !d->has_base_only || d->base != X86_REG_SP)
@@ -277,8 +277,8 @@ static struct x86_insn of_load(const struct decoder *d, uint8_t to)
 	return (struct x86_insn){ .op = X86_LOAD, .reg = to, .value = d->disp };
 }
 
-/* A whole register is set to another one or to what is in memory. Of fp only what restores it counts:
- * whoever keeps data there puts the caller's back before it returns. */
+/* A whole register is loaded from another one or from memory. For fp only a restore counts: code
+ * that uses it for data restores the caller's value before it returns. */
 static struct x86_insn of_move(const struct decoder *d, uint8_t to, uint8_t from)
 {
 	if (to == X86_REG_SP && d->mod == 3 && from == X86_REG_FP)
@@ -306,7 +306,7 @@ static struct x86_insn of_lea(const struct decoder *d)
 	return plain(d->reg == X86_REG_FP && is_sp ? X86_FP_FROM_SP : X86_OTHER, d->disp);
 }
 
-/* An operation whose other operand is a number. */
+/* An operation with an immediate operand. */
 static struct x86_insn of_immediate(const struct decoder *d)
 {
 	uint8_t operation = d->reg & 7;
@@ -339,7 +339,7 @@ static struct x86_insn of_stack(const struct decoder *d)
 	return (struct x86_insn){ .op = op, .reg = reg };
 }
 
-/* Which operand an instruction of the first map writes. */
+/* The operand that an instruction of the first map writes. */
 enum written { WRITES_NONE, WRITES_REG, WRITES_RM, WRITES_BOTH };
 
 static enum written written_1(uint8_t op)
@@ -350,12 +350,12 @@ static enum written written_1(uint8_t op)
 		{ 0xd1, 0xd1, WRITES_RM },   { 0xd3, 0xd3, WRITES_RM },
 	};
 
-	if (op < 0x38 && (op & 5) == 1) /* arithmetic on whole registers; a comparison is none */
+	if (op < 0x38 && (op & 5) == 1) /* arithmetic on whole registers; not comparisons */
 		return op & 2 ? WRITES_REG : WRITES_RM;
 	return (enum written)look_up(ranges, sizeof(ranges) / sizeof(ranges[0]), op, WRITES_NONE);
 }
 
-/* cmov, and what widens, multiplies or counts bits */
+/* cmov, and instructions that widen, multiply or count bits */
 static enum written written_2(uint8_t op)
 {
 	static const struct range ranges[] = {
@@ -366,7 +366,7 @@ static enum written written_2(uint8_t op)
 	return (enum written)look_up(ranges, sizeof(ranges) / sizeof(ranges[0]), op, WRITES_NONE);
 }
 
-/* Other than by what the next functions know. */
+/* Writes other than those that the next functions handle. */
 static bool writes_sp(const struct decoder *d)
 {
 	enum written which = d->map == 1 ? written_1(d->opcode) : written_2(d->opcode);
@@ -456,7 +456,7 @@ static struct x86_insn classify(const struct decoder *d)
 #define BIT(reg) ((uint16_t)(1u << (reg)))
 #define ALL 0xffffu
 
-/* Of those whose operands are not behind the opcode. */
+/* Instructions whose operands do not follow the opcode. */
 static uint16_t written_by_opcode(const struct decoder *d)
 {
 	static const struct range ranges[] = {
@@ -475,7 +475,7 @@ static uint16_t written_by_opcode(const struct decoder *d)
 	return look_up(ranges, sizeof(ranges) / sizeof(ranges[0]), op, ALL);
 }
 
-/* The middle bits of the operand are a part of the opcode. */
+/* The middle bits of the operand are part of the opcode. */
 static bool is_group(const struct decoder *d)
 {
 	static const struct range ranges[] = {
@@ -487,7 +487,7 @@ static bool is_group(const struct decoder *d)
 	return d->map == 1 && look_up(ranges, sizeof(ranges) / sizeof(ranges[0]), d->opcode, false);
 }
 
-/* Any register that is an operand, unless it is known to be stored. */
+/* Any register operand, unless it is known to be only stored. */
 static uint16_t may_write(const struct decoder *d)
 {
 	uint16_t rm = d->mod == 3 ? BIT(d->rm) : 0;
@@ -508,7 +508,7 @@ static uint16_t may_write(const struct decoder *d)
 	return rm;
 }
 
-/* lea reads nothing; pointers to data may be tagged and are then not aligned. */
+/* lea reads nothing; pointers to data may be tagged, and are then not aligned. */
 static bool is_below_fp(const struct decoder *d)
 {
 	return d->has_modrm && !d->is_vector && d->mod != 3 && d->has_base_only &&

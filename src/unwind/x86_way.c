@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "unwind/rule.h"
+
 bool x86_place_is_same(struct x86_place a, struct x86_place b)
 {
 	return a.base != X86_LOST && a.base == b.base && a.off == b.off;
@@ -40,7 +42,7 @@ static void save_fp(struct x86_way *w, struct x86_place at)
 	w->saved = w->fp;
 }
 
-static void push(struct x86_way *w, uint8_t reg)
+static void push_reg(struct x86_way *w, uint8_t reg)
 {
 	bool is_moved = w->has_popped && reg == w->popped && !(w->written >> reg & 1);
 
@@ -53,8 +55,8 @@ static void push(struct x86_way *w, uint8_t reg)
 	w->top = is_moved ? X86_TOP_MOVED : X86_TOP_OTHER;
 }
 
-/* A register is written by what is taken into it, and not yet by others. */
-static void take(struct x86_way *w, uint8_t reg, struct x86_place at)
+/* A register is written by a pop into it, and not yet by others. */
+static void take_popped(struct x86_way *w, uint8_t reg, struct x86_place at)
 {
 	if (w->has_popped || reg == X86_REG_NONE)
 		return;
@@ -64,33 +66,33 @@ static void take(struct x86_way *w, uint8_t reg, struct x86_place at)
 	w->written &= (uint16_t) ~(1u << reg);
 }
 
-static void pop(struct x86_way *w, uint8_t reg)
+static void pop_reg(struct x86_way *w, uint8_t reg)
 {
-	take(w, reg, w->sp);
+	take_popped(w, reg, w->sp);
 	if (reg == X86_REG_FP)
 		load_fp(w, w->sp);
 	w->sp.off += X86_WORD;
 	w->top = X86_TOP_OTHER;
 }
 
-static bool leave(struct x86_way *w)
+static bool leave_frame(struct x86_way *w)
 {
 	if (!fp_place(w, 0, &w->sp))
 		return false;
-	pop(w, X86_REG_FP);
+	pop_reg(w, X86_REG_FP);
 	return true;
 }
 
-static bool apply(struct x86_way *w, const struct x86_insn *i)
+static bool apply_insn(struct x86_way *w, const struct x86_insn *i)
 {
 	struct x86_place p;
 
 	switch (i->op) {
 	case X86_PUSH:
-		push(w, i->reg);
+		push_reg(w, i->reg);
 		return true;
 	case X86_POP:
-		pop(w, i->reg);
+		pop_reg(w, i->reg);
 		return true;
 	case X86_ADD_SP:
 		w->sp.off += i->value;
@@ -106,12 +108,12 @@ static bool apply(struct x86_way *w, const struct x86_insn *i)
 			return false;
 		load_fp(w, p);
 		return true;
-	case X86_STORE_FP: /* others are for a function that it calls, which has its record so */
+	case X86_STORE_FP: /* other stores are for a function that it calls, which has its record there */
 		if (w->fp.state == X86_FP_OWN)
 			save_fp(w, moved(w->sp, i->value));
 		return true;
 	case X86_LOAD:
-		take(w, i->reg, moved(w->sp, i->value));
+		take_popped(w, i->reg, moved(w->sp, i->value));
 		return true;
 	case X86_SP_FROM_FP:
 		return fp_place(w, i->value, &w->sp);
@@ -119,7 +121,7 @@ static bool apply(struct x86_way *w, const struct x86_insn *i)
 		w->sp = (struct x86_place){ X86_LOST, 0 };
 		return true;
 	case X86_LEAVE:
-		return leave(w);
+		return leave_frame(w);
 	default:
 		return i->op == X86_OTHER || i->op == X86_CALL || i->op == X86_CALL_INDIRECT;
 	}
@@ -138,47 +140,37 @@ bool x86_way_apply(struct x86_way *w, const struct x86_insn *i)
 	w->has_called |= i->op == X86_CALL || i->op == X86_CALL_INDIRECT;
 	if (!keeps_top(i->op))
 		w->top = X86_TOP_OTHER;
-	if (!apply(w, i))
+	if (!apply_insn(w, i))
 		return false;
 	w->written |= had_popped == w->has_popped ? i->written : 0;
 	return true;
 }
 
-static bool fits(int64_t value, unsigned int bits)
-{
-	return value >= -((int64_t)1 << (bits - 1)) && value < (int64_t)1 << (bits - 1);
-}
-
-static pa_rule field(int64_t value, unsigned int bits, unsigned int shift)
-{
-	return ((pa_rule)value & ((1ull << bits) - 1)) << shift;
-}
-
-static pa_rule slots(int64_t fp, int64_t ra)
+static pa_rule pack_slots(int64_t fp, int64_t ra)
 {
 	pa_rule kind = fp ? (pa_rule)PA_FP_AT_CFA << PA_RULE_FP_SHIFT : 0;
 
 	if (ra == -1)
-		return kind | field(fp, PA_RULE_SLOT_BITS, PA_RULE_SLOT_SHIFT);
+		return kind | rule_field(fp, PA_RULE_SLOT_SHIFT, PA_RULE_SLOT_BITS);
 	if (!fp)
 		return (pa_rule)PA_RA_AT_CFA << PA_RULE_RA_SHIFT |
-		       field(ra, PA_RULE_SLOT_BITS, PA_RULE_SLOT_SHIFT);
+		       rule_field(ra, PA_RULE_SLOT_SHIFT, PA_RULE_SLOT_BITS);
 	return kind | (pa_rule)PA_RA_BOTH << PA_RULE_RA_SHIFT |
-	       field(fp, PA_RULE_HALF_BITS, PA_RULE_SLOT_SHIFT) |
-	       field(ra, PA_RULE_HALF_BITS, PA_RULE_HALF_SHIFT);
+	       rule_field(fp, PA_RULE_SLOT_SHIFT, PA_RULE_HALF_BITS) |
+	       rule_field(ra, PA_RULE_HALF_SHIFT, PA_RULE_HALF_BITS);
 }
 
 int x86_make_rule(unsigned int reg, int64_t cfa, int64_t fp, int64_t ra, pa_rule *ret_rule)
 {
-	if (!fits(cfa, PA_RULE_CFA_BITS) || !fits(ra, PA_RULE_HALF_BITS) ||
-	    !fits(fp, PA_RULE_HALF_BITS))
+	if (!rule_fits(cfa, PA_RULE_CFA_BITS) || !rule_fits(ra, PA_RULE_HALF_BITS) ||
+	    !rule_fits(fp, PA_RULE_HALF_BITS))
 		return -ENOENT;
 	*ret_rule = PA_CFA_REG | (pa_rule)reg << PA_RULE_REG_SHIFT |
-		    field(cfa, PA_RULE_CFA_BITS, PA_RULE_CFA_SHIFT) | slots(fp, ra);
+		    rule_field(cfa, PA_RULE_CFA_SHIFT, PA_RULE_CFA_BITS) | pack_slots(fp, ra);
 	return 0;
 }
 
-/* Whether the caller's frame pointer is kept where a word can say. */
+/* True if the caller's frame pointer is saved where a word can express it. */
 static bool is_kept_near(const struct x86_way *w, int64_t cfa)
 {
 	return w->fp.at.base == w->sp.base && w->fp.at.off != cfa &&
@@ -186,7 +178,7 @@ static bool is_kept_near(const struct x86_way *w, int64_t cfa)
 	       (w->fp.at.base == X86_OF_FP || w->fp.at.off >= 0);
 }
 
-/* The CFA is where sp is behind the return, and behind the arguments it takes off. */
+/* The CFA is sp after the return and after the arguments that it removes. */
 int x86_way_rule(const struct x86_way *w, int64_t arguments, pa_rule *ret_rule)
 {
 	int64_t cfa = w->sp.off + X86_WORD + arguments, fp = 0;

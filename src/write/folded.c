@@ -8,28 +8,29 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "write/text.h"
+#include "write/clean_text.h"
+#include "write/text_out.h"
 #include "write/writer.h"
 
-#define OUT_BYTES 65536u
 #define NO_COMM "[unknown]"
 #define NO_NAME "[unknown]"
 
-struct folded {
-	const struct profile *p; /* borrowed, like the next three, for one call of write() */
-	struct outfile *out;
-	const atomic_bool *cancel;
-	struct pa_error *err;
+/* What flamegraph.pl and inferno know frames by. */
+#define KERNEL_MARK "_[k]"
+#define JIT_MARK "_[j]"
+#define INLINED_MARK "_[i]"
 
-	struct strtab names;      /* as they are written: equal text has one number */
-	struct buf text;          /* owned: a name that is being made */
+struct folded {
+	const struct profile *p; /* borrowed for one call of write() */
+
+	struct strtab names;      /* as written: equal text has one number */
+	struct buf text;          /* owned: a name being built */
 	uint32_t *function_names; /* owned, by function: name */
-	uint32_t *location_names; /* owned, by location: name, where there are no lines */
+	uint32_t *inlined_names;  /* owned, by function: name when inlined; 0: never */
+	uint32_t *location_names; /* owned, by location: name, if there are no lines */
 	uint32_t *comm_names;     /* owned, by label set: name */
 	uint32_t *order;          /* owned: samples, sorted by their lines */
-
-	size_t nr_bytes; /* of bytes[], not written yet */
-	char bytes[OUT_BYTES];
+	struct text_out out;
 };
 
 static struct folded *folded_free(struct folded *f)
@@ -39,6 +40,7 @@ static struct folded *folded_free(struct folded *f)
 	strtab_done(&f->names);
 	buf_done(&f->text);
 	free(f->function_names);
+	free(f->inlined_names);
 	free(f->location_names);
 	free(f->comm_names);
 	free(f->order);
@@ -65,21 +67,25 @@ static int folded_new(const struct profile *p, struct folded **ret_folded)
 	if (r < 0)
 		return r;
 	f->function_names = numbers_new(p->nr_functions);
+	f->inlined_names = numbers_new(p->nr_functions);
 	f->location_names = numbers_new(p->nr_locations);
 	f->comm_names = numbers_new(p->nr_label_sets);
 	f->order = numbers_new(p->nr_samples);
-	if (!f->function_names || !f->location_names || !f->comm_names || !f->order)
+	if (!f->function_names || !f->inlined_names || !f->location_names || !f->comm_names ||
+	    !f->order)
 		return -ENOMEM;
 	*ret_folded = TAKE(f);
 	return 0;
 }
 
-static int add_name(struct folded *f, const char *s, uint32_t *ret_name)
+static int add_name(struct folded *f, const char *s, const char *mark, uint32_t *ret_name)
 {
 	int r;
 
 	buf_clear(&f->text);
 	r = text_append_frame(&f->text, s);
+	if (r == 0)
+		r = buf_append(&f->text, mark, strlen(mark));
 	if (r < 0)
 		return r;
 	return strtab_intern_n(&f->names, f->text.data, f->text.len, ret_name);
@@ -98,26 +104,58 @@ static const char *comm_of(const struct profile *p, uint32_t label_set)
 	return NO_COMM;
 }
 
-static int name_function(struct folded *f, uint32_t i)
+/* Of code that lies in a mapping, or in none. */
+static const char *mark_of(const struct profile *p, uint32_t mapping)
+{
+	if (mapping == PROFILE_NONE)
+		return "";
+	if (p->mappings[mapping].kind == PROFILE_MAPPING_KERNEL)
+		return KERNEL_MARK;
+	return p->mappings[mapping].kind == PROFILE_MAPPING_JIT ? JIT_MARK : "";
+}
+
+static const char *function_name(const struct folded *f, uint32_t i)
 {
 	const char *name = profile_str(f->p, f->p->functions[i].name);
 
-	return add_name(f, *name ? name : NO_NAME, &f->function_names[i]);
+	return *name ? name : NO_NAME;
+}
+
+static int name_function(struct folded *f, uint32_t i)
+{
+	return add_name(f, function_name(f, i), mark_of(f->p, f->p->functions[i].mapping),
+			&f->function_names[i]);
+}
+
+/* All lines of a location but the last are of functions that were inlined there. */
+static int name_inlined(struct folded *f, const struct profile_location *l)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; i + 1 < l->nr_lines && r >= 0; i++) {
+		uint32_t function = f->p->lines[l->first_line + i].function;
+
+		if (!f->inlined_names[function])
+			r = add_name(f, function_name(f, function), INLINED_MARK,
+				     &f->inlined_names[function]);
+	}
+	return r;
 }
 
 static int name_location(struct folded *f, uint32_t i)
 {
+	const struct profile_location *l = &f->p->locations[i];
 	char hex[24];
 
-	if (f->p->locations[i].nr_lines)
-		return 0;
-	(void)snprintf(hex, sizeof(hex), "0x%" PRIx64, f->p->locations[i].address);
-	return add_name(f, hex, &f->location_names[i]);
+	if (l->nr_lines)
+		return name_inlined(f, l);
+	(void)snprintf(hex, sizeof(hex), "0x%" PRIx64, l->address);
+	return add_name(f, hex, mark_of(f->p, l->mapping), &f->location_names[i]);
 }
 
 static int name_comm(struct folded *f, uint32_t i)
 {
-	return add_name(f, comm_of(f->p, i), &f->comm_names[i]);
+	return add_name(f, comm_of(f->p, i), "", &f->comm_names[i]);
 }
 
 static int name_each(struct folded *f, uint32_t nr, int (*name_one)(struct folded *, uint32_t))
@@ -141,7 +179,7 @@ static int make_names(struct folded *f)
 	return name_each(f, f->p->nr_label_sets, name_comm);
 }
 
-/* Walks the frames of a sample from the root to the leaf, outermost line first. */
+/* Iterates over the frames of a sample from the root to the leaf, outermost line first. */
 struct walk {
 	const struct folded *f;
 	const uint32_t *frames;
@@ -169,6 +207,7 @@ static uint32_t walk_next(struct walk *w)
 {
 	const struct profile *p = w->f->p;
 	const struct profile_location *l;
+	const uint32_t *names;
 
 	if (walk_is_over(w))
 		return PROFILE_NONE;
@@ -179,10 +218,11 @@ static uint32_t walk_next(struct walk *w)
 			return w->f->location_names[w->location];
 	}
 	l = &p->locations[w->location];
-	return w->f->function_names[p->lines[l->first_line + --w->nr_lines].function];
+	names = w->nr_lines == l->nr_lines ? w->f->function_names : w->f->inlined_names;
+	return names[p->lines[l->first_line + --w->nr_lines].function];
 }
 
-/* Equal places have equal names: most of two neighbours is passed without looking at them. */
+/* Equal locations have equal names: most of two neighbours is skipped without comparing them. */
 static void skip_equal_frames(struct walk *a, struct walk *b)
 {
 	if (a->nr_lines || b->nr_lines)
@@ -203,7 +243,7 @@ static int compare_names(const struct folded *f, uint32_t a, bool a_is_last, uin
 	int c, d;
 
 	for (; *s == *t; s++, t++)
-		; /* ends, for the two differ */
+		; /* terminates, because the two differ */
 	c = *s || a_is_last ? *s : ';';
 	d = *t || b_is_last ? *t : ';';
 	return c - d;
@@ -229,51 +269,23 @@ static int compare_samples(const struct folded *f, uint32_t a, uint32_t b)
 	return compare_names(f, name_a, walk_is_over(&wa), name_b, walk_is_over(&wb));
 }
 
-static int compare(const void *left, const void *right, void *ctx)
+static int compare_lines(const void *left, const void *right, void *ctx)
 {
 	return compare_samples(ctx, *(const uint32_t *)left, *(const uint32_t *)right);
 }
 
-static int flush(struct folded *f)
-{
-	int r = outfile_write(f->out, f->bytes, f->nr_bytes, f->err);
-
-	f->nr_bytes = 0;
-	return r;
-}
-
-static int put(struct folded *f, const char *s)
-{
-	size_t n = strlen(s);
-	int r;
-
-	if (n > sizeof(f->bytes) - f->nr_bytes) {
-		r = flush(f);
-		if (r < 0)
-			return r;
-	}
-	if (n > sizeof(f->bytes))
-		return outfile_write(f->out, s, n, f->err);
-	memcpy(f->bytes + f->nr_bytes, s, n);
-	f->nr_bytes += n;
-	return 0;
-}
-
-static int put_line(struct folded *f, uint32_t sample, int64_t count)
+static void put_line(struct folded *f, uint32_t sample, int64_t count)
 {
 	struct walk w = walk_of(f, sample);
-	char number[24];
-	int r = put(f, strtab_get(&f->names, f->comm_names[f->p->samples[sample].labels]));
 
-	while (r >= 0 && !walk_is_over(&w)) {
-		r = put(f, ";");
-		if (r >= 0)
-			r = put(f, strtab_get(&f->names, walk_next(&w)));
+	text_out_text(&f->out, strtab_get(&f->names, f->comm_names[f->p->samples[sample].labels]));
+	while (!walk_is_over(&w)) {
+		text_out_text(&f->out, ";");
+		text_out_text(&f->out, strtab_get(&f->names, walk_next(&w)));
 	}
-	if (r < 0)
-		return r;
-	(void)snprintf(number, sizeof(number), " %" PRId64 "\n", count);
-	return put(f, number);
+	text_out_text(&f->out, " ");
+	text_out_number(&f->out, count);
+	text_out_text(&f->out, "\n");
 }
 
 /* The sum of *i and all after it that give the same line; *i is then the first that does not. */
@@ -283,9 +295,9 @@ static int64_t sum_of_line(const struct folded *f, uint32_t *i)
 	int64_t sum = 0;
 
 	do {
-		int64_t value = f->p->samples[f->order[*i]].values[0];
+		int64_t value = profile_value(f->p, f->order[*i], f->p->shown_type);
 
-		/* A sum that does not fit stays at the end: no true count comes near it. */
+		/* A sum that does not fit saturates: no real count comes near it. */
 		if (__builtin_add_overflow(sum, value, &sum))
 			sum = value < 0 ? INT64_MIN : INT64_MAX;
 		(*i)++;
@@ -295,19 +307,12 @@ static int64_t sum_of_line(const struct folded *f, uint32_t *i)
 
 static int put_lines(struct folded *f)
 {
-	for (uint32_t i = 0; i < f->p->nr_samples;) {
+	for (uint32_t i = 0; i < f->p->nr_samples && f->out.result == 0;) {
 		uint32_t first = f->order[i];
-		int64_t sum = sum_of_line(f, &i);
-		int r;
 
-		if (f->cancel && atomic_load_explicit(f->cancel, memory_order_relaxed))
-			return error_set(f->err, ECANCELED, "writing '%s' was cancelled",
-					 outfile_path(f->out));
-		r = put_line(f, first, sum);
-		if (r < 0)
-			return r;
+		put_line(f, first, sum_of_line(f, &i));
 	}
-	return flush(f);
+	return text_out_flush(&f->out);
 }
 
 static int folded_write(const struct profile *p, struct outfile *out, const atomic_bool *cancel,
@@ -322,13 +327,13 @@ static int folded_write(const struct profile *p, struct outfile *out, const atom
 		return error_set(err, -r, "%s while writing '%s'",
 				 r == -ENOMEM ? "out of memory" : "too many names",
 				 outfile_path(out));
-	f->out = out;
-	f->cancel = cancel;
-	f->err = err;
+	text_out_init(&f->out, out, cancel, err);
 	for (uint32_t i = 0; i < p->nr_samples; i++)
 		f->order[i] = i;
-	qsort_r(f->order, p->nr_samples, sizeof(*f->order), compare, f);
+	qsort_r(f->order, p->nr_samples, sizeof(*f->order), compare_lines, f);
 	return put_lines(f);
 }
 
-const struct writer writer_folded = { .name = "folded", .write = folded_write };
+const struct writer writer_folded = { .name = "folded",
+				      .suffix = ".folded",
+				      .write = folded_write };

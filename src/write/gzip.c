@@ -16,7 +16,7 @@
 struct gzip {
 	struct outfile *out; /* borrowed from the caller of gzip_new() */
 	z_stream z;
-	bool is_ready;   /* z is to be ended */
+	bool is_ready;   /* z must be ended */
 	size_t nr_bytes; /* of in[], not compressed yet */
 	uint8_t in[GZIP_IN_BYTES];
 	uint8_t to_file[GZIP_OUT_BYTES];
@@ -52,7 +52,7 @@ int gzip_new(struct outfile *out, struct gzip **ret_gzip, struct pa_error *err)
 struct gzip *gzip_free(struct gzip *g)
 {
 	if (g && g->is_ready)
-		(void)deflateEnd(&g->z); /* complains of a stream given up half-way: so be it */
+		(void)deflateEnd(&g->z); /* reports an abandoned stream, which is fine */
 	free(g);
 	return NULL;
 }
@@ -68,7 +68,7 @@ static int compress_input(struct gzip *g, int flush, struct pa_error *err)
 		g->z.next_out = g->to_file;
 		g->z.avail_out = sizeof(g->to_file);
 		code = deflate(&g->z, flush);
-		/* "No progress" is what a second call says when the first one ended exactly. */
+		/* "No progress" is the result of a second call when the first one ended exactly. */
 		if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR)
 			return zlib_failed(g, code, err);
 		r = outfile_write(g->out, g->to_file, sizeof(g->to_file) - g->z.avail_out, err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Compresses a stream into a file, with fixed memory. Equal input gives equal output: the header
- * carries no time and no name. */
+ * has no time and no name. */
 #ifndef WRITE_GZIP_H
 #define WRITE_GZIP_H
 
@@ -13,7 +13,7 @@ int gzip_new(struct outfile *out, struct gzip **ret_gzip, struct pa_error *err);
 
 int gzip_write(struct gzip *g, const void *bytes, size_t n, struct pa_error *err);
 
-/* Writes what is left and the trailer. After it, or after a failure, only gzip_free(). */
+/* Writes the rest and the trailer. Afterwards, or after a failure, only gzip_free() is allowed. */
 int gzip_finish(struct gzip *g, struct pa_error *err);
 
 /* Accepts NULL. Writes nothing. */

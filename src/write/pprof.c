@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The model as profile.proto. A serialized message is the concatenation of its fields, so each
- * sample, location and so on is packed alone and streamed into the compressor: no tree of the whole
- * profile ever exists, and memory does not depend on its size. Numbers of the model become ids by
- * adding 1; numbers of strings stay as they are.
+ * Writes the model as profile.proto. A serialized message is the concatenation of its fields, so
+ * each sample, location and so on is packed alone and streamed into the compressor: no tree of the
+ * whole profile ever exists, and memory does not depend on its size. Numbers of the model become
+ * IDs by adding 1; numbers of strings are unchanged.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "proto/profile.pb-c.h"
+#include "write/clean_text.h"
 #include "write/gzip.h"
-#include "write/text.h"
 #include "write/writer.h"
 
 /* Field numbers of Profile. */
 enum { FIELD_SAMPLE = 2, FIELD_MAPPING, FIELD_LOCATION, FIELD_FUNCTION, FIELD_STRING };
 
-#define WIRE_BYTES 2 /* a length, then as many bytes */
+#define WIRE_BYTES 2 /* a length, then that many bytes */
 #define HEAD_MAX_BYTES 16
 
 struct pprof {
@@ -26,16 +26,18 @@ struct pprof {
 	const atomic_bool *cancel;
 	struct pa_error *err;
 	struct gzip *gzip; /* owned */
-	struct buf bytes;  /* owned: one packed message, or one string made clean */
-	uint32_t program_mapping;
+	struct buf bytes;  /* owned: one packed message, or one sanitized string */
 
-	/* What repeated fields point at; used anew for each message. */
+	/* Buffers for repeated fields; reused for each message. */
 	uint64_t location_ids[PROFILE_MAX_FRAMES];
 	Pprof__Label labels[PROFILE_MAX_LABELS];
 	Pprof__Label *label_ptrs[PROFILE_MAX_LABELS];
 	Pprof__Line lines[PROFILE_MAX_LINES];
 	Pprof__Line *line_ptrs[PROFILE_MAX_LINES];
 	int64_t comments[PROFILE_MAX_COMMENTS];
+	int64_t *values; /* owned, like the next two: one per type of value */
+	Pprof__ValueType *types;
+	Pprof__ValueType **type_ptrs;
 };
 
 static struct pprof *pprof_free(struct pprof *w)
@@ -44,10 +46,28 @@ static struct pprof *pprof_free(struct pprof *w)
 		return NULL;
 	gzip_free(w->gzip);
 	buf_done(&w->bytes);
+	free(w->values);
+	free(w->types);
+	free(w->type_ptrs);
 	free(w);
 	return NULL;
 }
 DEFINE_CLEANUP(struct pprof *, pprof_free)
+
+static int out_of_memory(const struct pprof *w, int r)
+{
+	return error_set(w->err, -r, "out of memory while writing '%s'", outfile_path(w->out));
+}
+
+static int alloc_types(struct pprof *w)
+{
+	size_t nr = (size_t)w->p->nr_types + 1; /* an empty array is not a failure */
+
+	w->values = calloc(nr, sizeof(*w->values));
+	w->types = calloc(nr, sizeof(*w->types));
+	w->type_ptrs = calloc(nr, sizeof(Pprof__ValueType *));
+	return w->values && w->types && w->type_ptrs ? 0 : out_of_memory(w, -ENOMEM);
+}
 
 static int pprof_new(const struct profile *p, struct outfile *out, const atomic_bool *cancel,
 		     struct pa_error *err, struct pprof **ret_pprof)
@@ -67,16 +87,13 @@ static int pprof_new(const struct profile *p, struct outfile *out, const atomic_
 		w->label_ptrs[i] = &w->labels[i];
 	for (uint32_t i = 0; i < PROFILE_MAX_LINES; i++)
 		w->line_ptrs[i] = &w->lines[i];
-	r = gzip_new(out, &w->gzip, err);
+	r = alloc_types(w);
+	if (r == 0)
+		r = gzip_new(out, &w->gzip, err);
 	if (r < 0)
 		return r;
 	*ret_pprof = TAKE(w);
 	return 0;
-}
-
-static int out_of_memory(const struct pprof *w, int r)
-{
-	return error_set(w->err, -r, "out of memory while writing '%s'", outfile_path(w->out));
 }
 
 static size_t put_varint(uint8_t *to, uint64_t v)
@@ -90,7 +107,7 @@ static size_t put_varint(uint8_t *to, uint64_t v)
 }
 
 /* A field of Profile that is a message or a string. Everything goes through here, so this is where
- * a cancelled capture is noticed. */
+ * a cancellation is noticed. */
 static int emit_bytes(struct pprof *w, uint32_t field, const void *bytes, size_t n)
 {
 	uint8_t head[HEAD_MAX_BYTES];
@@ -120,7 +137,7 @@ static int pack(struct pprof *w, const ProtobufCMessage *m)
 	return 0;
 }
 
-static int emit(struct pprof *w, uint32_t field, const ProtobufCMessage *m)
+static int emit_message(struct pprof *w, uint32_t field, const ProtobufCMessage *m)
 {
 	int r = pack(w, m);
 
@@ -138,23 +155,22 @@ static Pprof__ValueType value_type(const struct profile_type *t)
 	return v;
 }
 
-/* The fields that occur once, and the few types and comments: the beginning of the file. */
+/* The singular fields, and the few types and comments: the beginning of the file. */
 static int write_header(struct pprof *w)
 {
 	const struct profile *p = w->p;
-	Pprof__ValueType period_type = value_type(&p->period_type), types[PROFILE_MAX_TYPES];
-	Pprof__ValueType *type_ptrs[PROFILE_MAX_TYPES];
+	Pprof__ValueType period_type = value_type(&p->period_type);
 	Pprof__Profile m = PPROF__PROFILE__INIT;
 	int r;
 
 	for (uint32_t i = 0; i < p->nr_types; i++) {
-		types[i] = value_type(&p->types[i]);
-		type_ptrs[i] = &types[i];
+		w->types[i] = value_type(&p->types[i]);
+		w->type_ptrs[i] = &w->types[i];
 	}
 	for (uint32_t i = 0; i < p->nr_comments; i++)
 		w->comments[i] = p->comments[i];
 	m.n_sample_type = p->nr_types;
-	m.sample_type = type_ptrs;
+	m.sample_type = w->type_ptrs;
 	m.n_comment = p->nr_comments;
 	m.comment = w->comments;
 	m.period_type = p->period_type.type ? &period_type : NULL;
@@ -190,25 +206,34 @@ static int write_sample(struct pprof *w, uint32_t i)
 	const struct profile_sample *s = &p->samples[i];
 	const struct profile_span *stack = &p->stacks[s->stack];
 	const struct profile_span *set = &p->label_sets[s->labels];
-	int64_t values[PROFILE_MAX_TYPES];
 	Pprof__Sample m = PPROF__SAMPLE__INIT;
 
 	for (uint32_t k = 0; k < stack->nr; k++)
 		w->location_ids[k] = (uint64_t)p->frames[stack->first + k] + 1;
-	memcpy(values, s->values, sizeof(values));
+	for (uint32_t k = 0; k < p->nr_types; k++)
+		w->values[k] = profile_value(p, i, k);
 	fill_labels(w, set);
 	m.n_location_id = stack->nr;
 	m.location_id = w->location_ids;
 	m.n_value = p->nr_types;
-	m.value = values;
+	m.value = w->values;
 	m.n_label = set->nr;
 	m.label = w->label_ptrs;
-	return emit(w, FIELD_SAMPLE, &m.base);
+	return emit_message(w, FIELD_SAMPLE, &m.base);
 }
 
-/* Readers take the first mapping for the program itself. Nothing in the model says which one that is;
- * but the kernel maps a program below its libraries. */
-static uint32_t program_mapping(const struct profile *p)
+/* A mapping of the program's file; PROFILE_NONE: it has no samples. */
+static uint32_t mapping_of_program(const struct profile *p)
+{
+	for (uint32_t i = 0; i < p->nr_mappings; i++)
+		if (p->mappings[i].kind == PROFILE_MAPPING_FILE &&
+		    p->mappings[i].path == p->program)
+			return i;
+	return PROFILE_NONE;
+}
+
+/* Where nobody has said which program it is: the kernel maps a program below its libraries. */
+static uint32_t lowest_mapping(const struct profile *p)
 {
 	uint32_t lowest = 0;
 
@@ -220,10 +245,8 @@ static uint32_t program_mapping(const struct profile *p)
 	return lowest;
 }
 
-/* nr: in the order of the file, where that of the program comes first. */
-static int write_mapping(struct pprof *w, uint32_t nr)
+static int write_mapping(struct pprof *w, uint32_t i)
 {
-	uint32_t i = nr == 0 ? w->program_mapping : nr <= w->program_mapping ? nr - 1 : nr;
 	const struct profile_mapping *from = &w->p->mappings[i];
 	Pprof__Mapping m = PPROF__MAPPING__INIT;
 
@@ -237,7 +260,35 @@ static int write_mapping(struct pprof *w, uint32_t nr)
 	m.has_filenames = from->has_filenames;
 	m.has_line_numbers = from->has_line_numbers;
 	m.has_inline_frames = from->has_inline_frames;
-	return emit(w, FIELD_MAPPING, &m.base);
+	return emit_message(w, FIELD_MAPPING, &m.base);
+}
+
+/* A program that has no mapping gets one that no location is in. */
+static int write_program(struct pprof *w)
+{
+	Pprof__Mapping m = PPROF__MAPPING__INIT;
+
+	m.id = (uint64_t)w->p->nr_mappings + 1;
+	m.filename = w->p->program;
+	m.has_functions = true; /* nobody has to look for any */
+	return emit_message(w, FIELD_MAPPING, &m.base);
+}
+
+/* Readers take the first mapping for the program, and call the profile by its name. */
+static int write_mappings(struct pprof *w)
+{
+	const struct profile *p = w->p;
+	uint32_t first = p->program ? mapping_of_program(p) : lowest_mapping(p);
+	int r = 0;
+
+	if (first < p->nr_mappings)
+		r = write_mapping(w, first);
+	else if (p->program)
+		r = write_program(w);
+	for (uint32_t i = 0; i < p->nr_mappings && r >= 0; i++)
+		if (i != first)
+			r = write_mapping(w, i);
+	return r;
 }
 
 static int write_location(struct pprof *w, uint32_t i)
@@ -257,7 +308,7 @@ static int write_location(struct pprof *w, uint32_t i)
 	m.address = l->address;
 	m.n_line = l->nr_lines;
 	m.line = w->line_ptrs;
-	return emit(w, FIELD_LOCATION, &m.base);
+	return emit_message(w, FIELD_LOCATION, &m.base);
 }
 
 static int write_function(struct pprof *w, uint32_t i)
@@ -270,7 +321,7 @@ static int write_function(struct pprof *w, uint32_t i)
 	m.system_name = f->system_name;
 	m.filename = f->filename;
 	m.start_line = f->start_line;
-	return emit(w, FIELD_FUNCTION, &m.base);
+	return emit_message(w, FIELD_FUNCTION, &m.base);
 }
 
 static int write_string(struct pprof *w, uint32_t i)
@@ -303,8 +354,8 @@ static int pprof_write(const struct profile *p, struct outfile *out, const atomi
 		uint32_t nr;
 		int (*one)(struct pprof *w, uint32_t i);
 	} tables[] = {
-		{ p->nr_samples, write_sample },         { p->nr_mappings, write_mapping },
-		{ p->nr_locations, write_location },     { p->nr_functions, write_function },
+		{ p->nr_locations, write_location },
+		{ p->nr_functions, write_function },
 		{ p->strings.nr_strings, write_string },
 	};
 	_cleanup_(pprof_freep) struct pprof *w = NULL;
@@ -312,8 +363,11 @@ static int pprof_write(const struct profile *p, struct outfile *out, const atomi
 
 	if (r < 0)
 		return r;
-	w->program_mapping = program_mapping(p);
 	r = write_header(w);
+	if (r >= 0)
+		r = write_each(w, p->nr_samples, write_sample);
+	if (r >= 0)
+		r = write_mappings(w);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && r >= 0; i++)
 		r = write_each(w, tables[i].nr, tables[i].one);
 	if (r < 0)
@@ -321,4 +375,4 @@ static int pprof_write(const struct profile *p, struct outfile *out, const atomi
 	return gzip_finish(w->gzip, err);
 }
 
-const struct writer writer_pprof = { .name = "pprof", .write = pprof_write };
+const struct writer writer_pprof = { .name = "pprof", .suffix = ".pb.gz", .write = pprof_write };

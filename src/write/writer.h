@@ -8,12 +8,17 @@
 
 #include "base/outfile.h"
 #include "profile/profile.h"
+#include "write/flame_page.h"
 
 struct writer {
-	const char *name; /* "pprof" */
+	const char *name;   /* "pprof" */
+	const char *suffix; /* of a file's name: ".pb.gz" */
 	/* Writes, does not commit. cancel (may be NULL) turning true ends it with -ECANCELED. */
 	int (*write)(const struct profile *p, struct outfile *out, const atomic_bool *cancel,
 		     struct pa_error *err);
+	/* Writes all profiles of a capture into one file; NULL: each has a file of its own. */
+	int (*write_all)(const struct flame_view *views, size_t nr, const char *title,
+			 struct outfile *out, const atomic_bool *cancel, struct pa_error *err);
 };
 
 /* gzip-compressed profile.proto: every thing of the model, its number plus 1 as its id. Bytes of
@@ -23,12 +28,20 @@ extern const struct writer writer_pprof;
 /*
  * comm;root;…;leaf count
  *
- * One line per different text, sorted by its bytes before the count, which is the sum of values[0].
+ * One line per different text, sorted by its bytes before the count, which is the sum of the
+ * values of the model's shown_type.
  * comm is the label "comm", "[unknown]" without one. A frame is the name of a function (inlined
  * ones are frames of their own, outermost first), else "0x" and the address. In names, ';' becomes
  * ':', each control character '?', and each byte that is not UTF-8 U+FFFD; the count follows the
  * last space of the line. No samples give an empty file.
  */
 extern const struct writer writer_folded;
+
+/* A page for a browser: write/flame_page.h. */
+extern const struct writer writer_flame_page;
+
+/* The formats there are: by number, from 0 on, and by name; NULL: no such one. */
+const struct writer *writer_get(size_t i);
+const struct writer *writer_find(const char *name);
 
 #endif

@@ -9,6 +9,7 @@
 #include "elf/elf_fde.h"
 #include "elf/elf_image.h"
 #include "symbolize/symbolizer.h"
+#include "symbolize/symbolizer_elf.h"
 
 #define SECTION_MAX_BYTES (1u << 20)
 #define PROBES 64

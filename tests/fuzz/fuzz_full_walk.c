@@ -81,8 +81,8 @@ static void walk_from(struct input *in, uint64_t pc)
 	w.source = &source;
 	w.ctx = in;
 	while (full_walk_frame(&w))
-		if (w.nr > PA_MAX_USER_FRAMES || !(w.regs.known >> arch->sp & 1) ||
-		    w.regs.v[arch->pc] != w.pc)
+		if (w.at.nr > PA_MAX_USER_FRAMES || !(w.regs.known >> arch->sp & 1) ||
+		    w.regs.v[arch->pc] != w.at.pc)
 			abort();
 }
 

@@ -43,8 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct versions v;
 	int fd = jit_file(data, size);
-	struct jit_sources src = { .told = { JIT_TOLD(-1, fd) },
-				   .nr_told = 1,
+	struct jit_sources src = { .symbol_files = { JIT_SYMBOL_FILES(-1, fd) },
+				   .nr_symbol_files = 1,
 				   .addresses = v.addrs };
 	struct jit_counts counts = { 0 };
 

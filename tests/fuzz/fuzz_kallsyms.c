@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "symbolize/symbolizer.h"
+#include "symbolize/symbolizer_kernel.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

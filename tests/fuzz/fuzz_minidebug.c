@@ -4,6 +4,7 @@
 
 #include "elf/elf_minidebug.h"
 #include "symbolize/symbolizer.h"
+#include "symbolize/symbolizer_elf.h"
 #include "unit/elf_maker.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -7,8 +7,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = jit_file(data, size);
 	struct jit_address addrs[NR_ADDRESSES];
-	struct jit_sources src = { .told = { JIT_TOLD(fd, -1) },
-				   .nr_told = 1,
+	struct jit_sources src = { .symbol_files = { JIT_SYMBOL_FILES(fd, -1) },
+				   .nr_symbol_files = 1,
 				   .addresses = addrs,
 				   .nr_addresses = NR_ADDRESSES };
 	struct jit_counts counts = { 0 };

@@ -8,9 +8,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct sideband_event e = { 0 };
+	struct process_event e = { 0 };
 
-	if (sideband_decode(data, size, 77, &e) == 1 && e.type == SIDEBAND_MMAP &&
+	if (sideband_decode(data, size, 77, &e) == 1 && e.type == EVENT_MMAP &&
 	    (!e.path || e.end < e.start || strlen(e.path) > size))
 		abort();
 	return 0;

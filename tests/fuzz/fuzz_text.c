@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "write/text.h"
+#include "write/clean_text.h"
 
 #define OUT_MAX_BYTES (64u << 20)
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "symbolize/symbolizer.h"
+#include "symbolize/symbolizer_jit.h"
 
 #define NR_ADDRESSES 64
 

@@ -31,7 +31,7 @@ static int try_names(const uint8_t *data, size_t size, symbols_each_fn each)
 
 	if (elf_image_open_mem(data, size, &img) < 0)
 		return 0;
-	(void)each(img, check_symbol, &size); /* damage is no failure */
+	(void)each(img, check_symbol, &size); /* damage is not a failure */
 	if (symtab_index_init(&idx, img, each, &state) == 0)
 		(void)symtab_index_find(&idx, elf_image_entry(img), &hit);
 	symtab_index_done(&idx);

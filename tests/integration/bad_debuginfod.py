@@ -45,7 +45,7 @@ class BadServer:
         elif how == "half":
             self.send(handler, b"\x7fELF" + bytes(5000), 10000)
         elif how == "garbage":
-            self.send(handler, b"this is no ELF file", 19)
+            self.send(handler, b"this is not an ELF", 18)
         elif how == "endless":
             handler.send_response(200)
             handler.end_headers()

@@ -45,6 +45,12 @@ def done():
     sys.exit(1 if _failed else 0)
 
 
+def cgroup2_mount():
+    """Where cgroup v2 is mounted, or None."""
+    with open("/proc/self/mounts") as f:
+        return next((line.split()[1] for line in f if line.split()[2] == "cgroup2"), None)
+
+
 def need_root():
     """Ends the test, skipped, where BPF cannot be loaded."""
     if os.geteuid() != 0:
@@ -59,7 +65,7 @@ def no_mount_namespace():
         return ""
     why = r.stderr.strip() or f"unshare -m ends with {r.returncode}"
     if "root filesystem propagation" in why:
-        why += " (/ is no mount point here, as in a chroot)"
+        why += " (/ is not a mount point here, as in a chroot)"
     return f"needs a mount namespace: {why}"
 
 
@@ -163,7 +169,9 @@ def start_agent(directory, *args, command=None, agent=AGENT, before=(), **kwargs
 
 def finish_agent(p, timeout=120):
     stdout, stderr = p.communicate(timeout=timeout)
-    return Run(p.returncode, stdout, stderr, *p.paths)
+    run = Run(p.returncode, stdout, stderr, *p.paths)
+    run.pid = p.pid
+    return run
 
 
 def agent_until(samples, directory, *args, seconds=3, **kwargs):
@@ -183,6 +191,12 @@ def agent(directory, *args, **kwargs):
     if run.status not in (0, 3):
         note(run.stderr)
     return run
+
+
+def is_spin_named(profile):
+    """Whether each sample in the code of the program spin has its functions: it may hit one between two calls."""
+    in_spin = [s.names() for s in profile.samples if s.frames[0].path.endswith("/spin")]
+    return in_spin and all("spin_inner" in names or names[0] in ("spin_outer", "main") for names in in_spin)
 
 
 def stop(p, sig=signal.SIGINT):

@@ -2,6 +2,7 @@
 """ELF files for x86-64 that take little room on disk and are made to cost whoever reads them a lot. Each
 has a function at the start of its code that spins for a moment and returns (run_files.py calls it)."""
 import base64
+import functools
 import lzma
 import os
 import struct
@@ -90,11 +91,17 @@ def sparse_code(path):
                      (".data.rel.ro", SHT_PROGBITS, 3, Hole(256 * MIB))], code_bytes=256 * MIB)
 
 
+@functools.cache
+def many_abbrevs(nr):
+    """A table, and an entry that uses the last of it."""
+    table = b"".join(uleb(i) + UNIT_TAG + b"\0\0" for i in range(1, nr))
+    table += uleb(nr) + UNIT_TAG + attrs((LOW_PC, F_ADDR), (HIGH_PC, F_DATA4)) + b"\0"
+    return table, uleb(nr) + struct.pack("<QI", CODE_AT, 64)
+
+
 def shared_abbrevs(path, nr_units, nr_abbrevs, step=0):
     """Every unit uses the last abbreviation of one table; step: or of tables that overlap."""
-    table = b"".join(uleb(i) + UNIT_TAG + b"\0\0" for i in range(1, nr_abbrevs))
-    table += uleb(nr_abbrevs) + UNIT_TAG + attrs((LOW_PC, F_ADDR), (HIGH_PC, F_DATA4)) + b"\0"
-    die = uleb(nr_abbrevs) + struct.pack("<QI", CODE_AT, 64)
+    table, die = many_abbrevs(nr_abbrevs)
     write_dwarf(path, (".debug_info", SHT_PROGBITS, 0, b"".join(unit(die, i * step) for i in range(nr_units))),
                 (".debug_abbrev", SHT_PROGBITS, 0, table))
 
@@ -108,9 +115,7 @@ def shared_ranges(path, nr_units, nr_ranges):
 
 def sparse_strings(path, nr_units, nr_abbrevs, size):
     """A section without bytes, as large as the file system allows, beside a table that overlaps."""
-    table = b"".join(uleb(i) + UNIT_TAG + b"\0\0" for i in range(1, nr_abbrevs))
-    table += uleb(nr_abbrevs) + UNIT_TAG + attrs((LOW_PC, F_ADDR), (HIGH_PC, F_DATA4)) + b"\0"
-    die = uleb(nr_abbrevs) + struct.pack("<QI", CODE_AT, 64)
+    table, die = many_abbrevs(nr_abbrevs)
     info = b"".join(unit(die, i * 6) for i in range(nr_units))
     sections = [(".debug_info", SHT_PROGBITS, 0, info), (".debug_abbrev", SHT_PROGBITS, 0, table)]
     while True:
@@ -136,6 +141,16 @@ def packed(data, size):
     return struct.pack("<IIQQ", 1, 0, size, 1) + data
 
 
+def zlib_repeated(block, times):
+    """A zlib stream that unpacks to the block so many times; packed once, since every copy looks back at nothing."""
+    z = zlib.compressobj(1, zlib.DEFLATED, -15)
+    one = z.compress(block) + z.flush(zlib.Z_FULL_FLUSH)
+    checksum = 1
+    for _ in range(times):
+        checksum = zlib.adler32(block, checksum)
+    return b"\x78\x01" + one * times + z.flush() + struct.pack(">I", checksum)
+
+
 def zlib_bomb(path, size, noise_bytes):
     """.debug_info that unpacks to many times its size: small units, and one of noise in every 64 KiB, which
     is further apart than zlib looks back."""
@@ -145,8 +160,7 @@ def zlib_bomb(path, size, noise_bytes):
     if noise_bytes:
         block += unit(die + os.urandom(noise_bytes))
     nr = size // len(block)
-    z = zlib.compressobj(1)
-    out = b"".join([z.compress(block) for _ in range(nr)] + [z.flush()])
+    out = zlib_repeated(block, nr)
     write_dwarf(path, (".debug_info", SHT_PROGBITS, SHF_COMPRESSED, packed(out, nr * len(block))),
                 (".debug_abbrev", SHT_PROGBITS, 0, table))
 
@@ -158,9 +172,27 @@ def linked(path, name):
     write_elf(path, [(".gnu_debuglink", SHT_PROGBITS, 0, section)])
 
 
+def with_crc(data):
+    return data + struct.pack("<I", zlib.crc32(data))
+
+
+def xz_repeated(data, times):
+    """An .xz file of one block that unpacks to data so many times; packed once, since every copy begins with
+    an empty dictionary."""
+    lzma2 = {"id": lzma.FILTER_LZMA2, "preset": 0}
+    chunks = lzma.compress(data, lzma.FORMAT_RAW, filters=[lzma2])[:-1] * times + b"\0"
+    flags = b"\0\0"  # no checksum of the bytes
+    header = with_crc(b"\x02\0" + b"\x21\x01\x18" + bytes(3))  # 12 bytes: LZMA2 with a dictionary of 16 MiB
+    index = b"\0" + uleb(1) + uleb(len(header) + len(chunks)) + uleb(times * len(data))
+    index = with_crc(index + bytes(-len(index) % 4))
+    footer = struct.pack("<I", len(index) // 4 - 1) + flags
+    return (b"\xfd7zXZ\0" + flags + struct.pack("<I", zlib.crc32(flags)) + header + chunks
+            + bytes(-len(chunks) % 4) + index + struct.pack("<I", zlib.crc32(footer)) + footer + b"YZ")
+
+
 def slow_symbols(path, size):
     """Symbols that a stripped file has kept, packed: six bits of chance in each byte are slow to unpack."""
-    packed_bytes = lzma.compress(base64.b64encode(os.urandom(size * 3 // 4)), preset=0)
+    packed_bytes = xz_repeated(base64.b64encode(os.urandom(3 * MIB // 4)), size // MIB)
     write_elf(path, [(".gnu_debugdata", SHT_PROGBITS, 0, packed_bytes)])
 
 

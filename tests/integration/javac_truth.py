@@ -73,7 +73,7 @@ def calls_of(text):
 
 
 def read_classes(names):
-    """What the methods of these classes call. Classes made at run time are not among them."""
+    """What the methods of these classes call. Classes generated at run time are not among them."""
     out = subprocess.run([chain_rows.need("javap"), "-c", "-p", *sorted(names)], capture_output=True, text=True,
                          check=False).stdout
     classes = {}

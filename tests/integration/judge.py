@@ -59,8 +59,7 @@ def vaddr_of(frame):
 
 def is_root(frame):
     """Nobody called this: a program's entry, a thread's first code, Go's end of a stack."""
-    if re.match(r"(runtime\.(goexit|mstart|rt0_go|mcall|morestack|clone)|gogo)(\.abi0)?$|_rt0_amd64",
-                frame.name):
+    if re.match(r"(runtime\.(goexit|mstart|rt0_go|clone)|gogo)(\.abi0)?$|_rt0_amd64", frame.name):
         return True
     if not frame.path.startswith("/"):
         return False
@@ -125,7 +124,7 @@ def is_instruction(frame):
     return not follows_a_call(frame)
 
 
-def astray(sample):
+def callers_without_call(sample):
     """Frames that nobody can have called from where they stand, nor a signal interrupted there."""
     for callee, frame in zip(sample.frames, sample.frames[1:]):
         if is_trampoline(callee) or re.match(r"runtime\.asyncPreempt(\.abi0)?$", callee.name):
@@ -135,5 +134,20 @@ def astray(sample):
             yield frame
 
 
+# Here Go's scheduler leaves a goroutine: from then on nobody has called it.
+_LEAVES = r"runtime\.(schedule|goschedImpl|park_m|goexit0|gdestroy|exitsyscall0|preemptPark)$"
+
+
+# These two, into which goschedImpl is inlined, leave theirs before they take the scheduler's lock.
+_YIELDS, _AFTER = r"runtime\.(gosched_m|gopreempt_m)$", r"runtime\.(lockWithRank|unlockWithRank|globrunqput|wakep)$"
+
+
+def is_scheduler(sample):
+    pairs = zip(sample.frames, sample.frames[1:])
+    return (re.match(r"runtime\.(mcall|morestack)(\.abi0)?$", sample.frames[-1].name) is not None and
+            (any(re.match(_LEAVES, f.name) for f in sample.frames) or
+             any(re.match(_AFTER, callee.name) and re.match(_YIELDS, f.name) for callee, f in pairs)))
+
+
 def is_complete(sample):
-    return bool(sample.frames) and is_root(sample.frames[-1])
+    return bool(sample.frames) and (is_root(sample.frames[-1]) or is_scheduler(sample))

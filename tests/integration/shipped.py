@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs as people run them, built without frame pointers, each for some seconds of CPU time."""
 import glob
+import math
 import os
 import shutil
 import subprocess
@@ -17,8 +18,10 @@ def first(*patterns):
     return next((hit for p in patterns for hit in sorted(glob.glob(os.path.expanduser(p)))), None)
 
 
-def again(seconds, command):
-    return ["sh", "-c", f"i=0; while [ $i -lt {seconds} ]; do i=$((i+1)); {command}; done"]
+def again(seconds, command, once_s):
+    """As often as it takes where once takes once_s of CPU time."""
+    times = math.ceil(seconds / once_s)
+    return ["sh", "-c", f"i=0; while [ $i -lt {times} ]; do i=$((i+1)); {command}; done"]
 
 
 def lines(tmp):
@@ -55,18 +58,18 @@ def python312(tmp, seconds):
 
 
 def sort(tmp, seconds):
-    return again(seconds, f"LC_ALL=C sort -n {lines(tmp)} -o /dev/null")
+    return again(seconds, f"LC_ALL=C sort -n {lines(tmp)} -o /dev/null", 1.8)
 
 
 def gzip(tmp, seconds):
-    return again(seconds, f"gzip -9 -c {lines(tmp)} > /dev/null")
+    return again(seconds, f"gzip -9 -c {lines(tmp)} > /dev/null", 1.7)
 
 
 def clang(tmp, seconds):
     path = shutil.which("clang++")
     if not path:
         return "clang++ is not installed"
-    return again(seconds, f"{path} -std=c++17 -O2 -c {source('busy.cc')} -o /dev/null")
+    return again(seconds, f"{path} -std=c++17 -O2 -c {source('busy.cc')} -o /dev/null", 6)
 
 
 def node(tmp, seconds):

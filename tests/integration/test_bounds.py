@@ -12,12 +12,14 @@ import sys
 import time
 
 import hostile_elf as hostile
-from harness import PROGS, done, end, finish_agent, need_root, note, ok, prog, skip, start_agent, workdir
+from harness import done, end, finish_agent, need_root, note, ok, prog, skip, start_agent, workdir
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MAX_CPU_S = 10  # of the agent; the files took it minutes to days
 MAX_OWNER_CPU_S = 20  # of which 5 for symbols out of the files of one user, and what is begun by then
-MAX_END_S = 8  # after an interrupt, on a busy machine
+MAX_END_CPU_S = 2.5  # after an interrupt, symbols included: 1.1 to 1.4 s were seen, 4.7 before; how long it takes is up to who else runs
+MAX_ABORT_CPU_S = 0.3  # after a second one
+HANGS_S = 120
 MAX_RSS_MIB = 768  # 512 for lines of hostile files; the symbols of whatever else runs on the machine
 
 
@@ -110,24 +112,44 @@ def test_checksums():
             [made(f"linked{i}", hostile.linked, "linked.debug") for i in range(32)])
 
 
-def interrupt(what, files, args, moments, status):
-    """Sends an interrupt at each of these moments, in seconds. How long it took from the last one on."""
+def cpu_s(pid):
+    """CPU time of a process and of those that it has waited for; 0 where it has ended."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+            fields = f.read().rsplit(")", 1)[1].split()
+    except OSError:
+        return 0
+    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+
+def ended_cpu_s():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def interrupt(what, files, args, moments, status, is_sampling=True):
+    """Sends an interrupt at each of these moments, in seconds. What it cost from the last one on. Of the user alone: what
+    else runs on the machine has names, too."""
     p = started(files)
-    agent = start_agent(tmp, "-a", *args)
+    others_s = ended_cpu_s()
+    agent = start_agent(tmp, "--user", user.pw_name, *args)
+    if is_sampling:
+        agent.stderr.readline()  # it says when it samples
     for moment in moments:
         time.sleep(moment)
         agent.send_signal(signal.SIGINT)
-    began = time.monotonic()
+    used_s = cpu_s(agent.pid)
     try:
-        run = finish_agent(agent, 60)
+        run = finish_agent(agent, HANGS_S)
     except subprocess.TimeoutExpired:
         agent.kill()
         run = finish_agent(agent)
-    took_s = time.monotonic() - began
+    used_s = ended_cpu_s() - others_s - used_s
     end(p)
     if len(moments) > 1 and run.status == 0:
         status = 0  # the first one was enough
-    if not ok(run.status == status and took_s < MAX_END_S, f"{what}: it ends after {took_s:.1f} s"):
+    max_s = MAX_ABORT_CPU_S if status else MAX_END_CPU_S
+    if not ok(run.status == status and used_s < max_s, f"{what}: it ends after {used_s:.2f} s of CPU time"):
         note(f"exit {run.status}: {run.stderr[-1000:]}")
     ok((run.profile is not None and run.summary is not None) == (status == 0),
        f"{what}: {'all is written' if status == 0 else 'nothing is left'}")
@@ -136,11 +158,16 @@ def interrupt(what, files, args, moments, status):
 def test_signals():
     sparse = [os.path.join(tmp, f"sparse{i}") for i in range(64)]
     costly = [os.path.join(tmp, name) for name in ("abbrevs", "ranges", "packed430_25")]
-    interrupt("an interrupt while tables are compiled first", sparse, ("-d", "60s", "--unwind", "dwarf"), (0.4,), 0)
+    for path in sparse + costly:  # root's own files keep their limits
+        os.chown(path, user.pw_uid, user.pw_gid)
+    interrupt("an interrupt while tables are compiled first", sparse, ("-d", "60s", "--unwind", "dwarf"), (0.4,), 0,
+              is_sampling=False)
     interrupt("an interrupt while sampling", sparse + costly, ("-d", "60s"), (2,), 0)
+    packed = [os.path.join(tmp, f"packed{i}-{k}") for i in range(3) for k in range(14)]
+    interrupt("an interrupt while sampling symbols that are slow to unpack", packed, ("-d", "60s"), (2,), 0)
     interrupt("an interrupt at the end", sparse + costly, ("-d", "1s"), (1.3,), 0)
     interrupt("two interrupts while tables are compiled first", sparse, ("-d", "60s", "--unwind", "dwarf"), (0.4, 0.05),
-              128 + signal.SIGINT)
+              128 + signal.SIGINT, is_sampling=False)
     interrupt("two interrupts while sampling", sparse + costly, ("-d", "60s"), (2, 0.05), 128 + signal.SIGINT)
 
 
@@ -165,15 +192,22 @@ def test_packed_symbols():
 def test_mappings():
     """70 MB of text each. Before, each process was read to the end."""
     what = "6 processes with 20,000 mappings each"
-    folder = os.path.join(tmp, "deep")
-    os.mkdir(folder)
-    os.chown(folder, user.pw_uid, user.pw_gid)
-    run, _ = capture(what, [folder, "20000", "6"], script="run_mapped.py")
-    told = [x["what"] for x in run.summary["unanswered"]] if run.summary else []
-    ok(any("too many for one user" in x for x in told), f"{what}: it is said that not all are read")
+    for attempt in range(5):
+        folder = os.path.join(tmp, f"deep{attempt}")
+        os.mkdir(folder)
+        os.chown(folder, user.pw_uid, user.pw_gid)
+        run, _ = capture(what, [folder, "20000", "6"], script="run_mapped.py")
+        unread = [x["what"] for x in run.summary["unanswered"]] if run.summary else []
+        is_said = any("too many for one user" in x for x in unread)
+        note(f"{what}: not read: {unread}")
+        # On a machine with other work the limit of time for a list may come first: nothing is known of the other.
+        if is_said or "maps" not in unread:
+            break
+    ok(is_said, f"{what}: the summary says that not all mappings are read")
 
 
 need_root()
+os.environ["MALLOC_PERTURB_"] = "0"  # it fills memory that is not used: both it and the time for it are measured here
 if platform.machine() != "x86_64":
     skip("makes code for x86-64")
     done()

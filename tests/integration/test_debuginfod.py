@@ -105,7 +105,7 @@ class Debuginfod:
             wait_for(lambda t=t: self.has(t) or self.look_again(), f"debuginfod to know {t.name}", 60)
 
     def look_again(self):
-        """A look at the folder that was cut short is made good by the next one, which is an hour away."""
+        """A scan of the directory that ended early is completed by the next one, an hour later: ask for it."""
         time.sleep(0.2)
         if time.monotonic() - self.looked > 5:
             self.looked = time.monotonic()
@@ -167,7 +167,7 @@ def check_lines(run, p, t):
        + (f", but {wrong[0].line}" if wrong else ""))
     filename = {run.profile.str(run.profile.functions[f.functions[0]].filename) for f in leaves}
     ok(filename and all(x.endswith(os.path.basename(t.source)) for x in filename),
-       f"{t.name}: and so is its file {filename}")
+       f"{t.name}: its file is that of the source: {filename}")
 
 
 def profile(tmp, processes, *args, seconds=1, **kwargs):
@@ -197,7 +197,7 @@ def test_real_server(tmp, targets):
     mine = os.path.join(private_cache(), "debuginfo")
     run = profile(tmp, processes[:1], seconds=0.5, env=os.environ | {"DEBUGINFOD_URLS": server.url})
     ok(counts(run).get("fetched") == 1 and os.path.exists(targets[0].entry(mine)),
-       "unless told otherwise they are kept in the user's cache directory")
+       "by default fetched files are kept in the user's cache directory")
     server.stop()
     run = profile(tmp, processes, "--debuginfod-url", server.url, "--symbol-cache-dir", cache)
     ok(run.status == 0 and counts(run).get("cached") == len(targets)
@@ -206,8 +206,8 @@ def test_real_server(tmp, targets):
         ok(is_named(run, p, t), f"{t.name}: named from the cache")
     run = profile(tmp, processes[:1])
     ok(run.status == 0 and not run.summary["fetches"] and is_raw(run, processes[0], targets[0]),
-       "without a server in the arguments or the environment none is asked, nor the cache")
-    ok("--debuginfod-url" in str(run.summary["unnamed"]), "and the report says what would help")
+       "without a server in arguments or environment, neither servers nor cache are used")
+    ok("--debuginfod-url" in str(run.summary["unnamed"]), "without a server, the advice is --debuginfod-url")
     for p in processes:
         end(p)
 
@@ -226,7 +226,8 @@ def test_cap_and_two_agents(tmp, targets):
     ok(counts(run).get("fetched") == 3 and run.summary["nr_cache_evicted"] == 1,
        f"one of three leaves a cache for two: {counts(run)}")
     ok(size_of(cache) <= 700000, f"the cache keeps its size ({size_of(cache)} bytes)")
-    ok(all(is_named(run, p, t) for t, p in zip(targets, processes)), "and all are named")
+    ok(all(is_named(run, p, t) for t, p in zip(targets, processes)),
+       "all programs have symbols although one file was evicted")
     cache = os.path.join(tmp, "shared")
     folders = [os.path.join(tmp, x) for x in "ab"]
     for folder in folders:
@@ -239,8 +240,8 @@ def test_cap_and_two_agents(tmp, targets):
     ok(sum(fetched) == 3 and all(sum(counts(r).values()) == 3 for r in runs),
        f"two agents at once fetch each file once ({[counts(r) for r in runs]})")
     ok(all(is_named(r, p, t) for r in runs for t, p in zip(targets, processes)
-           if frames_of(r, p)), "and both name all")
-    ok(not os.listdir(os.path.join(cache, ".tmp")), "nothing is left on the way")
+           if frames_of(r, p)), "two agents at once both resolve all symbols")
+    ok(not os.listdir(os.path.join(cache, ".tmp")), "two agents at once leave no temporary files in the cache")
     server.stop()
     for p in processes:
         end(p)
@@ -266,14 +267,14 @@ def test_bad_servers(tmp, t, other):
             ok(run.status == 0 and counts(run) == {result: 1} and server.nr_requests,
                f"{how}: {counts(run)}, {took:.1f} s in all")
             check_blame(run, how, server.name, reason)
-            ok(is_raw(run, p, t), f"{how}: no name is made of it")
+            ok(is_raw(run, p, t), f"{how}: the answer gives no symbols")
             ok(size_of(cache) < PAD_BYTES and not os.listdir(os.path.join(cache, ".tmp")),
-               f"{how}: and nothing of it is kept")
+               f"{how}: the cache keeps nothing of it")
             if result in ("not_found", "wrong_file"):
                 asked = server.nr_requests
                 run = profile(tmp, [p], "--debuginfod-url", server.url, *args, seconds=0.5)
                 ok(counts(run) == {"remembered": 1} and server.nr_requests == asked,
-                   f"{how}: it is not asked again soon")
+                   f"{how}: the server is not asked again soon")
     run = profile(tmp, [p], "--debuginfod-url", "http://127.0.0.1:1", "--symbol-cache-dir",
                   os.path.join(tmp, "none"), seconds=0.5)
     ok(run.status == 0 and counts(run) == {"server_failed": 1}, f"no server: {counts(run)}")
@@ -282,11 +283,11 @@ def test_bad_servers(tmp, t, other):
 
 
 def check_blame(run, how, server, reason):
-    told = [(f["server"], f["text"]) for f in run.summary["fetch_failures"]]
-    ok(len(told) == 1 and told[0][0] == server and reason in told[0][1],
-       f"{how}: the summary has the server and the reason ({told})")
-    ok(f"{server}: 1 file: {told[0][1] if told else reason}" in run.stderr,
-       f"{how}: and the report")
+    failures = [(f["server"], f["text"]) for f in run.summary["fetch_failures"]]
+    ok(len(failures) == 1 and failures[0][0] == server and reason in failures[0][1],
+       f"{how}: the summary has the server and the reason ({failures})")
+    ok(f"{server}: 1 file: {failures[0][1] if failures else reason}" in run.stderr,
+       f"{how}: the report has the server and the reason")
 
 
 def test_tls(tmp, t):
@@ -325,10 +326,10 @@ def test_no_client(tmp, t):
                   os.path.join(tmp, "unasked"), seconds=0.5,
                   env=dict(os.environ, LD_LIBRARY_PATH=libs))
     ok(run.status == 0 and counts(run) == {"no_client": 1}, f"no libdebuginfod: {counts(run)}")
-    ok("apt install libdebuginfod1" in run.stderr, "and the report says what to install")
+    ok("apt install libdebuginfod1" in run.stderr, "no libdebuginfod: the report says what to install")
     said = [i for i, x in enumerate(run.stderr.splitlines()) if "libdebuginfod is not installed" in x]
     began = [i for i, x in enumerate(run.stderr.splitlines()) if "profiling " in x]
-    ok(said and began and said[0] < began[0], "as does a warning before the capture")
+    ok(said and began and said[0] < began[0], "no libdebuginfod: a warning before the capture says what to install")
     end(p)
 
 
@@ -360,7 +361,7 @@ def test_interrupt(tmp, t):
                f"({run.status}, {counts(run)})")
             ok("not waited for" in str(run.summary["unnamed"]) and not run.summary["fetch_failures"],
                f"{sig.name}: the report says why names are missing, and blames no server")
-            ok(not os.listdir(os.path.join(cache, ".tmp")), f"{sig.name}: nothing is left on the way")
+            ok(not os.listdir(os.path.join(cache, ".tmp")), f"{sig.name}: two agents at once leave no temporary files in the cache")
         asked = server.nr_requests
         run = start_agent(tmp, "-F", 499, "-d", "60s", *args[4:], "--symbol-cache-dir", cache)
         time.sleep(1.5)
@@ -379,10 +380,10 @@ def test_fail_closed(tmp, t):
         args = ("--symbol-cache-dir", os.path.join(tmp, "closed"), "--debuginfod-url", server.url)
         run = profile(tmp, [p], *args, "--symbol-fail-closed", seconds=0.5)
     ok(run.status == 3 and run.summary["nr_unnamed_by_rule"] >= 1,
-       f"fail closed: what could not be fetched ends with status 3 ({run.status})")
+       f"fail closed: a file that could not be fetched gives status 3 ({run.status})")
     names = [n for frames in frames_of(run, p) for f in frames for n in f.names]
-    ok(names and all(n.startswith("0x") for n in names), "and is left as raw addresses")
-    ok("--symbol-fail-closed" in run.stderr, "which the report says")
+    ok(names and all(n.startswith("0x") for n in names), "fail closed: code of that file stays raw addresses")
+    ok("--symbol-fail-closed" in run.stderr, "fail closed: the report names the option")
     end(p)
 
 
@@ -395,7 +396,7 @@ def test_bad_caches(tmp, t, server):
     ok(run.status == 0 and not run.summary["fetches"] and is_raw(run, p, t),
        "a cache of another user is not used")
     ok("belongs to another user" in (run.summary["fetch_problem"] or "")
-       and "belongs to another user" in run.stderr, "and the reason is told")
+       and "belongs to another user" in run.stderr, "a cache of another user is refused with the reason")
     why = no_mount_namespace()
     if why:
         skip(f"a full disk {why}")

@@ -14,10 +14,14 @@ def doctor(*args, before=()):
 
 
 def fix_of(r, start):
-    """The fix below the first line that begins like this, or ''."""
-    for line, after in zip(r.lines, r.lines[1:] + [""]):
-        if line.startswith(start) and after.lstrip().startswith("fix: "):
-            return after.lstrip()[len("fix: "):]
+    """The fix of the first line that begins like this, or ''. Lines in a row that have the same share it."""
+    found = False
+    for line in r.lines:
+        found |= line.startswith(start)
+        if found and line.startswith("[ok]"):
+            break
+        if found and line.lstrip().startswith("fix: "):
+            return line.lstrip()[len("fix: "):]
     return ""
 
 
@@ -31,8 +35,11 @@ def test_all_there():
     r = doctor("--pid", target.pid)
     end(target)
     note(r.stdout)
-    ok(r.returncode == 0 and "[FAILED]" not in r.stdout, "root can do all")
-    ok(f"[ok]      PID {target.pid}: 'spin', its mappings can be read" in r.lines, "also of this process")
+    ok(r.returncode == 0 and "[FAILED]" not in r.stdout, "as root no check of doctor fails")
+    ok(r.lines[-1].startswith("ready to profile"), "the last line of doctor says that root can profile")
+    setcap = [line for line in r.lines if line.lstrip().startswith("sudo setcap cap_bpf,")]
+    ok(len(setcap) == 1 and setcap[0].endswith(f"'{os.path.realpath(AGENT)}'"), "doctor prints the setcap line to root, too")
+    ok(f"[ok]      PID {target.pid}: 'spin', its mappings can be read" in r.lines, "doctor checks the process of --pid")
     subjects = [line[10:].split(": ")[0] for line in r.lines if line.startswith("[")]
     ok(all(line.count(s + ": ") == 1 for s, line in zip(subjects, [x for x in r.lines if x.startswith("[")])),
        "no line says its subject twice")
@@ -46,11 +53,11 @@ def test_debuginfod(tmp):
     r = doctor(before=["env", f"LD_LIBRARY_PATH={tmp}"])
     ok(r.returncode == 0 and "stripped binaries" in r.stdout
        and fix_of(r, "[limited] debuginfod: ") == "apt install libdebuginfod1",
-       "without libdebuginfod doctor says what is missing, and the cure")
+       "without libdebuginfod doctor says what is missing, and the fix")
     if any(x.startswith("[limited] debuginfod") for x in doctor().lines):
         skip("libdebuginfod is not installed")
     else:
-        ok("[ok]      debuginfod: libdebuginfod is there" in doctor().stdout, "with it, that it is there")
+        ok("[ok]      debuginfod: libdebuginfod is installed" in doctor().stdout, "with libdebuginfod doctor says that it is installed")
 
 
 def test_missing_mounts():
@@ -58,18 +65,18 @@ def test_missing_mounts():
     note(r.stdout + r.stderr)
     ok(r.returncode == 1, "without /sys doctor fails")
     ok("[FAILED]  CPUs: cannot read /sys/devices/system/cpu/online: No such file or directory" in r.lines,
-       "... names what it cannot read")
-    ok("mount -t sysfs" in fix_of(r, "[FAILED]  CPUs"), "... and the cure")
-    ok("[ok]      CAP_BPF" in r.stdout, "... and checks the rest")
+       "without /sys doctor names the file that it cannot read")
+    ok("mount -t sysfs" in fix_of(r, "[FAILED]  CPUs"), "without /sys doctor says how to mount it")
+    ok("[ok]      CAP_BPF" in r.stdout, "without /sys doctor makes the other checks")
     r = doctor("--pid", 1, before=without("/proc"))
     note(r.stdout + r.stderr)
     ok(r.returncode == 1 and "mount -t proc proc /proc" in fix_of(r, "[FAILED]  processes: /proc is not mounted"),
        "without /proc doctor says how to mount it")
     r = doctor(before=["unshare", "-m", "sh", "-c", "mount -t tmpfs none /sys/kernel/btf && "
                        "echo garbage >/sys/kernel/btf/vmlinux && exec \"$@\"", "sh"])
-    ok(r.returncode == 1 and "intact kernel" in fix_of(r, "[FAILED]  type information: "), "garbage is not taken for BTF")
+    ok(r.returncode == 1 and "intact kernel" in fix_of(r, "[FAILED]  BTF: "), "garbage is not taken for BTF")
     r = doctor(before=["unshare", "-p", "-f"])
-    ok(r.returncode == 1 and "another PID namespace" in r.stdout, "the /proc of another namespace is told")
+    ok(r.returncode == 1 and "another PID namespace" in r.stdout, "the /proc of another namespace is reported")
 
 
 def test_bounding_set():
@@ -78,8 +85,31 @@ def test_bounding_set():
         return
     r = doctor(before=["setpriv", "--bounding-set=-perfmon,-sys_admin"])
     note(r.stdout)
-    ok("bounding set" in fix_of(r, "[FAILED]  CAP_PERFMON"), "what no file can grant is told apart")
-    ok("setcap" not in r.stdout, "... and no setcap is advised")
+    ok("bounding set" in fix_of(r, "[FAILED]  CAP_PERFMON"),
+       "a capability outside of the bounding set is distinguished")
+    ok("setcap" not in r.stdout, "no setcap is advised for a capability outside of the bounding set")
+
+
+def test_without_privileges():
+    if not shutil.which("setpriv"):
+        skip("needs setpriv")
+        return
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    r = doctor(before=nobody)
+    note(r.stdout)
+    if r.returncode == 126 or r.returncode == 127:
+        skip("needs a program file that another user may execute")
+        return
+    ok(r.stdout.count("fix: run as root (sudo), or use the setcap command below") == 1,
+       "the fix that capabilities share is printed once")
+    nr_failed = r.stdout.count("[FAILED]")
+    ok(r.lines[-1] == f"cannot profile: {nr_failed} problems", "the last line counts the problems")
+    hidden = ["unshare", "-m", "sh", "-c", 'mount -t proc -o hidepid=2 proc /proc && exec "$@"', "sh", *nobody]
+    r = doctor("--pid", os.getpid(), before=hidden)
+    ok(f"[FAILED]  PID {os.getpid()}: hidden from this user: /proc is mounted with hidepid" in r.lines,
+       "a process that hidepid hides is not said to be gone")
+    r = doctor("--pid", 4194304, before=hidden)
+    ok("[FAILED]  PID 4194304: No such process" in r.lines, "under hidepid, a process that does not exist is said not to exist")
 
 
 need_root()
@@ -90,4 +120,5 @@ if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 
 else:
     skip("needs a mount namespace")
 test_bounding_set()
+test_without_privileges()
 done()

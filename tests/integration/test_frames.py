@@ -92,7 +92,7 @@ def start(case, here=None):
     return p
 
 
-def tell_wrong(case, samples, here):
+def print_wrong(case, samples, here):
     for s in samples[:5]:
         note(f"{case.what}: {s.count} × [{s.labels.get('truncated', '')}] {';'.join(tokens(s, here))}")
 
@@ -101,7 +101,7 @@ def count_kinds(case, profile, here=HERE):
     kinds = Counter()
     for s in profile.samples:
         kinds[kind(case, s, here)] += s.count
-    tell_wrong(case, sorted((s for s in profile.samples if kind(case, s, here) is None),
+    print_wrong(case, sorted((s for s in profile.samples if kind(case, s, here) is None),
                             key=lambda s: -s.count), here)
     return kinds
 
@@ -113,11 +113,11 @@ def check_kinds(case, what, run, least, share, here=HERE):
     good = n - kinds[None] - late
     many = {k: nr for k, nr in kinds.items() if k and nr > case.bound(k, n)}
     ok(run.status == 0 and n >= least and good >= share * (n - late) and not many,
-       f"{what}: {good} of {n} samples are exact ({good / max(n, 1):.4f}; {tell_kinds(kinds)})"
+       f"{what}: {good} of {n} samples are exact ({good / max(n, 1):.4f}; {print_kinds(kinds)})"
        + "".join(f"; no more than {case.bound(k, n):.0f} can be {k}" for k in many))
 
 
-def tell_kinds(kinds):
+def print_kinds(kinds):
     return ", ".join(f"{nr} {k or 'wrong'}" for k, nr in kinds.most_common())
 
 
@@ -126,7 +126,7 @@ def count_leaf(case, profile, leaf):
 
 
 def check_first(case, directory):
-    """A process nobody has told the agent of, and tables that nobody has compiled."""
+    """A process that is new to the agent, and whose unwind tables are not compiled yet."""
     for ms in (100, 400, 2000):  # until it has run at all
         target = start(case)
         run = agent(directory, "--pid", target.pid, "-F", 999, "-d", f"{ms}ms")
@@ -175,24 +175,26 @@ def call_is_last(case, profile, how):
        f"{case.what}, {how}: the return address is the first byte behind the function")
 
 
-# Copies that a process gets whose walks end in no code (MAX_ASTRAY in bpf/finish.bpf.h), for each list of its
+# Copies that a process gets whose walks end in no code (MAX_MISSES in bpf/copy_stack.bpf.h), for each list of its
 # mappings: one at first, one when the C library's table is there, and one to spare.
-MAX_ASTRAY = 3 * 256
+MAX_MISSES = 3 * 256
 
 
-def check_astray(directory):
-    """Walks that nobody can finish must not go on to take what there is for all processes' stacks."""
-    target = prog(os.path.join("frames", "astray"), stdout=subprocess.PIPE)
+def check_wild_frame(directory):
+    """Walks that cannot be finished must not use up the budget for copies of stacks."""
+    target = prog(os.path.join("frames", "wild_frame"), stdout=subprocess.PIPE)
     target.stdout.readline()
     run = agent_until(4 * SAMPLES, directory, "--pid", target.pid, "-F", 999, seconds=3)
     end(target)
     n = run.profile.total()
     cut = sum(s.count for s in run.profile.samples
               if s.labels.get("truncated") in ("no_mapping", "no_frame_pointer"))
-    ok(run.status == 0 and n >= SAMPLES and cut >= 0.99 * n, f"astray: {cut} of {n} samples end in bare code")
+    ok(run.status == 0 and n >= SAMPLES and cut >= 0.99 * n,
+       f"no frame pointers: {cut} of {n} samples are truncated in JIT code")
     nr = run.summary["walks_again"]
-    ok(0 < nr <= MAX_ASTRAY, f"astray: {nr} of {n} stacks were copied")
-    ok(run.summary["walks_finished"] < nr // 4, "astray: what is copied in vain is not called finished")
+    ok(0 < nr <= MAX_MISSES, f"no frame pointers: {nr} of {n} stacks were copied")
+    ok(run.summary["walks_finished"] < nr // 4,
+       "no frame pointers: walks on copies that fail are not counted as finished")
 
 
 def split_debug(name, directory):
@@ -255,7 +257,7 @@ for one in CASES:
     for mode in one.modes:
         check_mode(one, tmp, mode)
 
-check_astray(tmp)
+check_wild_frame(tmp)
 check_separate(tmp)
 
 if os.path.exists(os.path.join(HERE, "handler_bare")):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code made at run time has names: from perf maps and jitdumps, wherever the process lives."""
+"""Generated code has names: from perf maps and jitdumps, wherever the process lives."""
 import glob
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -76,7 +77,7 @@ def check_against_perf(run, pid, from_dump=False):
 
 
 def check_callers(run, what):
-    """Made code has called nothing, so its direct caller is run, whatever instruction was hit."""
+    """Generated code has called nothing, so its direct caller is run, whatever instruction was hit."""
     own = [s for s in run.profile.samples if s.frames[0].path == "[jit]"]
     others = [s for s in own if s.names()[1:3] != ["run", "main"]]
     for s in others[:5]:
@@ -89,7 +90,7 @@ def check_callers(run, what):
 p = jit("map")
 run = capture(p.pid)
 frames = jit_frames(run)
-ok(frames and {f.name for f in frames} == {"hot", "cold"}, "a perf map names all code made at run time")
+ok(frames and {f.name for f in frames} == {"hot", "cold"}, "a perf map names all generated code")
 ok(all((f.filename, f.line, f.system_name) == ("/srv/app.js", 12, "JS:*hot /srv/app.js:12:3")
        for f in frames if f.name == "hot"), "with file and line, and the text of the map as system name")
 ok(all((f.filename, f.line) == ("/srv/app.py", 0) for f in frames if f.name == "cold"),
@@ -129,9 +130,9 @@ ok(counts(run)["maps_stale"] == 1 and not any(f.is_named for f in jit_frames(run
    "a map older than the process is another one's")
 os.unlink(path)
 run = capture(p.pid)
-ok(counts(run)["maps_missing"] == 1 and why(run) == ["machine code made at run time, without a perf map"]
+ok(counts(run)["maps_missing"] == 1 and why(run) == ["code generated at run time, without a perf map"]
    and not any(u["cure"] for u in run.summary["unnamed"] if u["file"] == "[jit]"),
-   "without a map the report says so, and names no cure for a runtime that it does not know")
+   "without a map the report says so, and has no hint for an unknown runtime")
 ok(jit_frames(run) and all(f.name == f"0x{f.address:x}" for f in jit_frames(run)), "no frame is lost")
 end(p)
 
@@ -150,7 +151,7 @@ end(p)
 
 p = jit("memfd")
 run = capture(p.pid)
-ok({f.name for f in jit_frames(run)} == {"hot", "cold"}, "code in a memory file that is no ELF file")
+ok({f.name for f in jit_frames(run)} == {"hot", "cold"}, "code in a memory file that is not an ELF file")
 end(p)
 
 # Code that lies in a file without a name for it.
@@ -164,7 +165,7 @@ ok({f.name for f in jit_frames(run)} == {"cold"}, "next to code without a file")
 ok(all("not_run" not in s.names() for s in run.profile.samples)
    and any("run" in s.names() for s in run.profile.samples), "what the file itself names keeps that name")
 ok(counts(run)["maps_read"] == 1 and counts(run)["map_lines"] == 3, "the map is counted once")
-ok(not any(u["file"] == code for u in run.summary["unnamed"]), "nothing is missing there")
+ok(not any(u["file"] == code for u in run.summary["unnamed"]), "no address in that file is without a symbol")
 end(p)
 
 # It ends, and takes its map along, before the capture does.
@@ -181,7 +182,7 @@ ok(jit_frames(run) and not any(f.is_named for f in jit_frames(run)) and counts(r
 p = jit("dump")
 run = capture(p.pid)
 frames = jit_frames(run)
-ok(frames and {f.name for f in frames} == {"hot", "cold"}, "a jitdump names all code made at run time")
+ok(frames and {f.name for f in frames} == {"hot", "cold"}, "a jitdump names all generated code")
 places = {(f.filename, f.line) for f in frames}  # line 10 is what comes before the loop, seldom caught
 ok(("/srv/app.x", 11) in places and places <= {("/srv/app.x", 10), ("/srv/app.x", 11)},
    "with the line of each address")
@@ -222,7 +223,7 @@ def check_forked(mode):
     run = capture(pid)
     ok(child_names(run, pid) == {"hot", "cold"}, f"jit {mode}: a child that was forked before, its parent unknown")
     hot, cold = shares(run, "hot"), shares(run, "cold")
-    ok(0.6 < hot / (hot + cold) < 0.9, f"jit {mode}: three quarters in hot, whatever is told after the fork")
+    ok(0.6 < hot / (hot + cold) < 0.9, f"jit {mode}: three quarters in hot, whatever is announced after the fork")
     run = agent(tmp, "-a", "-F", 499, "-d", "1s")
     ok(child_names(run, pid) == {"hot", "cold"}, f"jit {mode}: with -a too")
     end(p)
@@ -296,7 +297,7 @@ def check_script(run, what, name, file, line, native):
     whole = run.summary["stacks_complete"] / run.summary["samples"]
     named = [f for f in jit_frames(run) if f.is_named]
     note(f"{what}: {run.profile.total()} samples, {share:.0%} with {name}, {whole:.1%} complete, "
-         f"{len(named)} of {len(jit_frames(run))} frames of made code named")
+         f"{len(named)} of {len(jit_frames(run))} frames of generated code resolved")
     ok(own, f"{what}: the script's {name} is named in {share:.0%} of the samples")
     ok(all((f.filename, line is None or f.start_line) == (file, line is None or line)
            for s in own for f in s.frames if f.name == name), f"{what}: with its file{' and line' if line else ''}")
@@ -305,7 +306,7 @@ def check_script(run, what, name, file, line, native):
 
 
 def check_with_servers(what, name, file, *command):
-    """The same with a debuginfod server that knows nothing: maps are no business of its."""
+    """The same with a debuginfod server that has no files: maps are not requested from it."""
     with BadServer("404") as server:
         cache = os.path.join(tmp, "debuginfo")
         run = agent(tmp, "-F", 499, "--debuginfod-url", server.url, "--symbol-cache-dir", cache, command=command,
@@ -343,7 +344,10 @@ if node:
         end_contained(p, pid)
     run = agent(tmp, "-F", 499, command=[node, busy, 1], cwd=dumps.name)
     ok(any(u["file"] == "[jit]" and u["cure"] == "start node with --perf-basic-prof"
-           for u in run.summary["unnamed"]), "node without a map: the cure is its switch")
+           for u in run.summary["unnamed"]), "node without a map: the hint is its option")
+    ok([h for h in run.summary["hints"] if h["runtime"] == "node" and h["problem"] == "no_symbols"
+        and re.fullmatch(r"node \(PID \d+\): .*; start node with --perf-basic-prof", h["text"])],
+       f"node without a map: one hint, with its PID ({run.summary['hints']})")
 else:
     skip("node is not installed")
 
@@ -361,9 +365,11 @@ if shutil.which("java") and shutil.which("javac"):
     wait_for(lambda: "libjvm.so" in open(f"/proc/{p.pid}/maps").read(), "the virtual machine")
     run = capture(p.pid, 2)
     end(p)
-    cures = [u["cure"] for u in run.summary["unnamed"] if u["file"] == "[jit]"]
-    ok(any(f"jcmd {p.pid} Compiler.perfmap" in (c or "") for c in cures),
-       f"java without a map: the cure is jcmd with its PID ({cures})")
+    advice = [u["cure"] for u in run.summary["unnamed"] if u["file"] == "[jit]"]
+    ok(any(f"jcmd {p.pid} Compiler.perfmap" in (c or "") for c in advice),
+       f"java without a map: the hint is jcmd with its PID ({advice})")
+    ok(any(h["text"].startswith(f"java (PID {p.pid}): ") and f"run jcmd {p.pid} Compiler.perfmap" in h["text"]
+           for h in run.summary["hints"]), f"java without a map: the hint says so too ({run.summary['hints']})")
 else:
     skip("no JDK is installed")
 
@@ -379,12 +385,20 @@ def find_python(switch, version):
     return None
 
 
+run = agent(tmp, "-F", 499, command=["/usr/bin/python3", "-c", "import time\nwhile time.process_time() < 1: pass"])
+version = ".".join(subprocess.run(["/usr/bin/python3", "-V"], capture_output=True, text=True, check=True)
+                   .stdout.split()[1].split(".")[:2])
+hints = [h["text"] for h in run.summary["hints"] if h["problem"] == "no_script_functions"]
+ok(len(hints) == 1 and re.match(rf"python {version} \(PID \d+\): .*-X perf", hints[0]),
+   f"python without -X perf: a hint names its version ({hints})")
+
 python = find_python("perf", (3, 12))
 busy = os.path.join(HERE, "calls.py")
 if python:
     check_with_servers("python -X perf", "work", busy, python, "-X", "perf", busy, 1)
     run = agent(tmp, "-F", 499, command=[python, "-X", "perf", busy, 1])
     check_script(run, "python -X perf", "work", busy, None, "_PyEval_EvalFrameDefault")
+    ok(not run.summary["hints"], f"python -X perf: there is no hint ({run.summary['hints']})")
     whole = run.summary["stacks_complete"] / run.summary["samples"]
     ok(whole > 0.95, f"python -X perf: {whole:.1%} of the stacks are complete, through all trampolines")
     own = [[f.name for f in s.frames if f.path == "[jit]" and f.filename == busy] for s in run.profile.samples]

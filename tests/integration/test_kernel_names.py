@@ -15,6 +15,7 @@ from harness import (agent, done, end, finish_agent, need_root, no_mount_namespa
 RESTRICT = "/proc/sys/kernel/kptr_restrict"
 CODE = set("tTwW")
 SLIDE = 0x200000  # how far the kernel was moved, says the file
+UD2_BYTES = 2
 ENOUGH = 30  # frames, on a machine that is busy otherwise
 
 
@@ -94,9 +95,10 @@ def test_cache():
         f.seek(5000)
         f.write(b"\xff" * 64)
     run = capture()
-    ok(run.summary["kernel_symbols"] == "/proc/kallsyms", "a damaged one is made anew")
+    ok(run.summary["kernel_symbols"] == "/proc/kallsyms", "a damaged cache of kernel symbols is replaced")
     check_names(run, "damaged")
-    ok(capture().summary["kernel_symbols"] == "/proc/kallsyms (cached)", "and used again")
+    ok(capture().summary["kernel_symbols"] == "/proc/kallsyms (cached)",
+       "the cache of kernel symbols is used again after it was replaced")
 
 
 def test_two_at_once():
@@ -104,10 +106,10 @@ def test_two_at_once():
     dirs = [workdir(), workdir()]
     both = [start_agent(d, "--pid", target.pid, "-F", 499, "--kernel-stacks", "-d", "1s") for d in dirs]
     runs = [finish_agent(p) for p in both]
-    ok(all(r.status == 0 for r in runs), "two agents at once")
+    ok(all(r.status == 0 for r in runs), "two agents at once end with status 0")
     for r in runs:
         check_names(r, "at once")
-    ok(capture().summary["kernel_symbols"] == "/proc/kallsyms (cached)", "they leave one good cache")
+    ok(capture().summary["kernel_symbols"] == "/proc/kallsyms (cached)", "two agents at once leave one good cache")
 
 
 def test_foreign_directory():
@@ -117,7 +119,7 @@ def test_foreign_directory():
     run = capture()
     ok(run.status == 0 and run.summary["kernel_symbols"].startswith("/proc/kallsyms; not cached: ")
        and "belongs to user 12345" in run.summary["kernel_symbols"], "a directory of somebody else is refused, by name")
-    ok(not os.listdir(cache), "nothing is written there")
+    ok(not os.listdir(cache), "nothing is written to a cache directory of another user")
     check_names(run, "refused")
     os.rmdir(cache)
     os.rename(cache + ".own", cache)
@@ -130,11 +132,12 @@ def check_hidden(why, **kwargs):
     text = run.summary["kernel_symbols"]
     ok(run.status == 0, f"{why}: the run ends well")
     if has_iterator():
-        ok(text == f"the kernel's symbol iterator; /proc/kallsyms: {why}", f"{why}: the iterator is used, and told")
+        ok(text == f"the kernel's symbol iterator; /proc/kallsyms: {why}",
+           f"{why}: the symbol iterator is used and reported")
         check_names(run, why)
         ok(run.summary["naming_fallbacks"] >= 1, f"{why}: counted as a fallback")
         ok(capture(**kwargs).summary["kernel_symbols"] == "the kernel's symbol iterator (cached)",
-           f"{why}: and remembered")
+           f"{why}: the symbols are cached")
     else:
         skip("needs a kernel with an iterator over symbols (6.0)")
     env = dict(os.environ, PERFAGENT_FORCE_KERNEL_FALLBACK="1")
@@ -143,7 +146,7 @@ def check_hidden(why, **kwargs):
     ok(run.summary["kernel_symbols"] == f"none: /proc/kallsyms: {why}", f"{why}: forced off the iterator there is none")
     ok(len(frames) > ENOUGH and all(f.name == hex(f.address) for f in frames),
        f"{why}: all {len(frames)} kernel frames are there, by address")
-    ok(all(truth.at(f.address) for f in frames), f"{why}: and the addresses are the kernel's")
+    ok(all(truth.at(f.address) for f in frames), f"{why}: the addresses are the kernel's")
     check_counters(run, why, no_list=True)
     if os.path.exists(os.path.join(cache, "kernel-symbols")):
         os.unlink(os.path.join(cache, "kernel-symbols"))
@@ -193,13 +196,14 @@ def kernel_build_id():
 
 def make_vmlinux(directory, functions, build_id):
     """A file whose functions lie where the kernel's do, moved by SLIDE, each with a line of its own;
-    {name: line}."""
+    {name: line}. gcc ends a naked function with ud2: without room for it, the first bytes of the function
+    behind would be its."""
     source, lines, flags = os.path.join(directory, "fake_vmlinux.c"), {}, []
     with open(source, "w") as f:
         for i, (name, (start, size)) in enumerate(functions.items()):
-            f.write(f"__attribute__((section(\".k{i}\"), naked)) void {name}(void)\n{{\n"
-                    f"\t__asm__(\".skip {size}\");\n}}\n")
-            lines[name] = 4 * i + 3
+            f.write(f"__attribute__((section(\".k{i}\"), naked)) void {name}(void) "
+                    f"{{ __asm__(\".skip {size - UD2_BYTES}\"); }}\n")
+            lines[name] = i + 1
             flags.append(f"-Wl,--section-start=.k{i}={start - SLIDE:#x}")
     out = os.path.join(directory, "vmlinux")
     r = subprocess.run(["gcc", "-g", "-O1", "-w", "-static", "-nostdlib", "-mcmodel=kernel", "-fno-pie", "-no-pie",
@@ -215,7 +219,7 @@ def hottest(run):
     for i, start in enumerate(truth.starts[:-1]):
         for name in truth.names[i] & (names | {"vfs_read", "do_exit", "kfree", "schedule_timeout"}):
             size = truth.starts[i + 1] - start
-            if 0 < size < 65536 and name not in found:
+            if UD2_BYTES < size < 65536 and name not in found:
                 found[name] = (start, size)
     return found
 
@@ -237,7 +241,7 @@ def test_lines():
         skip("needs a directory /usr/lib/debug to mount over")
         return
     run = capture(before=cover)
-    ok(run.summary["kernel_symbols"].endswith(f"; lines: {place}"), "the file is found and told")
+    ok(run.summary["kernel_symbols"].endswith(f"; lines: {place}"), "vmlinux: the local file is found and reported")
     frames = [f for f in kernel_frames(run) if f.name in lines]
     wrong = [(f.name, f.line) for f in frames
              if f.line != lines[f.name] or not f.filename.endswith("fake_vmlinux.c")]
@@ -250,17 +254,19 @@ def test_lines():
     with BadServer(out) as server:
         run = capture("--debuginfod-url", server.url)
         ok(run.summary["kernel_symbols"].endswith("; lines: debuginfod")
-           and any(f.line == lines.get(f.name) for f in kernel_frames(run)), "where it is not here, it is fetched")
+           and any(f.line == lines.get(f.name) for f in kernel_frames(run)),
+           "vmlinux: fetched if it is not on this machine")
     nr_requests = server.nr_requests
     run = capture("--debuginfod-url", server.url)
     ok(run.summary["kernel_symbols"].endswith("; lines: debuginfod") and server.nr_requests == nr_requests,
-       "and kept for the next time")
+       "vmlinux: the fetched file is cached")
     other, _ = make_vmlinux(tmp, functions, "00" + build_id[2:])
     run = capture(before=cover)
-    ok("lines" not in run.summary["kernel_symbols"], "a file of another build is not used")
+    ok("lines" not in run.summary["kernel_symbols"], "vmlinux: a local file of another build is not used")
     with BadServer(other) as server:
         run = capture("--debuginfod-url", server.url, "--symbol-cache-dir", os.path.join(tmp, "other"))
-        ok("lines" not in run.summary["kernel_symbols"] and run.status == 0, "nor is one that is sent")
+        ok("lines" not in run.summary["kernel_symbols"] and run.status == 0,
+           "vmlinux: a fetched file of another build is not used")
 
 
 def bpf_leaves(run, name="burn"):
@@ -280,12 +286,13 @@ def test_bpf_programs():
         run = agent(tmp, "--pid", burner.pid, "-F", 499, "--kernel-stacks", "-d", "1s")
         share = bpf_leaves(run) / run.profile.total()
         ok(share > 0.5 and ("cached" in run.summary["kernel_symbols"]) == (what == "cached"),
-           f"{what}: a BPF program that was there before is named ({share:.2f} of the samples)")
+           f"{what}: a BPF program loaded before the capture has a symbol ({share:.2f} of the samples)")
     end(burner)
     capture()
     run = agent(tmp, "-F", 499, "--kernel-stacks", command=[burner.args[0], 2])
     share = bpf_leaves(run) / run.profile.total()
-    ok(share > 0.5, f"so is one that came and went meanwhile ({share:.2f}; {run.summary['kernel_symbols']})")
+    ok(share > 0.5,
+       f"a BPF program loaded during the capture has a symbol ({share:.2f}; {run.summary['kernel_symbols']})")
 
 
 def test_bpf_memory_used_again():

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Targets that start, fork, exec, exit, move and multiply; runs that end early or by themselves."""
 import ctypes
+import fcntl
 import glob
+import json
 import os
+import pty
 import re
 import shutil
 import signal
@@ -18,6 +21,7 @@ TYPES = "/sys/kernel/btf/vmlinux"
 PTRACE_SEIZE = 0x4206  # include/uapi/linux/ptrace.h
 WALL = 0x40000000      # include/uapi/linux/wait.h: __WALL
 OWN = ["spin_inner", "spin_outer", "main"]
+MIN_CHILDREN = 40
 
 
 def share(profile, condition):
@@ -37,14 +41,88 @@ def test_command(tmp):
     ballast = bytearray(300 << 20)  # of the process that starts the agent, not the agent's own
     run = agent(tmp, command=["sh", "-c", "exit 0"])
     peak = run.summary["agent_peak_rss_bytes"]
-    ok(0 < peak < len(ballast) // 2, f"the agent tells its own memory: {peak >> 20} MiB")
+    ok(0 < peak < len(ballast) // 2, f"the agent reports its own memory: {peak >> 20} MiB")
     del ballast
-    ok(agent(tmp, command=["sh", "-c", "exit 7"]).status == 7, "its status is passed on")
-    ok(agent(tmp, command=["sh", "-c", "kill -9 $$"]).status == 137, "a signal is 128 + its number")
+    ok(agent(tmp, command=["sh", "-c", "exit 7"]).status == 7, "the exit status of the command is passed on")
+    ok(agent(tmp, command=["sh", "-c", "kill -9 $$"]).status == 137, "a command that a signal killed gives 128 + the number of the signal")
     begin = time.monotonic()
     run = agent(tmp, "-d", "500ms", command=[SPIN, 2])
     ok(run.status == 0 and run.summary["duration_ns"] < 1.5e9 and time.monotonic() - begin > 1.9,
        "--duration ends the capture, and the command is waited for")
+    ok(run.summary["end_reason"] == "duration" and run.summary["end_signal"] is None
+       and ": for 5" in run.stderr, "the reason for the end is the --duration")
+    run = agent(tmp, command=["sh", "-c", "sleep 20 >/dev/null 2>&1 & exit 0"])
+    killed = agent(tmp, command=["sh", "-c", "kill -SEGV $$"])
+    ok(killed.summary["end_signal"] == "SIGSEGV" and ", until it was killed by SIGSEGV, on" in killed.stderr
+       and "# end signal: SIGSEGV" in killed.profile.comments and run.summary["end_signal"] is None,
+       f"the signal that killed a command is in report, JSON and profile: {killed.stderr.splitlines()[:2]}")
+    ok(run.status == 0 and run.summary["end_reason"] == "command_exited" and not run.summary["targets_exited"]
+       and "until it exited (its children run on)" in run.stderr,
+       f"a command that leaves a process behind has ended: {run.summary['end_reason']}")
+
+
+def on_terminal(*argv):
+    """All that a program and its children write to a terminal of their own."""
+    ours, theirs = pty.openpty()
+    child = subprocess.Popen(argv, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
+    os.close(theirs)
+    written = b""
+    try:
+        while True:
+            written += os.read(ours, 4096)
+    except OSError:  # EIO: nobody has it open any more
+        os.close(ours)
+    child.wait()
+    return written
+
+
+def test_terminal(tmp):
+    command = ["sh", "-c", "for i in 1 2; do printf 'line '; sleep 0.5; echo $i; done; echo complaint >&2; "
+               "printf 'password: '; sleep 0.5; echo; printf '50%%\\r100%%\\n'"]
+    plain = on_terminal(*command)
+    ok(b"line 2" in plain and b"password: \r\n50%\r100%" in plain, "a command writes to a terminal")
+    output = os.path.join(tmp, "terminal.pb.gz")
+    ok(on_terminal(AGENT, "-q", "-o", output, *command) == plain,
+       "what a command writes to a terminal is byte for byte the same under the agent with -q")
+    reported = on_terminal(AGENT, "-o", output, *command)
+    ok(reported.startswith(plain) and output.encode() in reported[len(plain):],
+       "without -q it is followed by the report, and by nothing before that")
+    warned = on_terminal("env", "XDG_CACHE_HOME=/proc", AGENT, "--debuginfod-url", "http://127.0.0.1:1", "-o", output,
+                         *command)
+    ok(warned.startswith(plain) and warned[len(plain):].startswith(b"perf-agent: warning: debuginfod: "),
+       "messages of the agent wait until the command's terminal is free, and precede the report")
+
+
+def test_live_losses(tmp):
+    """The agent is stopped until sampling is over, so that it looks at no loss before the end; then its output has no
+    reader, so that the status line stays."""
+    fifo, summary = os.path.join(tmp, "fifo"), os.path.join(tmp, "summary.json")
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 4096)
+    ours, theirs = pty.openpty()
+    spinners = [prog("spin", 60) for _ in range(os.cpu_count())]
+    p = subprocess.Popen([AGENT, "-a", "-F", "9999", "-d", "2s", "--kernel-stacks", "--no-profile-output",
+                          "--folded-output", fifo, f"--json={summary}"], stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    wait_for_sampling(p)
+    p.send_signal(signal.SIGSTOP)
+    time.sleep(3)  # what is waited for is that the time of the capture is over
+    p.send_signal(signal.SIGCONT)
+    shown = b""
+    while not (live := re.search(rb"\rwriting, .*, (\d+) lost", shown)):
+        shown += os.read(ours, 4096)
+    os.set_blocking(reader, True)
+    while os.read(reader, 65536):
+        pass
+    p.wait()
+    for spinner in spinners:
+        end(spinner)
+    os.close(ours)
+    os.close(reader)
+    with open(summary) as f:
+        lost = json.load(f)["sections"][0]["lost"]
+    ok(lost > 0 and int(live[1]) == lost, f"{int(live[1])} lost samples are shown at the end, and {lost} were lost")
 
 
 def is_in_exit(sample):
@@ -61,7 +139,7 @@ def test_time_to_exit(tmp):
     ok(n > 0 and not any(is_user(f) for s in late for f in s.frames)
        and not any(s.labels.get("truncated") == "exiting" for s in run.profile.samples),
        f"{n} samples hit its exit after its memory was gone: without user frames, and not truncated")
-    ok(run.summary["no_user_stack"] >= n, "they are counted as without a user stack")
+    ok(run.summary["no_user_stack"] >= n, "samples after the end of the address space are counted as without a user stack")
     later = subprocess.Popen(["sh", "-c", "sleep 1; exec " + " ".join(big)])
     profile = agent(tmp, "-a", "-F", 999, "--kernel-stacks", "-d", "5s").profile
     later.wait()
@@ -82,7 +160,7 @@ def child_of(pid):
 
 
 def test_attach_to_exiting(tmp):
-    """Its exit was told of before it became a target, and is not told again. The first process of a
+    """No event reports its exit, which had begun before it became a target. The first process of a
     namespace waits in its exit until all others are gone; one of them waits for us, who trace it."""
     outer = subprocess.Popen(["unshare", "-p", "-f", "sh", "-c", "sleep 1000 & wait"])
     wait_for(lambda: child_of(outer.pid), "the first process")
@@ -103,10 +181,15 @@ def test_attach_to_exiting(tmp):
 
 
 def test_children(tmp):
-    run = agent(tmp, "-F", 1999, command=[os.path.join(PROGS, "shortlived"), 2, 5])
+    for seconds in (2, 6, 18, 54):  # on a busy machine fewer of them come to run
+        run = agent(tmp, "-F", 1999, command=[os.path.join(PROGS, "shortlived"), seconds, 5])
+        nr_children = int(re.search(r"^children (\d+)$", run.stdout, re.MULTILINE)[1])
+        if nr_children >= MIN_CHILDREN:
+            break
     pids = {s.labels["pid"] for s in run.profile.samples if "child_life" in s.names()}
-    ok(len(pids) >= 40, f"{len(pids)} children of 5 ms each have samples")
-    ok(share(run.profile, lambda s: "child_life" in s.names()) > 0.7, "they have most of the time")
+    ok(nr_children >= MIN_CHILDREN and len(pids) > 0.8 * nr_children,
+       f"{len(pids)} of {nr_children} children of 5 ms each have samples")
+    ok(share(run.profile, lambda s: "child_life" in s.names()) > 0.7, "children of 5 ms each have most of the samples")
     parent = subprocess.Popen(["sh", "-c", f"{SPIN} 60 & {SPIN} 60 & wait"], stdout=subprocess.DEVNULL)
     kids = f"/proc/{parent.pid}/task/{parent.pid}/children"
     wait_for(lambda: len(open(kids).read().split()) == 2, "two children")
@@ -141,6 +224,9 @@ def test_signals(tmp):
         p.send_signal(sig)
         run = finish_agent(p)
         ok(run.status == 0 and run.profile.total() > 10, f"{sig.name} ends early and writes everything")
+        ok(run.summary["end_signal"] == sig.name and f" of 1m, until {sig.name}, on" in run.stderr
+           and f"# end signal: {sig.name}" in run.profile.comments,
+           f"{sig.name} is why it ended in report, JSON and profile: {run.stderr.splitlines()[:2]}")
     end(target)
 
 
@@ -163,8 +249,8 @@ def test_midst_of_exec(tmp):
     run = agent(tmp, "-F", 999, "--kernel-stacks", command=command)
     cut = [s for s in run.profile.samples if s.labels.get("no_user_stack") == "exec"]
     n = sum(s.count for s in cut)
-    ok(run.status == 0 and n >= 50, f"{n} samples hit a process that was replacing its program")
-    ok(not any(is_user(f) for s in cut for f in s.frames), "none of them has a user frame")
+    ok(run.status == 0 and n >= 50, f"execve: {n} samples hit a process in the middle of it")
+    ok(not any(is_user(f) for s in cut for f in s.frames), "execve: samples in the middle of it have no user frames")
     late = [s for s in run.profile.samples
             if {"begin_new_exec", "load_elf_binary"} & set(s.names()) and s not in cut]
     ok(not late, f"{len(late)} stacks in the midst of execve() are not marked so")
@@ -195,9 +281,9 @@ def test_churn(tmp):
             break
     end(target)
     t = run.summary
-    ok(run.status == 0 and adds_up(t), "its run ends well and adds up")
+    ok(run.status == 0 and adds_up(t), "churn of threads: the capture succeeds and its counts add up")
     ok(seconds - 0.01 <= t["duration_ns"] / 1e9 < seconds + 7 and not t["targets_exited"],
-       f"and lasts to its end: {t['duration_ns'] / 1e9:.2f} of {seconds} s")
+       f"churn of threads: the capture lasts to its end: {t['duration_ns'] / 1e9:.2f} of {seconds} s")
     main = sum(s.count for s in run.profile.samples
                if s.labels["tid"] == target.pid and "churn_main" in s.names())
     expected = on_cpu * t["duration_ns"] / 1e9 * 499
@@ -229,8 +315,9 @@ def test_first_thread_gone(tmp):
     wait_for(lambda: state_of(target.pid) == "Z", "the first thread's exit")
     run = agent_until(300, tmp, "--pid", target.pid, "-F", 499, seconds=1)
     ok(run.status == 0 and share(run.profile, lambda s: "burner_main" in s.names()) > 0.95,
-       "a process whose first thread has exited is named")
-    ok(run.summary["stacks_complete"] >= 0.99 * run.profile.total(), "and its stacks are complete")
+       "a process whose main thread has exited has symbols")
+    ok(run.summary["stacks_complete"] >= 0.99 * run.profile.total(),
+       "a process whose main thread has exited has complete stacks")
     end(target)
 
 
@@ -240,7 +327,7 @@ def test_deep(tmp):
     run = agent_until(100, tmp, "--pid", target.pid, "-F", 499, seconds=1)
     deep = [s for s in run.profile.samples if "deep_call" in s.names()]
     ok(deep and all(s.labels.get("truncated") == "too_deep" and len(s.frames) == 512 for s in deep),
-       "600 frames are cut at 512, and that is said")
+       "a stack of 600 frames is truncated at 512, with the reason")
     end(target)
     target = prog("deep", 400, 60, stdout=subprocess.PIPE, text=True)
     target.stdout.readline()
@@ -319,7 +406,7 @@ def test_outputs(tmp):
     lines = {}
     for line in open(folded):
         stack, count = line.rsplit(" ", 1)
-        lines[stack] = int(count)
+        lines[re.sub(r"_\[[kji]\]", "", stack)] = int(count)  # where a frame comes from is not in its name
     expected = {}
     for s in run.profile.samples:
         stack = ";".join([s.labels["comm"], *reversed(s.names())])
@@ -362,7 +449,7 @@ def test_kernel_types(tmp):
     run = agent_until(1, tmp, "--pid", target.pid, "-vv", seconds=1,
                       before=["unshare", "-m", "sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"', odd, TYPES])
     ok(complaint in run.stderr, "odd types are not extracted")
-    ok(run.status == 0 and run.profile.total(), "... and the capture works all the same")
+    ok(run.status == 0 and run.profile.total(), "the capture works with types that are not extracted")
     end(target)
 
 
@@ -385,7 +472,7 @@ def test_machine(tmp):
 
 
 need_root()
-for test in (test_command, test_time_to_exit, test_attach_to_exiting, test_children, test_exit, test_signals, test_exec, test_midst_of_exec,
+for test in (test_command, test_terminal, test_live_losses, test_time_to_exit, test_attach_to_exiting, test_children, test_exit, test_signals, test_exec, test_midst_of_exec,
              test_churn, test_many_threads, test_first_thread_gone, test_deep, test_files, test_other_mounts,
              test_outputs, test_kernel_types, test_machine):
     test(workdir())

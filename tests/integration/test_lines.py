@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lines and inlined functions reach the profile, and those who read it."""
 import os
-import shutil
-import subprocess
 
+from go_pprof import has_pprof, pprof
 from harness import PROGS, agent_until, done, end, need_root, note, ok, prog, skip, workdir
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "progs", "lines.c")
@@ -13,12 +12,6 @@ MIN_SAMPLES = 200
 def line_of(text):
     with open(SOURCE) as f:
         return next(i for i, line in enumerate(f, 1) if text in line)
-
-
-def pprof(mode, path):
-    return subprocess.run(["go", "tool", "pprof", mode, path], capture_output=True, text=True,
-                          env={"PATH": "/usr/local/go/bin:/usr/bin:/bin", "HOME": "/tmp",
-                               "GOTOOLCHAIN": "local"}).stdout
 
 
 def check_location(p, frame):
@@ -55,14 +48,14 @@ ok(mapping.has_functions and mapping.has_filenames and mapping.has_line_numbers
    and mapping.has_inline_frames, "the mapping says that it has all of that")
 with open(folded) as f:
     stacks = f.read().splitlines()
-inlined = sum(int(s.rsplit(" ", 1)[1]) for s in stacks if ";main;hot;fold;stir " in s)
-ok(inlined > 0.8 * p.total(), f"folded stacks show inlined functions as frames ({inlined})")
-if not shutil.which("go", path="/usr/local/go/bin:/usr/bin:/bin"):
+inlined = sum(int(s.rsplit(" ", 1)[1]) for s in stacks if ";main;hot;fold_[i];stir_[i] " in s)
+ok(inlined > 0.8 * p.total(), f"folded stacks show inlined functions as frames with _[i] ({inlined})")
+if not has_pprof():
     skip("go tool pprof is not installed")
 else:
     listing = pprof("-list=^stir$", run.profile_path)
     hot = [line for line in listing.splitlines() if "stirred here" in line]
     ok(hot and not hot[0].lstrip().startswith(". "), "go tool pprof -list counts on the source line")
-    ok("stir (inline)" in pprof("-peek=^fold$", run.profile_path), "and -peek knows what is inlined")
+    ok("stir (inline)" in pprof("-peek=^fold$", run.profile_path), "go tool pprof -peek shows inlined functions")
     note("\n".join(hot))
 done()

@@ -10,7 +10,7 @@ import time
 
 from harness import AGENT, PROGS, Stranger, done, need_root, note, ok, skip, wait_for, workdir
 
-OPTIONS = ("--profile-output", "--folded-output", "--json")
+OPTIONS = ("--profile-output", "--folded-output", "--json", "--perf-data-output", "--flamegraph-output")
 MAKE_LINK = 'ln -s "$1" "$2"'
 MAKE_FILE = ': >"$1"; chmod 666 "$1"'
 # A FIFO that is read by who made it; says at the end how much came.
@@ -62,11 +62,11 @@ def test_links(option):
         mallory.run(MAKE_LINK, target, link)
         refuses(capture(*to(option, link)), f"{option}: a stranger's link to {what} is refused", "symbolic link")
         os.unlink(link)
-    ok(read(victim) == "precious" and not os.path.exists(os.path.join(tmp, "new")), "... and nothing was written there")
+    ok(read(victim) == "precious" and not os.path.exists(os.path.join(tmp, "new")), f"{option}: nothing is written where a stranger's link leads")
     mallory.run(MAKE_LINK, tmp, link)
-    refuses(capture(*to(option, os.path.join(link, "new"))), f"{option}: so is one in the middle of the path",
+    refuses(capture(*to(option, os.path.join(link, "new"))), f"{option}: a stranger's link in the middle of the path is refused",
             "symbolic link")
-    ok(not os.path.exists(os.path.join(tmp, "new")), "... and nothing was written there")
+    ok(not os.path.exists(os.path.join(tmp, "new")), f"{option}: nothing is written behind a stranger's link")
     os.unlink(link)
 
 
@@ -75,7 +75,7 @@ def test_fifo(option):
     reader = mallory.start(LISTEN, fifo, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     reader.stdout.readline()
     refuses(capture(*to(option, fifo)), f"{option}: a stranger's FIFO is refused", "FIFO")
-    ok(reader.communicate("")[0] == "0\n", "... and its reader gets nothing")
+    ok(reader.communicate("")[0] == "0\n", f"{option}: the reader of a stranger's FIFO gets nothing")
     os.unlink(fifo)
 
 
@@ -86,7 +86,7 @@ def test_made_before(option):
     st = os.stat(path)
     ok(r.returncode == 0 and st.st_uid == 0 and stat.S_IMODE(st.st_mode) == 0o600,
        f"{option}: a file that a stranger made before is replaced, with a mode of our own")
-    ok(mallory.run('cat "$1"', path) is None, "... and the stranger cannot read it")
+    ok(mallory.run('cat "$1"', path) is None, f"{option}: the stranger cannot read the file that replaced his")
     os.unlink(path)
 
 
@@ -102,19 +102,19 @@ def test_hard_link(option):
 
 
 def test_swapped_directory():
-    """All three, into a directory of the stranger's, who puts a link to ours in its place meanwhile."""
+    """All of them, into a directory of the stranger's, who puts a link to ours in its place meanwhile."""
     theirs, ours, go = os.path.join(shared, "theirs"), os.path.join(tmp, "ours"), os.path.join(tmp, "go")
     os.mkdir(ours)
     mallory.run('mkdir "$1"', theirs)
     started = os.path.join(tmp, "started")
-    names = ("a", "b", "c")
+    names = ("a", "b", "c", "d", "e")
     p = subprocess.Popen([AGENT, "-q", *(f"{o}={os.path.join(theirs, n)}" for o, n in zip(OPTIONS, names)), "--",
                           "sh", "-c", f": >{started}; while [ ! -e {go} ]; do sleep 0.02; done"])
     wait_for(lambda: os.path.exists(started), "the command to start")
     ok(mallory.run(SWAP, theirs, ours) is not None, "a directory is replaced by a link during the capture")
     write(go, "")
-    ok(p.wait(60) == 0 and os.listdir(ours) == [], "... and nothing is written where the link leads")
-    ok(sorted(os.listdir(theirs + ".moved")) == sorted(names), "... but in the directory that was meant")
+    ok(p.wait(60) == 0 and os.listdir(ours) == [], "nothing is written where a link leads that replaced a directory")
+    ok(sorted(os.listdir(theirs + ".moved")) == sorted(names), "outputs are written in a directory although a link replaced it during the capture")
 
 
 def test_strangers_directory(option):
@@ -125,15 +125,15 @@ def test_strangers_directory(option):
     mallory.run('mkdir -p -m 755 "$1"', theirs)
     mallory.run(MAKE_LINK, victim, link)
     refuses(capture(*to(option, link)), f"{option}: a link in a stranger's directory is refused", "symbolic link")
-    ok(read(victim) == "precious", "... and nothing was written there")
+    ok(read(victim) == "precious", f"{option}: nothing is written where the link in a stranger's directory leads")
     mallory.run('mkfifo -m 666 "$1"', fifo)
-    refuses(capture(*to(option, fifo)), f"{option}: so is a FIFO", "FIFO")
+    refuses(capture(*to(option, fifo)), f"{option}: a FIFO in a stranger's directory is refused", "FIFO")
     os.unlink(link)
     os.unlink(fifo)
 
 
 def test_cache():
-    """A stranger's link to a folder of ours, whose files are no cache."""
+    """A stranger's link to a folder of ours, whose files are not a cache."""
     ours, link = os.path.join(tmp, "precious"), os.path.join(shared, "cache")
     os.makedirs(os.path.join(ours, ".tmp", "old"))
     mallory.run(MAKE_LINK, ours, link)
@@ -142,7 +142,7 @@ def test_cache():
     note(r.stderr)
     ok(r.returncode == 1 and f"is a symbolic link of user {mallory.uid}" in r.stderr,
        "a cache behind a stranger's link is refused")
-    ok(os.listdir(ours) == [".tmp"] and os.listdir(os.path.join(ours, ".tmp")) == ["old"], "... nor swept")
+    ok(os.listdir(ours) == [".tmp"] and os.listdir(os.path.join(ours, ".tmp")) == ["old"], "a cache behind a stranger's link is not cleaned up")
 
 
 def test_automatic_name():
@@ -156,8 +156,8 @@ def test_automatic_name():
         mallory.run(MAKE_LINK, victim, os.path.join(folder, name))
     r = capture(cwd=folder)
     made = [name for name in os.listdir(folder) if name not in names]
-    ok(r.returncode == 0 and len(made) == 1 and read(victim) == "precious", "an automatic name goes past what is there")
-    ok(stat.S_IMODE(os.stat(os.path.join(folder, made[0])).st_mode) == 0o600, "... with a mode of our own")
+    ok(r.returncode == 0 and len(made) == 1 and read(victim) == "precious", "an automatic name does not use the path of an existing link")
+    ok(stat.S_IMODE(os.stat(os.path.join(folder, made[0])).st_mode) == 0o600, "a file of an automatic name has mode 0600")
 
 
 def test_own_things():
@@ -170,6 +170,15 @@ def test_own_things():
     reader = subprocess.Popen(["cat", fifo], stdout=subprocess.PIPE)
     ok(capture(*to("--json", fifo)).returncode == 0 and b'"schema"' in reader.communicate()[0],
        "a FIFO of our own is written")
+
+
+def test_needs_regular_file():
+    fifo, ran = os.path.join(tmp, "no-reader"), os.path.join(tmp, "ran")
+    os.mkfifo(fifo)
+    for path in (fifo, "/dev/null", "-"):
+        r = capture(*to("--perf-data-output", path), command=("touch", ran))
+        ok(r.returncode == 1 and "needs a regular file" in r.stderr and not os.path.exists(ran),
+           f"--perf-data-output {os.path.basename(path)} is refused before anything starts, also without a reader")
 
 
 def test_closed_stdout():
@@ -212,6 +221,15 @@ def test_killed():
     ok(line and p.wait() == -signal.SIGKILL and os.listdir(folder) == [], "a killed agent leaves nothing behind")
 
 
+def test_every_failure_is_reported():
+    full = os.path.join(tmp, "also-full")
+    os.symlink("/dev/full", full)
+    busy = ("sh", "-c", "i=0; while [ $i -lt 99999 ]; do i=$((i+1)); done")  # without samples, folded stacks are empty
+    r = capture("-F", "999", "-o", "/dev/full", f"--folded-output={full}", command=busy)
+    ok(r.returncode == 1 and "'/dev/full'" in r.stderr and f"'{full}'" in r.stderr,
+       "each output that could not be written has its own error message")
+
+
 def test_no_dev_null():
     script = 'umount -l /dev 2>/dev/null; mount -t tmpfs none /dev && exec "$@"'
     if subprocess.run(["unshare", "-m", "sh", "-c", script, "-", "true"], capture_output=True).returncode:
@@ -232,7 +250,7 @@ def test_profile_on_stdout():
                             "i=$((i+1)); done; echo from the command"], capture_output=True, timeout=120)
         ok(r.returncode == 0 and b"from the command" not in r.stdout and r.stderr == b"from the command\n",
            f"{option} {path}: the text of the command goes to standard error")
-        ok(r.stdout.startswith(b"\x1f\x8b" if option == OPTIONS[0] else b"sh;"), "... and the profile is whole")
+        ok(r.stdout.startswith(b"\x1f\x8b" if option == OPTIONS[0] else b"sh;"), f"{option} {path}: the profile on standard output is complete")
     r = subprocess.run([AGENT, "-q", "-o", "/dev/null", "--", "echo", "text"], capture_output=True, timeout=120)
     ok(r.stdout == b"text\n" and r.stderr == b"", "else standard output is the command's")
 
@@ -256,8 +274,10 @@ test_swapped_directory()
 test_cache()
 test_automatic_name()
 test_own_things()
+test_needs_regular_file()
 test_closed_stdout()
 test_killed()
+test_every_failure_is_reported()
 test_no_dev_null()
 test_profile_on_stdout()
 ok(not leftovers(tmp) and not leftovers(shared), "nothing is left beside the files")

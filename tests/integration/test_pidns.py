@@ -4,7 +4,7 @@ import os
 import subprocess
 
 from harness import AGENT, PROGS, Run, adds_up, agent, agent_until, done, end, need_root, no_mount_namespace, note, ok
-from harness import prog, skip, wait_for, workdir
+from harness import is_spin_named, prog, skip, wait_for, workdir
 
 SPIN = os.path.join(PROGS, "spin")
 
@@ -38,17 +38,19 @@ p = run.profile
 ok(run.status == 0 and inner_pid < 100, f"a sidecar profiles its PID {inner_pid}")
 ok(p.total() > 100 and all(s.labels["pid"] == inner_pid and s.labels["comm"] == "spin" for s in p.samples),
    "all samples are of that process, under the PID the caller sees")
-ok(all("spin_inner" in s.names() for s in p.samples if s.frames[0].path.endswith("/spin")),
-   "with its functions named")
+ok(is_spin_named(p), "with its functions named")
 ok(adds_up(run.summary) and run.summary["ticks_outside"] > 50,
    f"{run.summary['ticks_outside']} ticks of tasks outside are counted")
 
 run = inside(tmp, f"{SPIN} >/dev/null & pid=$!; {capture(tmp, '-a')}; s=$?; kill $pid; exit $s")
 p = run.profile
-ok(run.status == 0 and adds_up(run.summary), "-a inside a namespace adds up")
-ok("profiling the processes of this PID namespace" in run.stderr, "it says that it sees no more than that")
-ok(p.total() > 100 and all(s.labels["pid"] < 100 for s in p.samples), "tasks outside are left out")
-ok(run.summary["ticks_outside"] > 50, f"and counted: {run.summary['ticks_outside']}")
+ok(run.status == 0 and adds_up(run.summary), "-a in a PID namespace: counts add up")
+ok("profiling the processes of this PID namespace" in run.stderr,
+   "-a in a PID namespace: it says that it sees only this namespace")
+ok(p.total() > 100 and all(s.labels["pid"] < 100 for s in p.samples),
+   "-a in a PID namespace: tasks outside are not sampled")
+ok(run.summary["ticks_outside"] > 50,
+   f"-a in a PID namespace: ticks outside are counted: {run.summary['ticks_outside']}")
 end(outer)
 
 # From the host's view: a process of an inner namespace, found by the PID the host gives it.
@@ -79,7 +81,7 @@ for seconds in (2, 8, 32):
     nr = sum(s.count for s in p.samples if s.labels["pid"] == host_pid)
     if nr > 100:
         break
-ok(nr > 100, "so does -a")
+ok(nr > 100, "-a outside samples a process of an inner PID namespace by its outer PID")
 ok(run.summary["ticks_outside"] == 0 and adds_up(run.summary), "nothing is outside of the host")
 subprocess.run(["kill", "-9", str(host_pid)], check=True)
 container.wait()

@@ -84,12 +84,12 @@ hostiles = [h for h in map(fuse, ("overlay", "tmp", "lock", "slow")) if h]
 run, cpu_s, wall_s = capture()
 note(run.stderr)
 ok(run.status == 0 and run.profile is not None, "the capture ends with status 0")
-ok(cpu_s < MAX_CPU_S, f"after {cpu_s:.1f} s of CPU time")
-note(f"and {wall_s:.1f} s by the clock")
+ok(cpu_s < MAX_CPU_S, f"the capture ends after {cpu_s:.1f} s of CPU time")
+note(f"{wall_s:.1f} s by the clock")
 share = share_named(run, innocent.pid, "spin_inner") if run.profile else 0
-ok(share > 0.9, f"an innocent process has its names: {share:.2f}")
-ok(run.summary and (not hostiles or run.summary["unanswered"]), "who did not answer is named")
-ok(run.summary and run.summary["limits"], "and so are files over the limits")
+ok(share > 0.9, f"an ordinary process has symbols: {share:.2f}")
+ok(run.summary and (not hostiles or run.summary["unanswered"]), "the summary names processes that did not answer")
+ok(run.summary and run.summary["limits"], "the summary names files over the limits")
 for h in hostiles:
     h.end()
 done()

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import time
 
-from harness import PROGS, done, end, need_root, note, ok, prog, workdir
+from harness import PROGS, agent, done, end, need_root, note, ok, prog, workdir
 from pprof import Profile
 
 PHASES = [0, 1, 2, 1]  # which group runs
@@ -55,6 +55,36 @@ def wrong_ones(profile):
     for s in wrong[:5]:
         note(f"wrong: {s.labels} {';'.join(s.names())}")
     return wrong
+
+
+def damage(path):
+    """An instruction that does not exist, in the first FDE that has any."""
+    sections = subprocess.run(["readelf", "-SW", path], capture_output=True, text=True, check=True).stdout
+    row = next(x.split("]")[1].split() for x in sections.splitlines() if " .eh_frame " in x)
+    at, end = int(row[3], 16), int(row[3], 16) + int(row[4], 16)
+    with open(path, "r+b") as f:
+        data = f.read()
+        while at < end:
+            size, cie = (int.from_bytes(data[at + i:at + i + 4], "little") for i in (0, 4))
+            if cie and data[at + 16] == 0 and size > 14:
+                f.seek(at + 17)
+                f.write(b"\x3f")
+                return
+            at += 4 + size
+
+
+def test_damaged(tmp):
+    """Counted, of a copy of a program that differs in one byte."""
+    found = []
+    for name in "whole", "damaged":
+        path = shutil.copy(os.path.join(PROGS, "spin"), os.path.join(tmp, name))
+        if name == "damaged":
+            damage(path)
+        run = agent(tmp, "-d", "1s", "--unwind", "dwarf", command=[path, "3"])
+        gaps = {x["name"]: x["count"] for x in run.summary["gaps"]}
+        found.append((gaps["bad_cfi"], run.summary["nr_tables"], run.summary["cfi_unused"]))
+    note(f"malformed entries, tables, entries about no code: {found}")
+    ok(found[1][0] == found[0][0] + 1 and found[1][1] == found[0][1], "an entry of a file that is damaged is counted")
 
 
 def run_copies(tmp, binary, nr):
@@ -110,4 +140,5 @@ many, shown = run_copies(tmp, binaries[0], COPIES)
 ok(len(shown) == COPIES and many["tables"] >= COPIES and many["complete"] >= SHARE * many["samples"],
    f"{len(shown)} copies of a binary were walked, {many['complete']} of {many['samples']} complete")
 ok(many["peak"] <= one["peak"], f"their tables take {many['peak']} bytes; that of one {one['peak']}")
+test_damaged(tmp)
 done()

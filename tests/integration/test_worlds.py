@@ -116,8 +116,8 @@ def hidden_path(victim):
     attacker = mallorys(f"mount --bind {victim} {other}", other, "spin", "100")
     own = start([victim, "spin", "100"])
     run, his_samples, roots = capture(attacker, own, everything=True)
-    ok(paths(roots) == {victim}, f"our code has the path that we run it by: {paths(roots)}")
-    ok(paths(his_samples) == {other}, f"his has the path that he runs it by: {paths(his_samples)}")
+    ok(paths(roots) == {victim}, f"code of root has the path that root runs it by: {paths(roots)}")
+    ok(paths(his_samples) == {other}, f"code of another user has the path that he runs it by: {paths(his_samples)}")
     end(attacker)
     end(own)
 
@@ -137,16 +137,16 @@ def planted_debug_file():
         os.chown(to, MALLORY, MALLORY)
     own = start([linked, "spin", "100"])
     run, roots = capture(own)
-    ok(share(roots, leaf_is("leaf")) > 0.9, "a debug file that another user put beside a program does not name it")
+    ok(share(roots, leaf_is("leaf")) > 0.9, "a debug file that another user put next to a program is not used")
     for to in (f"{place}/linked.debug", f"{place}/.debug/linked.debug"):
         os.chown(to, 0, 0)
     run, roots = capture(own)
-    ok(share(roots, leaf_is("FORGED_BY_MALLORY")) > 0.9, "one of its own user does")
+    ok(share(roots, leaf_is("FORGED_BY_MALLORY")) > 0.9, "a debug file of the program's own user next to it is used")
     end(own)
 
 
 def one_root(victim):
-    """Namespaces of services, and what a process had mapped before a chroot, are no worlds of their own."""
+    """Namespaces of services, and what a process had mapped before a chroot, are not separate worlds."""
     inside = start(["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /mnt && exec "$@"', "sh", victim, "spin", "100"])
     empty = os.path.join(tmp, "empty")
     os.mkdir(empty)
@@ -189,14 +189,15 @@ def forged_perf_map(stripped):
     teller, own = start([stripped, "tell", "100"], AS_MALLORY), start([stripped, "spin", "100"])
     run, his_samples, roots = capture(teller, own)
     is_raw = lambda s: bool(s.frames) and "+0x" in s.frames[0].name
-    ok(share(roots, is_raw) > 0.9 and not share(roots, is_forged), "a perf map of another user does not name our code")
-    ok(0.1 < share(his_samples, leaf_is("FORGED")) < 0.9, "it names the code of its own user")
+    ok(share(roots, is_raw) > 0.9 and not share(roots, is_forged),
+       "a perf map of another user gives no symbols to our code")
+    ok(0.1 < share(his_samples, leaf_is("FORGED")) < 0.9, "a perf map gives symbols to code of its own user")
     if share(roots, is_forged):
         note(shown(roots))
     fellow = start([stripped, "spin", "100"], AS_MALLORY)
     run, his_samples, fellows, roots = capture(teller, fellow, own)
-    ok(share(fellows, leaf_is("FORGED")) > 0.9, "another process of his has his names")
-    ok(not share(roots, is_forged), "... and ours has not")
+    ok(share(fellows, leaf_is("FORGED")) > 0.9, "a perf map gives symbols to another process of its own user")
+    ok(not share(roots, is_forged), "a perf map gives no symbols to the same code of another user")
     for p in (teller, fellow):
         end(p)
     teller = start([stripped, "tell", "100"])
@@ -276,8 +277,9 @@ def names_of_secrets():
             read.append(call)
         elif found_fd and found_fd[1] == held:
             held = None  # closed meanwhile
-    ok(looked and not read, f"one that only root may read is found, but not read: {looked}, {read}")
-    ok(all(share(x, lambda s: "leaf" in s.names()) > 0.9 for x in found), "and the programs keep their names")
+    ok(looked and not read, f"a .dwo that only root may read is found, but not read: {looked}, {read}")
+    ok(all(share(x, lambda s: "leaf" in s.names()) > 0.9 for x in found),
+       "programs with an unreadable .dwo still have symbols")
     for p in processes:
         end(p)
 

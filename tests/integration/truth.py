@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Judges of stacks that share no heuristic with the walker. One knows the program: its chain of calls,
 from the outermost frame to the running function. The other stops the program at many moments and
-asks libdw's unwinder (eu-stack). Code made at run time is named here, by the program's own map."""
+asks libdw's unwinder (eu-stack). Generated code is named here, by the program's own map."""
 import bisect
 import collections
 import functools
@@ -27,7 +27,7 @@ class Missing(Exception):
 
 
 class CodeMap:
-    """Names of code made at run time, from a perf map or a jitdump; of two the later one counts."""
+    """Names of generated code, from a perf map or a jitdump; of two the later one counts."""
 
     def __init__(self, pid, directory="/tmp"):
         self.ranges = []
@@ -113,7 +113,7 @@ def function_at(profile, address):
 
 
 def is_made(frame):
-    """Whether the frame lies in code made at run time, or in no file at all."""
+    """Whether the frame lies in generated code, or in no file at all."""
     return not frame.path.startswith("/") and not frame.path.startswith("[v")
 
 

@@ -47,12 +47,25 @@ fails() {
 	clear_tree
 }
 
+# says CHECK TEXT WHAT: stops it for that reason
+says() {
+	"$scripts/check_$1" "$tree" 2>&1 | grep -qF "$2"
+	ok $? "$1: stops $3"
+	clear_tree
+}
+
 clear_tree() {
 	rm -rf "$tree"
 	mkdir "$tree"
 }
 
+# layers [SED-SCRIPT]: the document that belongs to the layer table, changed
+layers() {
+	sed "${1:-}" "$scripts/../docs/architecture.md" | file docs/architecture.md
+}
+
 includes() {
+	layers
 	printf '#include %s\n' "$2" | file "$1"
 }
 
@@ -86,6 +99,64 @@ includes src/elf/a.c '"nowhere.h"'
 fails layers "a header that is not there"
 includes src/newdir/a.c '<stdio.h>'
 fails layers "a directory that has no row in the table"
+includes src/base/a.c '"../base/buf.h"'
+echo 'int a;' | file src/base/buf.h
+passes layers "a relative path to a header of the same directory"
+includes src/base/a.c '"../agent/session.h"'
+echo 'int a;' | file src/agent/session.h
+says layers 'base may not include agent/session.h' "a relative path to a higher layer"
+includes src/base/a.c '"../../tests/tap.h"'
+echo 'int a;' | file tests/tap.h
+says layers '"tests/tap.h" is neither' "a relative path to what is not in src"
+
+says layers 'the row of base differs' "a tree without the document"
+# shellcheck disable=SC2016 # backquotes of Markdown
+for change in 's/| `dwarf` | `base`, /| `dwarf` | /' 's/| `dwarf` | `base`, /&`proc`, /' '/^| `dwarf` |/d' \
+	'/^| `dwarf` |/s/$/ more |/'; do
+	layers "$change"
+	says layers 'the row of dwarf differs' "another document: $change"
+done
+# shellcheck disable=SC2016
+layers 's/, the walker `bpf\/walk.h`//'
+says layers 'the row of stacks differs from scripts/check_layers in bpf/walk.h' "a header of bpf/ that the document lacks"
+# shellcheck disable=SC2016
+layers 's/`bpf\/buckets.h`, //'
+says layers 'the row of stats differs' "a header that is not in its group"
+layers '/^          dwarf\/ /d'
+says layers 'the drawing and scripts/check_layers differ in dwarf' "a drawing without a directory"
+
+sed "s/'dwarf': ('base', 'elf')/'dwarf': ('base', 'elf', 'symbolize')/" "$scripts/check_layers" | file check_layers
+chmod +x "$tree/check_layers"
+own_scripts=$scripts
+scripts=$tree
+says layers 'scripts/check_layers: symbolize is in a circle' "directories that include each other"
+scripts=$own_scripts
+
+# shares NR: seven directories of the same size, and one with NR lines
+shares() {
+	layers
+	for room in elf dwarf proc unwind stats fetch write; do
+		yes 'int a;' | head -n 1500 | file "src/$room/a.c"
+	done
+	yes 'int a;' | head -n "$1" | file src/agent/a.c
+}
+shares 1800
+passes layers "a directory with 14.6 % of the lines"
+shares 1900
+says layers 'src/agent: 1900 of 12400 lines' "a directory with 15.3 % of the lines"
+
+echo 'int a;' | file src/elf/a.c
+echo 'int a;' | file src/elf/a.h
+echo 'int a;' | file bpf/b.bpf.c
+passes names "a source beside its header"
+echo 'int a;' | file src/elf/a.c
+echo 'int a;' | file bpf/a.bpf.h
+fails names "one base name in two directories"
+printf 'static int run(void)\n{\n\treturn 0;\n}\n' | file src/elf/a.c
+passes names "a static function of one word"
+printf 'static int run(void)\n{\n\treturn 0;\n}\n' | file src/elf/a.c
+printf 'static int run(void)\n{\n\treturn 0;\n}\n' | file src/elf/b.c
+fails names "the same in two files"
 
 echo '// SPDX-License-Identifier: Apache-2.0' | file src/a.c
 passes spdx "a file with its tag"
@@ -121,6 +192,62 @@ printf 'PERFAGENT_0.1 {\nglobal:\n\tpa_a;\n\tpa_b;\nlocal:\n\t*;\n};\n' | file s
 printf 'PA_API int pa_a(void);\n' | file include/perfagent/perfagent.h
 fails exports "a function that the header forgot"
 
+# abi WHAT SED-SCRIPT: a tree whose header differs from the baseline by that.
+abi() {
+	printf 'struct pa_a {\n\tsize_t sz;\n\tint b;\n\tunsigned int rate;\n\tconst char *name;\n' >"$tree/old.h"
+	printf '\tunsigned long ns;\n\tbool all;\n\tint (*fn)(void *ctx);\n};\nenum pa_e {\n\tPA_X = 1,\n};\n' >>"$tree/old.h"
+	printf 'PA_API int pa_f(struct pa_a *a, enum pa_e e);\n' >>"$tree/old.h"
+	{
+		printf '#include <stdbool.h>\n#include <stddef.h>\n#define PA_API __attribute__((visibility("default")))\n'
+		cat "$tree/old.h"
+	} | file tests/lint/abi_baseline.h
+	sed "$1" "$tree/tests/lint/abi_baseline.h" | file include/perfagent/perfagent.h
+}
+abi ''
+passes abi "the same header"
+abi 's/ctx);/&\n\tint c;/'
+passes abi "a member at the end"
+abi 's/int b;/int c, b;/'
+fails abi "a member that has moved"
+# each with a member at the end as well, which alone passes
+for change in 's/unsigned int rate/unsigned long rate/' 's/unsigned long ns/unsigned int ns/' \
+	's/bool all/char *all/' 's/int b;/float b;/' 's/unsigned int rate/int rate/' 's/void \*ctx/long ctx/' \
+	'/name;/d'; do
+	abi "$change; s/ctx);/&\n\tint c;/"
+	fails abi "another member: $change"
+done
+printf 'f(PA_ITEM(s, pa_b, s->bs, i));\n' | file src/cli/a.c
+abi 's/ctx);/&\n\tconst struct pa_b *bs;\n\tsize_t nr_bs;/'
+passes abi "a list that the program steps through by its size in the library"
+printf 'f(s->bs[i]);\n' | file src/cli/a.c
+abi 's/ctx);/&\n\tconst struct pa_b *bs;\n\tsize_t nr_bs;/'
+fails abi "a list that the program steps through by its own size"
+abi 's/PA_X = 1/PA_X = 2/'
+fails abi "an enumerator with another value"
+abi '/pa_f/d'
+fails abi "a function that is gone"
+
+printf 'f("use --pid");\n' | file src/agent/a.c
+fails messages "a flag in a sentence of the library"
+printf 'f("see perf-agent doctor'"'"'");\n' | file src/agent/a.c
+fails messages "a command in a sentence of the library"
+printf 'X(A, 1, "less often (-F)")\n' | file bpf/a.def
+fails messages "a flag of one letter, in a list of the BPF side"
+printf 'f("use -p to choose");\n' | file src/agent/a.c
+fails messages "a flag of one letter in a sentence"
+printf 'f("build it with -fno-omit-frame-pointer, or run ps -e at -1");\n' | file src/agent/a.c
+passes messages "a flag of a compiler, and a number"
+printf 'f("use --pid");\n' | file src/cli/a.c
+passes messages "a flag in the program"
+printf '/* "--pid" */ f("start node with --perf-basic-prof");\n' | file src/agent/a.c
+passes messages "a flag in a comment, and one of another program"
+printf 'struct pa_options {\n\tint b;\n};\n' | file include/perfagent/perfagent.h
+printf 'f("raise pa_options.a");\n' | file src/agent/a.c
+fails messages "a member that is not there"
+printf 'struct pa_options {\n\tint a;\n};\n' | file include/perfagent/perfagent.h
+printf 'f("raise pa_options.a");\n' | file src/agent/a.c
+passes messages "a member that is there"
+
 head -c 300001 /dev/zero | file tests/big.bin
 fails sizes "a file of 300,001 bytes"
 head -c 300000 /dev/zero | file tests/big.bin
@@ -131,6 +258,74 @@ printf '#!/bin/sh\necho $1\n' | file tool
 fails shell "an unquoted parameter in a script without a suffix"
 printf 'it was %s\n' 'recie''ved' | file README.md
 fails spelling "a misspelt word"
+
+printf '[next](docs/b.md#two-words)\n' | file README.md
+printf '## Two words\n' | file docs/b.md
+passes docs "a link to a heading of another document"
+printf '[next](docs/b.md#three-words)\n' | file README.md
+printf '## Two words\n' | file docs/b.md
+fails docs "a link to a heading that is not there"
+printf '[next](docs/b.md)\n' | file README.md
+fails docs "a link to a document that is not there"
+# shellcheck disable=SC2016 # backquotes of Markdown
+printf 'see `src/a/b.c`\n' | file README.md
+fails docs "the name of a source file that is not there"
+printf '[build]\ngcc # why\nclang\n\n[test]\ngit\n' | file packaging/debian/build-deps.txt
+printf 'sudo apt-get install clang gcc\n' | file README.md
+passes docs "the packages that a build needs"
+printf '[build]\ngcc # why\nclang\n\n[test]\ngit\n' | file packaging/debian/build-deps.txt
+printf 'sudo apt-get install gcc git\n' | file README.md
+fails docs "other packages than a build needs"
+
+# shellcheck disable=SC2016 # backquotes of Markdown
+printf 'It reads `cmdlnie`.\n' | file README.md
+passes prose "a misspelt word inside code"
+printf 'An %s sentence.\n' 'ordi''narry' | file README.md
+fails prose "a misspelt word in a document"
+printf '/* Nothing is reported; the two are told apart. */\n' | file src/a/a.c
+passes words "a comment in plain words"
+printf '/* The walk went\n * astray. */\n' | file src/a/a.c
+fails words "a word of our own in a comment"
+printf 'f("a stack that is cut off");\n' | file src/a/a.c
+fails words "a word of our own in a message"
+printf 'ok(x["cure"], "the fix is there")\n' | file tests/a.py
+passes words "a word of our own in an expression of a Python test"
+printf 'ok(x, "the stack is cut off")\n' | file tests/a.py
+fails words "a word of our own in the text of a Python test"
+printf '# It is told.\nok()\n' | file tests/a.py
+fails words "a word of our own in a comment of a Python test"
+printf 'ok(x, f"{what}: all of\\n"\n   "and nothing else than them")\n' | file tests/a.py
+passes words "a test name of two literals"
+for name in '"... and nothing else"' '"nor is it seen again"' 'f"{what}: so is its file"'; do
+	printf 'ok(x, %s)\n' "$name" | file tests/a.py
+	fails words "a test name that continues the one before: $name"
+done
+printf 'void f(void)\n{\n\tok(x, "and it is there");\n}\n' | file tests/a.c
+fails words "a test name in C that continues the one before"
+printf 'ok $? "... but only once"\n' | file tests/a.sh
+fails words "a test name in a shell script that continues the one before"
+printf '#!/bin/sh\nprintf %sit went astray again%s\n' "'" "'" | file scripts/a
+passes words "a word of our own in data of a shell script"
+printf '#!/bin/sh\n# The walk went astray.\n' | file scripts/a
+fails words "a word of our own in a comment of a shell script"
+printf 'static int tell_user(void);\n' | file src/a/a.c
+fails words "a word of our own in an identifier of C"
+printf 'told = read()\n' | file tests/a.py
+fails words "a word of our own in an identifier of Python"
+printf '/* There is no room, and no more is needed. */\n' | file src/a/a.c
+passes words "a comment with \"there is no\""
+printf 'f("what stands here is no URL of ours");\n' | file src/a/a.c
+fails words "a message with \"is no\" for \"is not a\""
+printf '{"cure": "install it"}\n' | file tests/recorded/a.json
+passes words "a field of an expected report"
+printf '{"why": "code made at run time"}\n' | file tests/recorded/a.json
+fails words "a word of our own in an expected report"
+printf 'hint     the stack is cut off\n' | file tests/recorded/a.txt
+fails words "a word of our own in an expected report of a terminal"
+printf 'a(1)\n\n# NAME\n\na - b\n' | file docs/perf-agent.1.scd
+passes manual "a manual page"
+printf '# NAME\n\na - b\n' | file docs/perf-agent.1.scd
+fails manual "a manual page that scdoc rejects"
 
 # What ./check counts, from a log as meson writes it.
 counts() {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The frame of the tests with damaged files, PROGRAM CASES FILE…: each file is cut short or has bits
+ * The frame of the tests with damaged files, PROGRAM CASES FILE…: each file is truncated or has bits
  * flipped, CASES times in all, the same way every time. What is damaged, and what is done with a copy,
  * is the test's own. A hang kills the test.
  */

@@ -9,11 +9,11 @@
 
 #include "corrupt.h"
 #include "elf/elf_image.h"
+#include "oracle/unwind_tool/agree.h"
+#include "oracle/unwind_tool/oracle.h"
 #include "unwind/eh_frame.h"
 #include "unwind/rule_dict.h"
 #include "unwind/table.h"
-#include "unwind/tool/agree.h"
-#include "unwind/tool/oracle.h"
 
 #define MAX_FILE_BYTES (2u << 20)
 #define COMPARED_CASES 500 /* of all files together */
@@ -55,7 +55,7 @@ static void unload(struct file *f)
 	free(f->whole.bytes);
 }
 
-/* One in four is cut; of the flips half hit the unwind information, some the headers. */
+/* One in four is truncated; of the flips half hit the unwind information, some the headers. */
 static struct damage choose(void *ctx, uint64_t *state)
 {
 	const struct file *f = ctx;
@@ -106,7 +106,7 @@ static bool has_headers(const struct file *f, const struct damage *d)
 	const Elf64_Ehdr *e = (const Elf64_Ehdr *)f->whole.bytes;
 	uint64_t sections_end = e->e_shoff + e->e_shnum * sizeof(Elf64_Shdr);
 
-	/* Sections that are cut off mislead nobody. */
+	/* Truncated sections mislead no one. */
 	return !is_touched(d, 0, e->e_phoff + e->e_phnum * sizeof(Elf64_Phdr)) &&
 	       (d->nr_flips == 0 || !is_touched(d, e->e_shoff, sections_end));
 }
@@ -128,7 +128,7 @@ struct comparison {
 static bool is_claimed(const struct comparison *c, uint64_t pc)
 {
 	uint64_t at = c->file->oracle.section_offset;
-	struct cfi_fde ours;
+	struct elf_cfi_fde ours;
 
 	for (size_t i = 0; i < c->oracle->nr; i++) {
 		const struct oracle_fde *fde = &c->oracle->fdes[i];

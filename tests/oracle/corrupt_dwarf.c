@@ -52,7 +52,7 @@ static void load(struct file *f, const char *path)
 	elf_image_free(img);
 }
 
-/* One in eight is cut as well; nearly all flips hit the debug information. */
+/* One in eight is truncated as well; nearly all flips hit the debug information. */
 static struct damage choose(void *ctx, uint64_t *state)
 {
 	const struct file *f = ctx;
@@ -112,6 +112,6 @@ int main(int argc, char **argv)
 	       nr_opened, nr_answers, (unsigned long long)n.slowest_ns / 1000, used.ru_maxrss);
 	ok(nr_opened > n.nr_cases / 4 && nr_answers > nr_opened,
 	   "%lu damaged files: no crash and no hang, and most still give answers", n.nr_cases);
-	ok(used.ru_maxrss < MAX_RSS_KB, "nor does any of them take all memory");
+	ok(used.ru_maxrss < MAX_RSS_KB, "damaged files do not take all memory");
 	return tap_done();
 }

@@ -105,12 +105,12 @@ def is_short_form(name, symbol):
     return not word or word[0] in ("operator", "_FUN") or word[0] in symbol
 
 
-# What our answer differs in where neither reference gives it whole, and why that is no fault of ours.
+# What our answer differs in where neither reference gives it whole, and why our answer is right.
 REASONS = {
     "symbol": "DWARF has nothing there; llvm-symbolizer takes the file from the symbol table (STT_FILE),"
-              " which is no path",
-    "outer": "llvm-symbolizer names the outermost function after the symbol table (f.isra.0); we after"
-             " DWARF, which has one function there",
+              " which is not a path",
+    "outer": "llvm-symbolizer and our symbolizer name the outermost function after the symbol table (f.isra.0);"
+             " DWARF has one function there",
     "folded": "the outermost function is one of several whose code was kept once: the symbol table has"
               " both names at that address",
     "eu": "eu-addr2line has another chain than the entry's call_file and call_line, which"

@@ -18,16 +18,17 @@
 #include "base/clock.h"
 #include "dwarf/dwarf.h"
 #include "elf/elf_image.h"
-#include "elf/elf_opener.h"
 #include "symbolize/symbolize_internal.h"
 
-/* As the file system has it: tests trust what they have built. ctx: the program's own path. */
-static int open_named(void *ctx, const char *path)
+static const char *program; /* its path */
+
+/* A split file from the file system as it is: tests trust what they have built. */
+static int open_needed(const char *path)
 {
 	char dwp[4096];
 
 	if (!path) {
-		snprintf(dwp, sizeof(dwp), "%s.dwp", (const char *)ctx);
+		snprintf(dwp, sizeof(dwp), "%s.dwp", program);
 		path = dwp;
 	}
 	return open(path, O_RDONLY | O_CLOEXEC);
@@ -51,6 +52,15 @@ static void print_frame(const struct dwarf_frame *f, bool is_first)
 	       f->path ? f->path : "?", f->line, f->start_line);
 }
 
+static int resolve(struct dwarf *d, uint64_t addr, struct dwarf_frame *frames, uint32_t *ret_nr)
+{
+	int r;
+
+	while ((r = dwarf_resolve(d, addr, frames, ret_nr)) == -EAGAIN)
+		dwarf_supply(d, open_needed(dwarf_needed_path(d)));
+	return r;
+}
+
 static int answer(struct dwarf *d, const struct symtab_index *symbols, bool is_quiet)
 {
 	static struct dwarf_frame frames[DWARF_MAX_FRAMES];
@@ -60,7 +70,7 @@ static int answer(struct dwarf *d, const struct symtab_index *symbols, bool is_q
 		uint64_t addr = strtoull(line, NULL, 16);
 		struct symtab_hit hit;
 		uint32_t nr = 0;
-		int r = dwarf_resolve(d, addr, frames, &nr);
+		int r = resolve(d, addr, frames, &nr);
 
 		if (r == -ENOMEM)
 			return 1;
@@ -82,7 +92,7 @@ static int answer_by_symbolizer(const struct dwarf_files *files, bool is_readabl
 	struct elf_sources src = { .image = files->image,
 				   .debug = files->debug,
 				   .alt = files->alt,
-				   .opener = files->opener,
+				   .has_split_files = true,
 				   .label = "file" };
 	static char line[64];
 	struct symbol_result res;
@@ -91,7 +101,12 @@ static int answer_by_symbolizer(const struct dwarf_files *files, bool is_readabl
 	if (symbolizer_new_elf(&src, &s) < 0)
 		return 1;
 	while (fgets(line, sizeof(line), stdin)) {
-		if (s->ops->resolve(s, strtoull(line, NULL, 16), &res) < 0)
+		uint64_t addr = strtoull(line, NULL, 16);
+		int r;
+
+		while ((r = s->ops->resolve(s, addr, &res)) == -EAGAIN)
+			symbolizer_elf_supply(s, open_needed(symbolizer_elf_needed_path(s)));
+		if (r < 0)
 			return 1;
 		for (uint32_t i = 0; i < res.nr_frames; i++) {
 			const struct symbol_frame *f = &res.frames[i];
@@ -111,8 +126,7 @@ static int answer_by_symbolizer(const struct dwarf_files *files, bool is_readabl
 int main(int argc, char **argv)
 {
 	const char *alt = NULL, *debug = NULL;
-	struct dwarf_files files = { 0 };
-	struct elf_opener opener = { .open = open_named };
+	struct dwarf_files files = { .has_split_files = true };
 	uint64_t began = clock_ns(CLOCK_MONOTONIC), opened;
 	struct symtab_index symbols = { 0 };
 	enum symtab_state state;
@@ -135,11 +149,10 @@ int main(int argc, char **argv)
 	}
 	if (optind + 1 != argc)
 		return 2;
-	opener.ctx = argv[optind];
+	program = argv[optind];
 	files.image = open_image(argv[optind]);
 	files.debug = debug ? open_image(debug) : files.image;
 	files.alt = open_image(alt);
-	files.opener = &opener;
 	if (is_symbolizer)
 		return answer_by_symbolizer(&files, is_readable);
 	r = dwarf_open(&files, &d);
@@ -157,7 +170,8 @@ int main(int argc, char **argv)
 		       "\n",
 		       (double)(opened - began) / 1e6,
 		       (double)(clock_ns(CLOCK_MONOTONIC) - began) / 1e6,
-		       dwarf_held_bytes(d) / 1024, used.ru_maxrss, dwarf_cost_bytes(&files) / 1024);
+		       dwarf_held_bytes(d) / 1024, used.ru_maxrss,
+		       dwarf_estimate_bytes(&files) / 1024);
 	fprintf(stderr, "losses: %s%s%u split\n", dwarf_losses(d)->is_damaged ? "damaged " : "",
 		dwarf_losses(d)->is_over_budget ? "budget " : "",
 		dwarf_losses(d)->nr_split_missing);

@@ -15,6 +15,7 @@
 #include "elf/elf_image.h"
 #include "symbolize/demangle.h"
 #include "symbolize/symbolizer.h"
+#include "symbolize/symbolizer_elf.h"
 
 static char line[65536];
 

@@ -72,7 +72,7 @@ def check_pprof_raw(folder):
     ok(re.search(r"0x404000 M=1 inner /src/app.c:12(:0)? s=10(\(\S+\))?\n +work /src/app.c:40"
                  r"(:0)? s=10", raw), "pprof -raw: inlined lines, innermost first")
     ok(re.search(r"0xdead $", raw, re.M), "pprof -raw: an address without mapping and name")
-    # Older versions of pprof number locations anew.
+    # Older versions of pprof renumber locations.
     sample = re.search(r"^ +70 +700000000: (\d+) \d+ (\d+) *\n +comm:\[app\]\n +pid:\[41\]", raw, re.M)
     ok(sample and re.search(rf"^ +{sample[1]}: 0x\w+ M=\d+ spin ", raw, re.M)
        and re.search(rf"^ +{sample[2]}: 0x\w+ M=\d+ main ", raw, re.M),

@@ -12,7 +12,7 @@ from names_common import Tap, ask, binaries, compare, fdes_of, need, output_of
 
 ADDRESSES = 4000
 RUST = re.compile(r"_R[A-Z0-9]|_ZN.*17h[0-9a-f]{16}E")
-BINDING = {"GLOBAL": 2, "UNIQUE": 2, "WEAK": 1, "LOCAL": 0}
+BINDING = {"GLOBAL": 2, "UNIQUE": 2, "LOCAL": 1, "WEAK": 0}  # as perf prefers them
 
 
 def code_sections(path):
@@ -41,8 +41,7 @@ def symbols_of(path):
             continue
         name = name.split("@")[0]
         underscores = len(name) - len(name.lstrip("_"))
-        alphabet = tuple(-b for b in name.encode("latin-1"))
-        by_look = (-underscores, -len(name), alphabet)
+        by_look = (-underscores, len(name), -len(found))
         if RUST.match(name):  # one of several folded into one: the last of the table
             by_look = (-sys.maxsize, len(found))
         preference = (BINDING[bind], kind != "NOTYPE", *by_look)
@@ -79,7 +78,7 @@ def label_at(symbols, starts, fdes, addr):
     if at >= 0 and fdes[at][0] > start:
         return "-"
     at = bisect.bisect_right(fdes, (start, sys.maxsize)) - 1
-    if preference[:2] == (0, False) and at >= 0 and start < fdes[at][1]:
+    if preference[:2] == (BINDING["LOCAL"], False) and at >= 0 and start < fdes[at][1]:
         outer = [s for s in symbols if s[0] == fdes[at][0]]
         return max(outer, key=lambda s: (s[1] > 0, s[2]))[3] if outer else name
     return name

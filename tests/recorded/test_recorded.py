@@ -37,9 +37,9 @@ class Walked:
     """One recording as it was walked."""
 
     def __init__(self, head):
-        self.path, stop, full = head.split("\t")
+        self.path, stop, full, plain = head.split("\t")
         self.stop = None if stop == "complete" else stop
-        self.is_full, self.frames, self.tokens = full == "1", [], []
+        self.is_full, self.nr_plain, self.frames, self.tokens = full == "1", int(plain), [], []
 
     def add(self, line):
         path, addr, name = line.split("\t")[1:]
@@ -169,6 +169,11 @@ def check(case, directory):
        f"{kinds['caller']} of them in a caller{', too many' if many else ''}, "
        f"{', '.join(f'{n} in {leaf}' for leaf, n in caught.items())}; "
        f"{needed} needed all registers")
+    single = walk("single", [w.path for w in light])
+    same = sum((a.frames, a.stop, a.is_full) == (b.frames, b.stop, b.is_full) for a, b in zip(light, single))
+    ok(same == len(light) and not sum(w.nr_plain for w in single),
+       f"{case.what}: frame by frame, {same} are the same")
+    nr_plain.append(sum(w.nr_plain for w in light))
     full = walk("full", [w.path for w in light])
     same = sum((a.frames, a.stop) == (b.frames, b.stop) for a, b in zip(light, full))
     ok(same == len(light), f"{case.what}: with all registers, {same} are the same")
@@ -183,6 +188,10 @@ else:
     cases = [NOT_X86.get(c.what, c) if ARCH != "x86" else c for c in CASES
              if c.what != "many children of vfork()"]
     random.seed(1)
+    nr_plain = []
     for nr, one in enumerate(cases):
         check(one, os.path.join(tmp, str(nr)))
+    note(f"plain frames: {nr_plain}")
+    if ARCH == "x86":  # compilers for AArch64 put the return address beside the frame pointer
+        ok(all(nr_plain), "plain frames are taken many at once, in every case")
 done()

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * walk_recording light|full FILE…: walks recorded stacks, by the kernel's walker as the host compiles
- * it and, where that ends for a hard rule, or always, with all registers. Built once per
- * architecture. For each recording it prints its name, why the walk ended and whether all registers
- * were needed; then a line for each frame, leaf first: file, link-time address, function.
+ * walk_recording light|single|full FILE…: walks recorded stacks, by the kernel's walker as the host
+ * compiles it: plain frames many at once, or all of them one by one; and where that ends for a hard
+ * rule, or always, with all registers. Built once per architecture. For each recording it prints its
+ * name, why the walk ended, whether all registers were needed and how many frames were plain; then a
+ * line for each frame, leaf first: file, link-time address, function.
  */
 #include "recording.h"
 
@@ -12,11 +13,11 @@
 #include <fcntl.h>
 #include <inttypes.h>
 
-#include "agent/vdso.h"
 #include "base/buf.h"
-#include "bpf/walk.h"
+#include "bpf/walk_plain.h"
 #include "elf/elf_image.h"
 #include "elf/elf_symbols.h"
+#include "elf/vdso.h"
 #include "proc/procfs.h"
 #include "tap.h"
 #include "unwind/eh_frame.h"
@@ -40,7 +41,7 @@
 
 struct code_file {
 	char path[1024];
-	struct elf_image *img; /* NULL: it is no ELF file */
+	struct elf_image *img; /* NULL: not an ELF file */
 	struct cfi *cfi;
 	struct unwind_table *table;
 };
@@ -67,7 +68,7 @@ struct frame {
 
 struct walked {
 	struct frame frames[PA_MAX_USER_FRAMES];
-	uint32_t nr, stop;
+	uint32_t nr, stop, nr_plain;
 };
 
 static const char *const stop_names[] = {
@@ -170,7 +171,7 @@ static int read_memory(void *ctx, uint64_t addr, void *to, size_t size)
 	return 0;
 }
 
-/* The address that the file has for a pc; false: it is no ELF file. */
+/* The address that the file has for a pc; false: not an ELF file. */
 static bool link_time(const struct code_map *m, uint64_t pc, uint64_t *ret_addr)
 {
 	return m->file->img &&
@@ -237,7 +238,35 @@ static inline __u32 pa_walk_rule(struct pa_walk *w, __u64 pc, pa_rule *rule)
 	return stop;
 }
 
-static void walk_light(struct walked *out)
+/* Of all that the kernel would have kept by now. */
+static inline int pa_walk_rule_at(const struct pa_walk *w, struct pa_rule_cache *rules, __u32 at,
+				  __u64 pc, pa_rule *rule)
+{
+	struct pa_walk asking = *w;
+
+	asking.pc = pc + 1;
+	if (find_word(pc, rule))
+		return 0;
+	if (pa_is_after_call(&asking, pc, *rule))
+		*rule |= PA_RULE_AFTER_CALL;
+	return 1;
+}
+
+/* As in bpf/walk.bpf.c. */
+static void walk_plain(struct pa_walk *w, struct walked *out)
+{
+	__u64 pcs[PA_WORD_SLOTS];
+	uint32_t at = w->nr, nr;
+
+	if (!pa_walk_may_be_plain(w))
+		return;
+	nr = pa_walk_plain_frames(w, NULL, pcs, 0, PA_MAX_USER_FRAMES - at);
+	for (uint32_t i = 0; i < nr; i++)
+		out->frames[at + i] = (struct frame){ pcs[i], false };
+	out->nr_plain += nr;
+}
+
+static void walk_light(struct walked *out, bool is_single)
 {
 	struct pa_walk w = { .pc = rec->pc,
 			     .sp = rec->regs[PA_REG_SP],
@@ -255,6 +284,8 @@ static void walk_light(struct walked *out)
 		out->frames[w.nr - 1] = (struct frame){ w.pc, w.is_exact };
 		if (w.is_interrupted)
 			out->frames[w.nr - 2].is_exact = true;
+		if (!is_single)
+			walk_plain(&w, out);
 	}
 	out->nr = w.nr;
 	out->stop = w.stop;
@@ -292,12 +323,7 @@ static bool can_return_to(void *ctx, uint64_t pc)
 
 static bool learn_full(void *ctx, const struct full_walk *from, pa_rule *ret_word)
 {
-	const struct frame_regs *regs = &from->regs;
-	struct pa_walk w = { .pc = from->pc,
-			     .sp = regs->v[PA_REG_SP],
-			     .fp = regs->v[PA_REG_FP],
-			     .has_fp = regs->known >> PA_REG_FP & 1,
-			     .is_sp_low = from->is_sp_low };
+	struct pa_walk w = from->at;
 
 	(void)ctx;
 	return learn(&w, ret_word);
@@ -320,14 +346,14 @@ static void walk_full(struct walked *out)
 	full_walk_init(&w, unwind_arch_of(MACHINE), rec->pc, rec->regs,
 		       MACHINE == EM_X86_64 ? 16 : 32);
 	w.source = &source;
-	out->frames[0] = (struct frame){ w.pc, true };
+	out->frames[0] = (struct frame){ w.at.pc, true };
 	while (full_walk_frame(&w)) {
-		out->frames[w.nr - 1] = (struct frame){ w.pc, w.is_exact };
-		if (w.is_interrupted)
-			out->frames[w.nr - 2].is_exact = true;
+		out->frames[w.at.nr - 1] = (struct frame){ w.at.pc, w.at.is_exact };
+		if (w.at.is_interrupted)
+			out->frames[w.at.nr - 2].is_exact = true;
 	}
-	out->nr = w.nr;
-	out->stop = w.stop;
+	out->nr = w.at.nr;
+	out->stop = w.at.stop;
 }
 
 struct search {
@@ -388,18 +414,20 @@ static void print_frame(const struct frame *f)
 	printf("\t%s\t%#" PRIx64 "\t%s\n", m ? m->file->path : "", s.addr, s.name);
 }
 
-static void walk(const char *path, bool is_full)
+static void walk(const char *path, const char *how)
 {
 	static struct walked w;
+	bool is_full = strcmp(how, "full") == 0;
 
 	load(path);
+	w.nr_plain = 0;
 	if (!is_full) {
-		walk_light(&w);
+		walk_light(&w, strcmp(how, "single") == 0);
 		is_full = w.stop == PA_STOP_HARD_RULE;
 	}
 	if (is_full)
 		walk_full(&w);
-	printf("%s\t%s\t%d\n", path, stop_names[w.stop], is_full);
+	printf("%s\t%s\t%d\t%u\n", path, stop_names[w.stop], is_full, w.nr_plain);
 	for (uint32_t i = 0; i < w.nr; i++)
 		print_frame(&w.frames[i]);
 }
@@ -408,6 +436,6 @@ int main(int argc, char **argv)
 {
 	must(argc >= 2 && rule_dict_init(&dict) == 0);
 	for (int i = 2; i < argc; i++)
-		walk(argv[i], strcmp(argv[1], "full") == 0);
+		walk(argv[i], argv[1]);
 	return 0;
 }

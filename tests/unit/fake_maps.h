@@ -19,9 +19,9 @@
 
 enum { SHARDS_FD = 1000, PROCESSES_FD };
 
-static bool no_map, no_insert;        /* what fails */
-static uint32_t nr_inserted, nr_told; /* shards, lists */
-static struct pa_process process;     /* written last */
+static bool no_map, no_insert;         /* what fails */
+static uint32_t nr_inserted, nr_lists; /* shards, lists */
+static struct pa_process process;      /* written last */
 
 static int memory(size_t bytes)
 {
@@ -47,7 +47,7 @@ int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
 {
 	if (fd == PROCESSES_FD) {
 		process = *(const struct pa_process *)value;
-		nr_told++;
+		nr_lists++;
 		return 0;
 	}
 	if (no_insert)
@@ -61,24 +61,25 @@ int bpf_map_delete_elem(int fd, const void *key)
 	return 0;
 }
 
-struct world {
+struct test_world {
 	struct tables *t;
 	struct tables_config cfg;
 	struct pa_mapping *mappings; /* as the kernel sees them */
 };
 
-static struct world new_world(size_t max_bytes)
+static struct test_world new_world(size_t max_bytes)
 {
-	struct world w = { .cfg = { .shards_fd = SHARDS_FD,
-				    .blocks_fd = memory(NR_BLOCKS * sizeof(struct pa_block)),
-				    .rules_fd = memory((PA_MAX_RULES + 1) * sizeof(uint64_t)),
-				    .mappings_fd = memory(NR_MAPPINGS * sizeof(struct pa_mapping)),
-				    .processes_fd = PROCESSES_FD,
-				    .nr_blocks = NR_BLOCKS,
-				    .nr_mappings = NR_MAPPINGS,
-				    .max_bytes = max_bytes } };
+	struct test_world w = { .cfg = { .shards_fd = SHARDS_FD,
+					 .blocks_fd = memory(NR_BLOCKS * sizeof(struct pa_block)),
+					 .rules_fd = memory((PA_MAX_RULES + 1) * sizeof(uint64_t)),
+					 .mappings_fd =
+						 memory(NR_MAPPINGS * sizeof(struct pa_mapping)),
+					 .processes_fd = PROCESSES_FD,
+					 .nr_blocks = NR_BLOCKS,
+					 .nr_mappings = NR_MAPPINGS,
+					 .max_bytes = max_bytes } };
 
-	nr_inserted = nr_told = 0;
+	nr_inserted = nr_lists = 0;
 	must(tables_new(&w.cfg, &w.t) == 0);
 	w.mappings = mmap(NULL, NR_MAPPINGS * sizeof(struct pa_mapping), PROT_READ | PROT_WRITE,
 			  MAP_SHARED, w.cfg.mappings_fd, 0);
@@ -86,7 +87,7 @@ static struct world new_world(size_t max_bytes)
 	return w;
 }
 
-static void end_world(struct world *w)
+static void end_world(struct test_world *w)
 {
 	tables_free(w->t);
 	munmap(w->mappings, NR_MAPPINGS * sizeof(struct pa_mapping));

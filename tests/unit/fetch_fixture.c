@@ -13,12 +13,53 @@
 #include <unistd.h>
 
 #include "fetch/child.h"
-#include "fetch/exit_status.h"
+#include "fetch/fetch_exit.h"
+#include "fetch/fetch_main.h"
 #include "tap.h"
 
 char cache_dir[PATH_MAX];
+static int hangs_fd = -1; /* of the test, not of its clients */
+
+/* ---- the clock ---- */
+
+int __real_clock_gettime(clockid_t id, struct timespec *ret_time);
+int __wrap_clock_gettime(clockid_t id, struct timespec *ret_time);
+
+static unsigned int nr_hanging(void)
+{
+	struct stat st = { 0 };
+
+	return hangs_fd >= 0 && fstat(hangs_fd, &st) == 0 ? (unsigned int)st.st_size : 0;
+}
+
+int __wrap_clock_gettime(clockid_t id, struct timespec *ret_time)
+{
+	if (id != CLOCK_MONOTONIC)
+		return __real_clock_gettime(id, ret_time);
+	*ret_time = (struct timespec){ .tv_sec = 1000 + nr_hanging() };
+	return 0;
+}
+
+void wait_for_hanging(unsigned int nr)
+{
+	const struct timespec wait = { .tv_nsec = 1000000 };
+
+	while (nr_hanging() < nr)
+		nanosleep(&wait, NULL);
+}
 
 /* ---- the program ---- */
+
+/* Adds a byte to the file $HOME, and waits to be killed. */
+static int hang(void)
+{
+	int fd = open(getenv("HOME"), O_WRONLY | O_APPEND | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, "", 1) != 1)
+		return 1;
+	pause();
+	return 1;
+}
 
 static void write_result(const char *text)
 {
@@ -74,7 +115,7 @@ static void write_log(const char *text)
 #define ASKED "init server 0 http://h:1/buildid\n"
 
 /* With a log, as libdebuginfod leaves one. */
-static int behave_and_tell(const char *how)
+static int behave_and_report(const char *how)
 {
 	if (!strcmp(how, "tell refused")) {
 		write_log(ASKED "server response Couldn't connect to server\nurl 0 x\n");
@@ -86,8 +127,7 @@ static int behave_and_tell(const char *how)
 		return 0;
 	}
 	write_log(ASKED);
-	pause();
-	return 0;
+	return hang();
 }
 
 /* Notes in the file $HOME what may be written by all that run now, and the most that it ever was. */
@@ -125,19 +165,19 @@ static int write_half(const char *hex)
 }
 
 /* In a session of its own, where it is not killed with its parent: waits until the file is taken, changes
- * it and tells so in the file $HOME. */
+ * it, and reports that in the file $HOME. */
 static _Noreturn void outlive(int result_fd, int ready_fd)
 {
 	const struct timespec wait = { .tv_nsec = 1000000 };
-	int told_fd = open(getenv("HOME"), O_WRONLY | O_CLOEXEC);
+	int done_fd = open(getenv("HOME"), O_WRONLY | O_CLOEXEC);
 
-	if (setsid() < 0 || told_fd < 0 || write(ready_fd, "", 1) != 1)
+	if (setsid() < 0 || done_fd < 0 || write(ready_fd, "", 1) != 1)
 		_exit(1);
 	for (int i = 0; i < 20000 && access(CHILD_RESULT, F_OK) == 0; i++)
 		nanosleep(&wait, NULL);
 	if (access(CHILD_RESULT, F_OK) == 0 || pwrite(result_fd, "ffff", 4, 0) != 4)
 		_exit(1);
-	_exit(write(told_fd, "", 1) != 1);
+	_exit(write(done_fd, "", 1) != 1);
 }
 
 static int leave_daemon(void)
@@ -173,7 +213,7 @@ static bool is_nobody(void)
 }
 
 /* Whether the process is as it should be when it writes what it was asked for. */
-static bool is_as_told(const char *how, const char *hex)
+static bool is_behaviour(const char *how, const char *hex)
 {
 	if (!strcmp(how, "confined"))
 		return is_confined();
@@ -186,17 +226,17 @@ static bool is_as_told(const char *how, const char *hex)
 static int behave(const char *how, const char *hex)
 {
 	if (!strncmp(how, "tell ", 5))
-		return behave_and_tell(how);
+		return behave_and_report(how);
 	if (!strncmp(how, "leave ", 6))
 		return behave_badly(how, hex);
-	if (is_as_told(how, hex))
+	if (is_behaviour(how, hex))
 		write_result(hex);
 	else if (!strcmp(how, "wrong"))
 		write_result("ffff");
 	else if (!strcmp(how, "half"))
 		return write_half(hex);
 	else if (!strncmp(how, "hang", 4))
-		pause();
+		return hang();
 	else if (!strcmp(how, "endless"))
 		return write_endlessly();
 	else if (!strcmp(how, "missing"))
@@ -225,6 +265,14 @@ static void new_dir(void)
 static void remove_dir(void)
 {
 	(void)nftw(cache_dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Where clients, who may be nobody, say that they hang. */
+static void new_hangs(char path[PATH_MAX])
+{
+	snprintf(path, PATH_MAX, "/tmp/test_fetch_hangs_XXXXXX");
+	hangs_fd = mkostemp(path, O_CLOEXEC);
+	must(hangs_fd >= 0 && fchmod(hangs_fd, 0666) == 0 && setenv("HOME", path, 1) == 0);
 }
 
 int read_id(void *ctx, int fd, struct build_id *ret_id)
@@ -290,10 +338,17 @@ bool is_clean(void)
 	snprintf(path, sizeof(path), "%s/.tmp", cache_dir);
 	return rmdir(path) == 0 && mkdir(path, 0700) == 0;
 }
+
 void in_new_dir(void (*test)(void))
 {
+	char path[PATH_MAX];
+
 	new_dir();
+	new_hangs(path);
 	test();
+	close(hangs_fd);
+	hangs_fd = -1;
+	unlink(path);
 	remove_dir();
 }
 

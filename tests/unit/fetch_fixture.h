@@ -2,6 +2,9 @@
 /*
  * Fetching, with a program that behaves as its "servers" say: the test itself, started again. A test
  * that includes this is to begin with is_client().
+ *
+ * The monotonic clock stands still, however slow the machine is, except that a second passes when a
+ * client begins to hang. A timeout of up to one second is then over, and a longer one is not.
  */
 #ifndef TESTS_UNIT_FETCH_FIXTURE_H
 #define TESTS_UNIT_FETCH_FIXTURE_H
@@ -16,10 +19,13 @@
 extern char cache_dir[PATH_MAX]; /* of the test that runs */
 extern uint64_t cache_max_bytes;
 
-/* Whether this is the client that a fetcher has started; it has then done what it was told. */
+/* Whether this is the client that a fetcher has started; it has then done its work. */
 bool is_client(int argc, char *argv[], int *ret_status);
 
 void in_new_dir(void (*test)(void));
+
+/* Until so many clients hang, or have hung, since the test began. */
+void wait_for_hanging(unsigned int nr);
 
 /* A file's content is its build-id in hex. */
 int read_id(void *ctx, int fd, struct build_id *ret_id);

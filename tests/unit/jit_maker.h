@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "symbolize/symbolizer.h"
+#include "symbolize/symbolizer_jit.h"
 #include "tap.h"
 
 static inline int jit_file(const void *bytes, size_t n)

@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_JIT_WORLD_H
 #define TESTS_UNIT_JIT_WORLD_H
 
-#include "agent/jit_files.h"
+#include "names/jit_files.h"
 
 #include <dirent.h>
 
@@ -14,14 +14,14 @@
 #define PID 4242
 #define CODE 0x7f0000001000ull
 
-struct world {
+struct test_world {
 	struct fake f;
 	struct filestore *files;
 	struct tracker *tracker;
 	struct jit_files *jit;
 };
 
-__attribute__((unused)) static void write_status(struct world *w, uid_t euid, const char *pids)
+__attribute__((unused)) static void write_status(struct test_world *w, uid_t euid, const char *pids)
 {
 	char text[256];
 
@@ -31,7 +31,7 @@ __attribute__((unused)) static void write_status(struct world *w, uid_t euid, co
 }
 
 /* A process with code and no file behind it. */
-__attribute__((unused)) static void world_init(struct world *w, unsigned int max_fds)
+__attribute__((unused)) static void world_init(struct test_world *w, unsigned int max_fds)
 {
 	fake_init(&w->f);
 	fake_write(&w->f, "4242/maps", "7f0000001000-7f0000003000 r-xp 00000000 00:00 0 \n");
@@ -45,7 +45,7 @@ __attribute__((unused)) static void world_init(struct world *w, unsigned int max
 	must(tracker_scan(w->tracker, 10, PID) == 0);
 }
 
-__attribute__((unused)) static void world_done(struct world *w)
+__attribute__((unused)) static void world_done(struct test_world *w)
 {
 	jit_files_free(w->jit);
 	tracker_free(w->tracker);
@@ -53,24 +53,44 @@ __attribute__((unused)) static void world_done(struct world *w)
 	fake_done(&w->f);
 }
 
-__attribute__((unused)) static const struct process *process(const struct world *w)
+__attribute__((unused)) static const struct process *process(const struct test_world *w)
 {
 	return tracker_find(w->tracker, PID, 20);
 }
 
-__attribute__((unused)) static void note(struct world *w, uint64_t addr, uint64_t time_ns)
+__attribute__((unused)) static void note(struct test_world *w, uint64_t time_ns)
 {
-	jit_files_note(w->jit, process(w), PID, addr, time_ns);
+	jit_files_look(w->jit, process(w), PID, time_ns);
 }
 
-__attribute__((unused)) static void map(struct world *w, const char *text)
+__attribute__((unused)) static void map(struct test_world *w, const char *text)
 {
 	fake_write(&w->f, "4242/root/tmp/perf-7.map", text);
 }
 
-__attribute__((unused)) static enum jit_map get(struct world *w, struct jit_sources *src)
+__attribute__((unused)) static enum jit_map ask(struct test_world *w, uint64_t program,
+						struct jit_sources *src)
 {
-	return jit_files_get(w->jit, process_program(process(w), 20), src);
+	struct jit_looks looks;
+
+	jit_files_list_looks(w->jit, program, true, &looks);
+	jit_looks_open(&looks, &w->f.procfs);
+	*src = (struct jit_sources){ 0 };
+	return jit_files_get(w->jit, program, &looks, src->symbol_files, &src->nr_symbol_files);
+}
+
+__attribute__((unused)) static void jit_sources_done(struct jit_sources *src)
+{
+	for (uint32_t i = 0; i < src->nr_symbol_files; i++) {
+		closep(&src->symbol_files[i].map_fd);
+		closep(&src->symbol_files[i].dump_fd);
+	}
+	src->nr_symbol_files = 0;
+}
+
+__attribute__((unused)) static enum jit_map get(struct test_world *w, struct jit_sources *src)
+{
+	return ask(w, process_program(process(w), 20), src);
 }
 
 __attribute__((unused)) static char first_byte_of(int fd)

@@ -20,7 +20,7 @@ static inline bool patience_is_over(const void *ctx)
 	return p->left == 0;
 }
 
-static inline struct cancel patience_wish(const struct patience *p)
+static inline struct cancel patience_cancel(const struct patience *p)
 {
 	return (struct cancel){ patience_is_over, p };
 }

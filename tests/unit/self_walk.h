@@ -16,6 +16,7 @@
 
 struct self_sample {
 	struct pa_sample s;
+	uint64_t period;
 	uint64_t pc;
 	struct pa_stack_regs regs;
 };
@@ -64,7 +65,7 @@ static inline __attribute__((always_inline)) bool self_walk_pages(struct capture
 {
 	struct self_sample r = { .s = { .head = { PA_RECORD_SAMPLE, (uint32_t)getpid(),
 						  clock_mono_ns() },
-					.weight = 1,
+					.nr_values = 1,
 					.nr_user = 1,
 					.stop = stop,
 					.flags = PA_SAMPLE_UNFINISHED,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whose files have all the time there is, and whose have not. */
-#include "agent/foreign.h"
+#include "debugfiles/foreign.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -35,10 +35,11 @@ static void test_own(void)
 	struct file f = file_of(geteuid());
 	uid_t owner;
 
-	ok(!is_foreign(f, &owner) && owner == geteuid(), "who runs this is no stranger");
+	ok(!is_foreign(f, &owner) && owner == geteuid(),
+	   "a file of the user who runs this is trusted");
 	f = file_of(geteuid());
 	f.root = ROOT_OWN + 1;
-	ok(is_foreign(f, &owner), "in another root anybody is");
+	ok(is_foreign(f, &owner), "a file in another root is not trusted, whoever owns it");
 }
 
 /* The server of a FUSE file system says whose its files are. */
@@ -48,7 +49,7 @@ static void test_copy(void)
 	uid_t owner;
 
 	f.is_copy = true;
-	ok(is_foreign(f, &owner) && owner == (uid_t)-1, "of a copy the owner is not known");
+	ok(is_foreign(f, &owner) && owner == (uid_t)-1, "the owner of a copy is unknown");
 }
 
 static void test_sudo(void)
@@ -59,12 +60,14 @@ static void test_sudo(void)
 		tap_skip("needs root, to have files of other users");
 		return;
 	}
-	ok(is_foreign(file_of(CALLER), &owner) && owner == CALLER, "another user is a stranger");
+	ok(is_foreign(file_of(CALLER), &owner) && owner == CALLER,
+	   "a file of another user is not trusted");
 	must(setenv("SUDO_UID", "1234", 1) == 0);
-	ok(!is_foreign(file_of(CALLER), &owner), "unless he has called sudo");
-	ok(is_foreign(file_of(OTHER), &owner) && owner == OTHER, "others still are");
+	ok(!is_foreign(file_of(CALLER), &owner), "a file of the user who called sudo is trusted");
+	ok(is_foreign(file_of(OTHER), &owner) && owner == OTHER,
+	   "a file of a third user is not trusted under sudo");
 	must(setenv("SUDO_UID", "-1", 1) == 0);
-	ok(is_foreign(file_of(CALLER), &owner), "what is no user is nobody");
+	ok(is_foreign(file_of(CALLER), &owner), "SUDO_UID that is not a number is ignored");
 }
 
 int main(void)

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The summary against the model it is made of: counted again here, the slow and plain way. */
-#include "agent/capture.h"
 #include "agent/summary.h"
+#include "capture.h"
+#include "collect/trigger_oncpu.h"
 #include "model.h"
 #include "replay.h"
+#include "stats/sched_report.h"
+
+#define FIRST_JVM 4190000
 
 static struct capture *new_capture(void)
 {
-	struct capture_config cfg = {
-		.proc_root = "/proc", .all = true, .period_ns = 1000000, .max_fds = 4
-	};
+	struct world_config cfg = { .proc_root = "/proc", .all = true, .max_fds = 4 };
 	struct capture *c;
 
 	must(capture_new(&cfg, NULL, &c) == 0);
@@ -21,11 +23,21 @@ static struct capture *capture_with(struct profile *p)
 {
 	struct capture *c = new_capture();
 
-	profile_free(c->profile);
-	c->profile = p;
-	c->notes = calloc((size_t)p->nr_mappings + 1, sizeof(*c->notes));
-	must(c->notes);
+	profile_free(c->model->profile);
+	c->model->profile = p;
+	must(model_init_labels(c->model) == 0);
+	c->model->naming.notes =
+		calloc((size_t)p->nr_mappings + 1, sizeof(*c->model->naming.notes));
+	must(c->model->naming.notes);
 	return c;
+}
+
+/* All that needs no session. */
+static int summarize(const struct capture *c, struct summary **ret_summary)
+{
+	int r = summary_of_model(c->model, NULL, ret_summary);
+
+	return r < 0 ? r : summary_add_digest(*ret_summary, c->model->profile, 100);
 }
 
 /* Names are unique in these models. */
@@ -59,7 +71,27 @@ static int64_t recount(const struct profile *p, uint32_t f, bool is_self)
 
 		for (uint32_t k = 0; k < s->nr && !has && (k == 0 || !is_self); k++)
 			has = has_function(p, p->frames[s->first + k], f, is_self);
-		sum += has ? p->samples[i].values[0] : 0;
+		sum += has ? profile_count(p, i) : 0;
+	}
+	return sum;
+}
+
+/* The same for addresses without a line in a mapping: nr_mappings is none. Paths are unique, too. */
+static int64_t recount_bare(const struct profile *p, uint32_t mapping, bool is_self)
+{
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; i < p->nr_samples; i++) {
+		const struct profile_span *s = &p->stacks[p->samples[i].stack];
+		bool has = false;
+
+		for (uint32_t k = 0; k < s->nr && !has && (k == 0 || !is_self); k++) {
+			const struct profile_location *l = &p->locations[p->frames[s->first + k]];
+
+			has = !l->nr_lines &&
+			      (l->mapping == PROFILE_NONE ? p->nr_mappings : l->mapping) == mapping;
+		}
+		sum += has ? profile_count(p, i) : 0;
 	}
 	return sum;
 }
@@ -70,6 +102,8 @@ static uint64_t nr_with_samples(const struct profile *p)
 
 	for (uint32_t f = 0; f < p->nr_functions; f++)
 		nr += recount(p, f, false) > 0;
+	for (uint32_t m = 0; m <= p->nr_mappings; m++)
+		nr += recount_bare(p, m, false) > 0;
 	return nr;
 }
 
@@ -79,15 +113,28 @@ static uint64_t recount_self(const struct profile *p)
 
 	for (uint32_t f = 0; f < p->nr_functions; f++)
 		sum += (uint64_t)recount(p, f, true);
+	for (uint32_t m = 0; m <= p->nr_mappings; m++)
+		sum += (uint64_t)recount_bare(p, m, true);
 	return sum;
+}
+
+static uint32_t mapping_of(const struct profile *p, const char *path)
+{
+	uint32_t m = 0;
+
+	while (m < p->nr_mappings && strcmp(profile_str(p, p->mappings[m].path), path) != 0)
+		m++;
+	return m;
 }
 
 static bool agrees(const struct pa_summary *s, const struct profile *p)
 {
 	for (size_t i = 0; i < s->nr_functions; i++) {
 		const struct pa_function_stat *f = &s->functions[i];
-		uint32_t id = function_of(p, f->name);
-		int64_t self = recount(p, id, true), total = recount(p, id, false);
+		int64_t (*count)(const struct profile *p, uint32_t id, bool is_self) =
+			f->is_unnamed ? recount_bare : recount;
+		uint32_t id = f->is_unnamed ? mapping_of(p, f->file) : function_of(p, f->name);
+		int64_t self = count(p, id, true), total = count(p, id, false);
 
 		if ((int64_t)f->nr_self == self && (int64_t)f->nr_total == total)
 			continue;
@@ -105,12 +152,14 @@ static void test_functions(struct profile *p, size_t nr, const char *what)
 	const struct pa_summary *s;
 	bool is_sorted = true;
 
-	must(summary_of_capture(c, &sum) == 0);
+	must(summarize(c, &sum) == 0);
 	s = summary_get(sum);
-	ok(s->nr_functions == nr, "%s: %zu functions", what, nr);
-	ok(s->functions_seen == nr_with_samples(p), "%s: of all that have samples (%llu)", what,
+	ok(s->nr_functions == nr, "%s: %zu functions are listed", what, nr);
+	ok(s->functions_seen == nr_with_samples(p),
+	   "%s: all functions with samples are counted (%llu)", what,
 	   (unsigned long long)s->functions_seen);
-	ok(s->functions_self == recount_self(p), "%s: and the samples of all (%llu)", what,
+	ok(s->functions_self == recount_self(p),
+	   "%s: the samples of all functions are counted (%llu)", what,
 	   (unsigned long long)s->functions_self);
 	ok(agrees(s, p), "%s: self and total of each are those of the profile", what);
 	for (size_t i = 1; i < s->nr_functions; i++)
@@ -126,27 +175,73 @@ static void test_example(void)
 	_cleanup_(summary_freep) struct summary *sum = NULL;
 	const struct pa_summary *s;
 
-	c->stats.nr_processes = 2;
-	c->stats.stops[PA_STOP_END] = 90;
-	c->stats.stops[PA_STOP_KERNEL] = 4;
-	c->stats.stops[PA_STOP_EXEC] = 11;
-	c->stats.stops[PA_STOP_NO_MM] = 2;
-	must(summary_of_capture(c, &sum) == 0);
+	c->model->stats.nr_processes = 2;
+	c->model->stats.stops[PA_STOP_END] = 90;
+	c->model->stats.stops[PA_STOP_KERNEL] = 4;
+	c->model->stats.stops[PA_STOP_EXEC] = 11;
+	c->model->stats.stops[PA_STOP_NO_MM] = 2;
+	must(summarize(c, &sum) == 0);
 	s = summary_get(sum);
 	ok(strcmp(s->functions[0].name, "spin") == 0 &&
 		   strcmp(s->functions[0].file, "/usr/lib/libspin.so") == 0,
 	   "a function has its name and file");
 	ok(s->nr_stacks == 4 && s->nr_processes == 2, "stacks and processes are counted");
-	ok(s->nr_locations == 6 && s->nr_locations_named == 4, "so are addresses with a name");
+	ok(s->nr_locations == 6 && s->nr_locations_named == 4,
+	   "addresses with a symbol are counted");
 	ok(s->nr_unnamed == 2 && s->unnamed[0].nr_samples == 10 &&
 		   strcmp(s->unnamed[0].file, "/usr/bin/app") == 0,
-	   "what has no name is told by file, the most first");
+	   "unresolved code is listed by file, the most first");
 	ok(s->unnamed[1].nr_samples == 5 && strcmp(s->unnamed[1].file, "[unknown]") == 0,
-	   "and what has no file as unknown");
+	   "unresolved code without a file is listed as unknown");
 	ok(s->stacks_complete == 90, "complete are those that reach their end");
 	ok(s->no_user_stack == 17, "kernel tasks, exec and exit are counted apart");
 	ok(s->nr_stops == 4 && strcmp(s->stops[3].name, "exec") == 0 && s->stops[3].count == 11,
-	   "each end that was seen is told by name");
+	   "each stop reason that occurred is listed by name");
+}
+
+static void check_processes(const struct pa_summary *s)
+{
+	uint64_t listed = 0;
+
+	for (size_t i = 0; i < s->nr_processes_listed; i++)
+		listed += PA_ITEM(s, pa_process_stat, s->processes, i)->nr_samples;
+	ok(s->processes_seen == 2 && listed == 105 && s->processes_samples == 105 &&
+		   s->processes[1].pid == 42 && s->processes[1].nr_samples == 5,
+	   "the samples of all processes are all samples");
+}
+
+static void check_paths(const struct pa_summary *s)
+{
+	ok(s->nr_paths == 7 && strcmp(s->paths[0].name, "main") == 0 &&
+		   s->paths[0].nr_samples == 100 && s->paths[3].continues &&
+		   strcmp(s->paths[3].file, "/usr/lib/libspin.so") == 0 && s->paths[5].is_unnamed,
+	   "paths begin with the outermost function");
+	ok(s->paths[0].is_start && !s->paths[1].is_start && !s->paths[3].is_start,
+	   "a function that functions by total leave out is marked as a start of paths");
+}
+
+static void test_lists(void)
+{
+	struct profile *p = model_example();
+	_cleanup_(capture_freep) struct capture *c = capture_with(p);
+	_cleanup_(summary_freep) struct summary *sum = NULL;
+	const struct pa_summary *s;
+
+	profile_count_in_kernel(p, model_labels(p, "app", 41), 25);
+	must(summary_of_model(c->model, NULL, &sum) == 0);
+	must(summary_add_digest(sum, p, 3) == 0);
+	s = summary_get(sum);
+	ok(s->nr_functions == 3 && s->functions_seen == 7 && s->nr_functions_by_total == 3,
+	   "lists of functions have the length that is asked for");
+	ok(strcmp(s->functions_by_total[0].name, "spin") == 0 &&
+		   s->functions_by_total[0].nr_total == 70,
+	   "functions by total begin with the largest that is not in every stack");
+	ok(s->nr_commands == 2 && s->commands_seen == 2 &&
+		   strcmp(s->commands[0].comm, "app") == 0 && s->commands[0].nr_samples == 100 &&
+		   s->commands[0].nr_in_kernel == 25 && s->commands[0].nr_processes == 1,
+	   "commands have their samples, also those in the kernel");
+	check_processes(s);
+	check_paths(s);
 }
 
 /* Two samples cut in one file for one reason, and one for another; the rest is whole. */
@@ -164,13 +259,13 @@ static void test_cuts(void)
 	model_add(p, &bare, 1, deep, 6);
 	model_add(p, frames, 2, fault, 3);
 	c = capture_with(p);
-	c->label_truncated = key;
-	must(summary_of_capture(c, &sum) == 0);
+	must(model_truncated_key(c->model) == key);
+	must(summarize(c, &sum) == 0);
 	s = summary_get(sum);
 	ok(s->nr_cuts == 2 && strcmp(s->cuts[0].reason, "too_deep") == 0 &&
 		   s->cuts[0].nr_samples == 11 && s->cuts[1].nr_samples == 3,
 	   "cuts add up by reason and file, the most first");
-	ok(s->cuts_seen == 2 && s->cuts_samples == 14, "how many there are is told");
+	ok(s->cuts_seen == 2 && s->cuts_samples == 14, "the number of truncations is reported");
 	ok(strcmp(s->cuts[0].file, profile_str(p, p->mappings[p->locations[0].mapping].path)) == 0,
 	   "the file is that of the outermost frame");
 }
@@ -193,7 +288,7 @@ static uint32_t add_file(struct profile *p, const char *path, uint64_t owner, co
 /* The same file behind two mounts, another of the same path, and code of three JITs. */
 static void test_one_line_per_file(void)
 {
-	struct profile *p = model_new();
+	struct profile *p = model_empty();
 	_cleanup_(capture_freep) struct capture *c = NULL;
 	_cleanup_(summary_freep) struct summary *sum = NULL;
 	const struct pa_unnamed_stat *u;
@@ -208,22 +303,23 @@ static void test_one_line_per_file(void)
 		add_unnamed(p, m, (int64_t)i);
 	}
 	c = capture_with(p);
-	c->notes[0] = (struct naming_note){ "gone", "keep it" };
-	c->notes[1] = (struct naming_note){ "stripped", "install it" };
-	c->notes[3] = c->notes[4] = (struct naming_note){ "no map", "start python so" };
-	c->notes[5] = (struct naming_note){ "no map", "start node so" };
-	must(summary_of_capture(c, &sum) == 0);
+	c->model->naming.notes[0] = (struct naming_note){ "gone", "keep it" };
+	c->model->naming.notes[1] = (struct naming_note){ "stripped", "install it" };
+	c->model->naming.notes[3] = c->model->naming.notes[4] =
+		(struct naming_note){ "no map", "start python so" };
+	c->model->naming.notes[5] = (struct naming_note){ "no map", "start node so" };
+	must(summarize(c, &sum) == 0);
 	u = summary_get(sum)->unnamed;
 	ok(summary_get(sum)->nr_unnamed == 4 && !strcmp(u[0].file, "/lib/a.so") &&
 		   u[0].nr_samples == 70 && u[2].nr_samples == 6,
 	   "a file that several processes have is one, with the samples of all");
 	ok(summary_get(sum)->unnamed_seen == 4 && summary_get(sum)->unnamed_samples == 90,
-	   "how many there are, with how many samples, is told");
+	   "the number of unresolved files and of their samples is reported");
 	ok(!strcmp(u[0].why, "stripped") && !strcmp(u[0].cure, "install it"),
-	   "its reason is that of most of them");
+	   "the reason of a file is that of most of its samples");
 	ok(u[1].nr_samples == 9 && !strcmp(u[1].cure, "start python so") &&
 		   !strcmp(u[2].cure, "start node so"),
-	   "code of JITs is one where the cure is");
+	   "generated code is one entry if the hint is the same");
 	ok(u[3].nr_samples == 5 && !strcmp(u[3].file, "/lib/a.so"),
 	   "another build is another file");
 }
@@ -237,15 +333,15 @@ static void test_empty_stack(void)
 	must(replay_sample(c, 100, REPLAY_PARENT, &none, 0, &none, 0, 0, PA_STOP_EXEC) == 0);
 	must(capture_settle(c, true) == 0);
 	must(capture_name(c, NULL) == 0);
-	must(c->profile->nr_samples == 1 && c->profile->nr_frames == 0);
-	ok(summary_of_capture(c, &sum) == 0, "a sample without a frame is no trouble");
+	must(c->model->profile->nr_samples == 1 && c->model->profile->nr_frames == 0);
+	ok(summarize(c, &sum) == 0, "a sample without a frame is summarized");
 	ok(summary_get(sum)->nr_functions == 0 && summary_get(sum)->nr_unnamed == 0,
-	   "and lacks no name");
+	   "a sample without a frame is not unresolved");
 }
 
 static void test_empty_stack_among_others(void)
 {
-	struct profile *p = model_new();
+	struct profile *p = model_empty();
 	_cleanup_(capture_freep) struct capture *c = NULL;
 	_cleanup_(summary_freep) struct summary *sum = NULL;
 	uint32_t bare = model_bare_location(p, PROFILE_NONE, 1), labels = model_labels(p, "a", 1);
@@ -253,30 +349,35 @@ static void test_empty_stack_among_others(void)
 	model_add(p, &bare, 1, labels, 3);
 	model_add(p, &bare, 0, labels, 4);
 	c = capture_with(p);
-	must(summary_of_capture(c, &sum) == 0);
+	must(summarize(c, &sum) == 0);
 	ok(summary_get(sum)->nr_unnamed == 1 && summary_get(sum)->unnamed[0].nr_samples == 3,
 	   "only samples that have a frame lack its name");
 }
 
 static void test_nothing(void)
 {
-	_cleanup_(capture_freep) struct capture *c = capture_with(model_new());
+	_cleanup_(capture_freep) struct capture *c = capture_with(model_empty());
 	_cleanup_(summary_freep) struct summary *sum = NULL;
 
-	must(summary_of_capture(c, &sum) == 0);
+	must(summarize(c, &sum) == 0);
 	ok(summary_get(sum)->nr_functions == 0 && summary_get(sum)->nr_stops == 0,
 	   "a capture without samples has a summary");
 }
 
-static uint64_t loss(const struct pa_summary *s, const char *name)
+static uint64_t count_of(const struct pa_count *counts, size_t nr, const char *name)
 {
-	for (size_t i = 0; i < s->nr_losses; i++)
-		if (strcmp(s->losses[i].name, name) == 0)
-			return s->losses[i].count;
+	for (size_t i = 0; i < nr; i++)
+		if (strcmp(counts[i].name, name) == 0)
+			return counts[i].count;
 	return UINT64_MAX;
 }
 
-static void test_ticks(void)
+static uint64_t loss(const struct pa_summary *s, const char *name)
+{
+	return count_of(s->sections[0].losses, s->sections[0].nr_losses, name);
+}
+
+static void test_sections(void)
 {
 	const struct pa_tick_stats cpus[2] = {
 		{ .ticks = 100,
@@ -292,28 +393,65 @@ static void test_ticks(void)
 		  .submitted = 33,
 		  .ring_full = 2 },
 	};
-	const struct capture_stats stats = {
-		.nr_records = 70, .nr_kept = 60, .nr_bad = 1, .nr_model_full = 4, .nr_no_memory = 5
-	};
-	_cleanup_(capture_freep) struct capture *c = capture_with(model_new());
+	const struct pipe_stats pipe = { .nr_records = 70, .nr_bad = 1, .nr_no_memory = 2 };
+	const struct model_stats stats = { .nr_kept = 60, .nr_full = 4, .nr_no_memory = 3 };
+	_cleanup_(capture_freep) struct capture *c = capture_with(model_empty());
 	_cleanup_(summary_freep) struct summary *sum = NULL;
+	struct summary_source sources[2] = { { &trigger_oncpu, { 0 }, &pipe, stats, NULL },
+					     { &trigger_oncpu, { 0 }, &pipe, stats, NULL } };
+	const struct pa_section *c0;
 	const struct pa_summary *s;
 
-	must(summary_of_capture(c, &sum) == 0);
+	must(summarize(c, &sum) == 0);
 	s = summary_get(sum);
-	summary_add_ticks(sum, cpus, 2, 160, &stats);
-	ok(s->ticks_due == 160 && s->samples == 60, "due and samples are told");
-	ok(s->ticks_idle == 30 && s->ticks_other == 32 && s->ticks_outside == 8,
+	oncpu_account(cpus, 2, 160, &sources[0].account);
+	sources[1].account.due = sources[1].account.submitted = 70;
+	must(summary_add_sections(sum, sources, 2) == 0);
+	c0 = &s->sections[0];
+	ok(s->nr_sections == 2 && strcmp(c0->name, "on-cpu") == 0 &&
+		   strcmp(c0->units, "ticks") == 0,
+	   "a section for each trigger");
+	ok(c0->due == 160 && c0->samples == 60 && s->samples == 60, "due and samples are reported");
+	ok(count_of(c0->counts, 3, "idle") == 30 && count_of(c0->counts, 3, "other") == 32 &&
+		   count_of(c0->counts, 3, "outside") == 8 && c0->nr_counts == 3,
 	   "idle, other and outside are the sums over the CPUs");
 	ok(loss(s, "not_delivered") == 10, "due but never seen: not delivered");
 	ok(loss(s, "ring_full") == 7, "the ring was full");
 	ok(loss(s, "left_in_ring") == 3, "submitted but never read: left in the ring");
 	ok(loss(s, "bad_record") == 1 && loss(s, "model_full") == 4 && loss(s, "no_memory") == 5,
-	   "what the agent could not keep, by cause");
-	ok(s->ticks_lost == 30, "lost is the sum of these");
-	ok(s->ticks_due ==
-		   s->ticks_idle + s->ticks_other + s->ticks_outside + s->samples + s->ticks_lost,
-	   "and all adds up");
+	   "what the agent could not keep is listed by cause");
+	ok(c0->lost == 30, "lost is the sum of the causes");
+	ok(c0->due == 30 + 32 + 8 + c0->samples + c0->lost, "the terms of the account add up");
+	ok(s->sections[1].due == s->sections[1].samples + s->sections[1].lost &&
+		   s->sections[1].nr_losses == 4 && s->sections[1].nr_counts == 0,
+	   "an account of records alone adds up");
+}
+
+static void test_stacks_of_sections(void)
+{
+	const struct pipe_stats pipe = { 0 };
+	_cleanup_(capture_freep) struct capture *c = capture_with(model_empty());
+	_cleanup_(capture_freep) struct capture *truncated = capture_with(model_example());
+	_cleanup_(summary_freep) struct summary *sum = NULL;
+	struct summary_source sources[2] = {
+		{ &trigger_oncpu, { 0 }, &pipe, c->model->stats, c->model },
+		{ &trigger_oncpu, { 0 }, &pipe, { .stops = { 0 } }, truncated->model }
+	};
+	const struct pa_section *all;
+
+	c->model->stats.stops[PA_STOP_END] = 4;
+	sources[1].model.stops[PA_STOP_END] = 7;
+	sources[1].model.stops[PA_STOP_TOO_DEEP] = 2;
+	sources[1].model.stops[PA_STOP_EXEC] = 1;
+	must(summarize(c, &sum) == 0 && summary_add_sections(sum, sources, 2) == 0);
+	all = summary_get(sum)->sections;
+	ok(all[0].stacks_complete == 4 && all[0].nr_stops == 1 && all[0].unnamed_samples == 0,
+	   "the first section has the stacks of the first model, as the summary");
+	ok(all[1].stacks_complete == 7 && all[1].nr_stops == 3 && all[1].no_user_stack == 1,
+	   "another section has those of its own model");
+	ok(all[1].unnamed_samples > 0 && all[1].nr_unnamed == all[1].unnamed_seen &&
+		   strcmp(all[1].stops[1].name, "too_deep") == 0,
+	   "with what has no symbols, and why walks ended");
 }
 
 static void test_naming(void)
@@ -323,14 +461,14 @@ static void test_naming(void)
 	_cleanup_(summary_freep) struct summary *sum = NULL;
 	const struct pa_summary *s;
 
-	naming_stats_add_batch(&c->naming, 5, true);
-	naming_stats_add_unnamed(&c->naming, NAMING_NO_JIT_MAP, true);
-	must(summary_of_capture(c, &sum) == 0);
+	naming_stats_add_batch(&c->model->naming.stats, 5, true);
+	naming_stats_add_unnamed(&c->model->naming.stats, NAMING_NO_JIT_MAP, true);
+	must(summarize(c, &sum) == 0);
 	s = summary_get(sum);
 	ok(s->naming_batches == 1 && s->naming_addresses == 1 && s->naming_raw == 1 &&
 		   s->naming_fallbacks == 1 && s->naming_p50_ns == 5 && s->naming_p99_ns == 5 &&
 		   s->naming_max_ns == 5,
-	   "what naming did is told");
+	   "the counters of symbolization are reported");
 	ok(s->nr_naming_failures == NAMING_NR_FAILURES &&
 		   strcmp(s->naming_failures[NAMING_NO_JIT_MAP].name, "no_jit_map") == 0 &&
 		   s->naming_failures[NAMING_NO_JIT_MAP].count == 1 &&
@@ -338,17 +476,171 @@ static void test_naming(void)
 	   "with every reason for a missing name");
 }
 
+/* Seven processes of Python 3.11, one of 3.12. */
+static struct profile *python_model(void)
+{
+	struct profile *p = model_empty();
+	uint32_t old = model_mapping(p, "/usr/bin/python3.11", 1, 0x1000, 0x1000);
+	uint32_t new = model_mapping(p, "/usr/lib/libpython3.12.so.1.0", 2, 0x3000, 0x1000);
+	uint32_t eval11 = model_location(p, old, 0x1001, "eval"),
+		 eval12 = model_location(p, new, 0x3001, "eval");
+
+	for (int64_t pid = 1; pid <= 7; pid++)
+		model_add(p, &eval11, 1, model_labels(p, "py", pid), pid);
+	model_add(p, &eval12, 1, model_labels(p, "py", 50), 2);
+	return p;
+}
+
+static void test_hints(void)
+{
+	_cleanup_(capture_freep) struct capture *c = capture_with(python_model());
+	_cleanup_(summary_freep) struct summary *sum = NULL;
+	const struct pa_hint *first, *second;
+	const struct pa_summary *s;
+
+	must(summary_of_model(c->model, NULL, &sum) == 0);
+	s = summary_get(sum);
+	must(s->nr_hints == 2 && s->pa_hint_sz == sizeof(*first));
+	first = PA_ITEM(s, pa_hint, s->hints, 0);
+	second = PA_ITEM(s, pa_hint, s->hints, 1);
+	ok(first->nr_samples == 28 && first->nr_processes == 7 &&
+		   strcmp(first->problem, "no_script_functions") == 0 &&
+		   strcmp(first->text,
+			  "python 3.11 (PIDs 7, 6, 5, 4 and 3 more): the functions of the script "
+			  "are "
+			  "not shown; CPython 3.12 or later, started with -X perf, shows them") ==
+			   0,
+	   "hints: processes that share one are in one line, the busiest first: %s", first->text);
+	ok(second->nr_samples == 2 && strcmp(second->runtime, "python") == 0 &&
+		   strcmp(second->text, "python 3.12 (PID 50): the functions of the script are not "
+					"shown; start it with -X perf") == 0,
+	   "hints: what helps depends on the version: %s", second->text);
+}
+
+/* Two JVMs without a perf map, as processes that the world knows. */
+static struct profile *jvm_model(struct world *w)
+{
+	struct profile *p = model_empty();
+
+	for (pid_t pid = FIRST_JVM; pid < FIRST_JVM + 2; pid++) {
+		const struct mmap_event e = { .time_ns = 10,
+					      .pid = pid,
+					      .start = 0x5000,
+					      .end = 0x7000,
+					      .path = "/usr/lib/jvm/libjvm.so" };
+		uint32_t m = add_file(p, "[jit]", (uint64_t)(pid - FIRST_JVM), ""), at;
+
+		must(tracker_fork(w->tracker, 5, pid, 1) == 0 && tracker_mmap(w->tracker, &e) == 0);
+		jit_files_look(w->jit, tracker_find(w->tracker, pid, 20), pid, 20);
+		p->mappings[m].kind = PROFILE_MAPPING_JIT;
+		p->mappings[m].owner = process_program(tracker_find(w->tracker, pid, 20), 20);
+		at = model_bare_location(p, m, p->mappings[m].start + 16);
+		model_add(p, &at, 1, model_labels(p, "java", pid), pid - FIRST_JVM + 1);
+	}
+	return p;
+}
+
+static void test_hint_for_many_jvms(void)
+{
+	_cleanup_(capture_freep) struct capture *c = capture_with(model_empty());
+	_cleanup_(summary_freep) struct summary *sum = NULL;
+	const struct pa_hint *hint;
+
+	profile_free(c->model->profile);
+	c->model->profile = jvm_model(c->world);
+	free(c->model->naming.notes);
+	c->model->naming.notes = calloc(3, sizeof(*c->model->naming.notes));
+	must(c->model->naming.notes && model_init_labels(c->model) == 0);
+	for (int i = 0; i < 2; i++)
+		c->model->naming.notes[i].advice =
+			advice_for_symbols(advice_runtime_of_file("/usr/lib/jvm/libjvm.so"));
+	must(summary_of_model(c->model, NULL, &sum) == 0 && summary_get(sum)->nr_hints == 1);
+	hint = PA_ITEM(summary_get(sum), pa_hint, summary_get(sum)->hints, 0);
+	ok(hint->nr_processes == 2 && strstr(hint->text, "run jcmd 4190001 Compiler.perfmap") &&
+		   strstr(hint->text, "for each, as for PID 4190001: ") &&
+		   !strstr(hint->text, "jcmd PID"),
+	   "hints: of several JVMs the fix has a PID that can be pasted: %s", hint->text);
+}
+
+/* What was named before it, by another thread, and is gone by now. */
+static void test_models_taken_out(void)
+{
+	struct profile *p = model_example();
+	_cleanup_(capture_freep) struct capture *c = capture_with(p);
+	_cleanup_(summary_freep) struct summary *sum = NULL;
+	struct model_account taken = { .stats = { .nr_processes = 3, .nr_untimed = 4 },
+				       .jit = { .nr_maps = 5 } };
+	struct naming_stats many = { 0 };
+	const struct pa_summary *s;
+
+	for (uint64_t i = 0; i < NAMING_LAST_BATCHES + 76; i++)
+		naming_stats_add_batch(&many, i, false);
+	naming_stats_add_unnamed(&many, NAMING_NO_FILE, true);
+	naming_stats_add(&taken.naming, &many);
+	naming_stats_add_batch(&c->model->naming.stats, 9, true);
+	naming_stats_add_named(&c->model->naming.stats);
+	c->model->naming.jit_counts.nr_maps = 2;
+	c->model->stats.nr_processes = 1;
+	must(summary_of_model(c->model, &taken, &sum) == 0);
+	s = summary_get(sum);
+	ok(s->naming_batches == NAMING_LAST_BATCHES + 77 && s->naming_addresses == 2 &&
+		   s->naming_raw == 1 && s->naming_fallbacks == 1 &&
+		   s->naming_failures[NAMING_NO_FILE].count == 1,
+	   "the summary counts what naming did for models that were taken out");
+	ok(s->naming_max_ns == NAMING_LAST_BATCHES + 75, "with how long their last batches took");
+	ok(s->jit[0].count == 7 && s->jit[SUMMARY_NR_JIT - 1].count == 4 && s->nr_processes == 4,
+	   "with what was read for them, and their samples");
+}
+
+static void test_gaps(void)
+{
+	struct profile *p = model_example();
+	_cleanup_(capture_freep) struct capture *c = capture_with(p);
+	_cleanup_(summary_freep) struct summary *sum = NULL;
+	const struct pa_summary *s;
+
+	c->pipe->nr_bad_origin = 12;
+	must(summary_of_model(c->model, NULL, &sum) == 0);
+	summary_add_gaps(sum, c->world, c->pipe);
+	s = summary_get(sum);
+	ok(s->nr_gaps == SUMMARY_NR_GAPS && strcmp(s->gaps[4].name, "unknown_origin") == 0 &&
+		   s->gaps[4].count == 12,
+	   "records whose origin is not a trigger are a gap of the summary");
+}
+
+static void test_no_io_wait(void)
+{
+	struct sched_block process = { .pid = 7, .reasons = { [PA_SWITCH_IO_WAIT] = 3 } };
+	struct sched_report r = { .total = process, .processes = &process, .nr_processes = 1 };
+	_cleanup_(freep) struct pa_pmu_stat *known = NULL, *unknown = NULL;
+	size_t nr;
+
+	must(summary_list_pmu(&r, &known, &nr) == 0 && nr == 2);
+	r.no_io_wait = "this kernel does not say";
+	must(summary_list_pmu(&r, &unknown, &nr) == 0 && nr == 2);
+	ok(known[0].nr_io_wait == 3 && known[1].nr_io_wait == 3 &&
+		   unknown[0].nr_io_wait == PA_UNKNOWN && unknown[1].nr_io_wait == PA_UNKNOWN,
+	   "where the kernel does not say what is a wait for I/O, their number is unknown");
+}
+
 int main(void)
 {
-	test_functions(model_example(), 5, "example");
+	test_hints();
+	test_hint_for_many_jvms();
+	test_functions(model_example(), 7, "example");
 	test_functions(model_large(1), 100, "large");
 	test_example();
+	test_lists();
 	test_cuts();
 	test_naming();
+	test_models_taken_out();
+	test_gaps();
 	test_one_line_per_file();
 	test_empty_stack();
 	test_empty_stack_among_others();
 	test_nothing();
-	test_ticks();
+	test_sections();
+	test_no_io_wait();
+	test_stacks_of_sections();
 	return tap_done();
 }

@@ -141,18 +141,19 @@ static void test_appears_whole_or_not(void)
 	must(outfile_open(in_dir("a.pb.gz"), NULL, &f, NULL) == 0);
 	must(outfile_write(f, "hello", 5, NULL) == 0);
 	ok(access(in_dir("a.pb.gz"), F_OK) < 0 && !outfile_is_committed(f),
-	   "before the end there is no such name");
-	ok(nr_entries() == (no_tmpfile ? 1 : 0), "and nothing else but perhaps one hidden file");
+	   "before commit the final name does not exist");
+	ok(nr_entries() == (no_tmpfile ? 1 : 0), "before commit there is at most one hidden file");
 	ok(outfile_commit(f, NULL) == 0 && has_text(in_dir("a.pb.gz"), "hello"),
-	   "then it is there, complete");
-	ok(outfile_size(f) == 5 && outfile_is_committed(f), "its size is known");
-	ok(strcmp(outfile_path(f), in_dir("a.pb.gz")) == 0, "its path is the one asked for");
+	   "after commit the file is there, complete");
+	ok(outfile_size(f) == 5 && outfile_is_committed(f),
+	   "after commit the size of the file is known");
+	ok(strcmp(outfile_path(f), in_dir("a.pb.gz")) == 0, "the path is the one asked for");
 	outfile_free(f);
-	ok(nr_entries() == 1, "nothing else is left");
+	ok(nr_entries() == 1, "after commit nothing else is left");
 	must(outfile_open(in_dir("b"), NULL, &f, NULL) == 0);
 	must(outfile_write(f, "x", 1, NULL) == 0);
 	outfile_free(f);
-	ok(nr_entries() == 1, "what is given up leaves nothing");
+	ok(nr_entries() == 1, "a file that is not committed leaves nothing");
 	sweep();
 }
 
@@ -163,11 +164,12 @@ static void test_replaces(void)
 	put_file(in_dir("a"), "old", 0640);
 	must(outfile_open(in_dir("a"), NULL, &f, NULL) == 0);
 	must(outfile_write(f, "new", 3, NULL) == 0);
-	ok(has_text(in_dir("a"), "old"), "the old file stays until the end");
-	ok(outfile_commit(f, NULL) == 0 && has_text(in_dir("a"), "new"), "then it is replaced");
-	ok(mode_of(in_dir("a")) == 0640, "and keeps its mode");
+	ok(has_text(in_dir("a"), "old"), "the old file stays until commit");
+	ok(outfile_commit(f, NULL) == 0 && has_text(in_dir("a"), "new"),
+	   "commit replaces the old file");
+	ok(mode_of(in_dir("a")) == 0640, "a replaced file keeps its mode");
 	outfile_free(f);
-	ok(nr_entries() == 1, "nothing else is left");
+	ok(nr_entries() == 1, "after replacing nothing else is left");
 	sweep();
 }
 
@@ -177,7 +179,7 @@ static void test_new_mode_obeys_umask(void)
 
 	must(save(in_dir("a"), NULL, "x", NULL) == 0);
 	umask(old);
-	ok(mode_of(in_dir("a")) == 0640, "a new file has 0666 less the umask");
+	ok(mode_of(in_dir("a")) == 0640, "a new file has mode 0666 minus the umask");
 	sweep();
 }
 
@@ -190,18 +192,20 @@ static void test_unique(void)
 	must(outfile_open(in_dir("a.pb.gz"), &opts, &f, NULL) == 0);
 	must(outfile_open(in_dir("a.pb.gz"), &opts, &g, NULL) == 0);
 	must(outfile_write(f, "1", 1, NULL) == 0 && outfile_write(g, "2", 1, NULL) == 0);
-	ok(outfile_commit(g, NULL) == 0 && outfile_commit(f, NULL) == 0, "two agents at once");
-	ok(has_text(in_dir("a.pb.gz"), "old"), "never replace what was there");
-	ok(has_text(in_dir("a-1.pb.gz"), "2"), "the first to end has number 1");
-	ok(has_text(in_dir("a-2.pb.gz"), "1"), "the second has number 2");
-	ok(strcmp(outfile_path(f), in_dir("a-2.pb.gz")) == 0, "and knows it");
+	ok(outfile_commit(g, NULL) == 0 && outfile_commit(f, NULL) == 0,
+	   "two agents open the same automatic name");
+	ok(has_text(in_dir("a.pb.gz"), "old"), "automatic names never replace an existing file");
+	ok(has_text(in_dir("a-1.pb.gz"), "2"), "the first to commit gets number 1");
+	ok(has_text(in_dir("a-2.pb.gz"), "1"), "the second to commit gets number 2");
+	ok(strcmp(outfile_path(f), in_dir("a-2.pb.gz")) == 0,
+	   "the second agent reports its number");
 	outfile_free(f);
 	outfile_free(g);
-	ok(nr_entries() == 3, "nothing else is left");
+	ok(nr_entries() == 3, "two agents leave nothing else");
 	sweep();
 	must(symlink("nowhere", in_dir("a")) == 0);
 	must(save(in_dir("a"), &opts, "x", NULL) == 0);
-	ok(has_text(in_dir("a-1"), "x"), "a dangling link is a name that is taken");
+	ok(has_text(in_dir("a-1"), "x"), "a dangling link counts as a taken name");
 	sweep();
 }
 
@@ -209,16 +213,16 @@ static void test_links_are_followed(void)
 {
 	put_file(in_dir("target"), "old", 0600);
 	must(symlink("target", in_dir("link")) == 0 && symlink("link", in_dir("second")) == 0);
-	ok(save(in_dir("second"), NULL, "new", NULL) == 0, "a link to a link is written");
-	ok(has_text(in_dir("target"), "new"), "the target has the bytes");
+	ok(save(in_dir("second"), NULL, "new", NULL) == 0, "a link to a link is written through");
+	ok(has_text(in_dir("target"), "new"), "the target of the link has the bytes");
 	ok(readlink(in_dir("second"), (char[8]){ 0 }, 8) == 4, "the link is still a link");
 	sweep();
 	must(symlink(in_dir("later"), in_dir("link")) == 0);
 	ok(save(in_dir("link"), NULL, "new", NULL) == 0 && has_text(in_dir("later"), "new"),
-	   "a link to nothing makes its target");
+	   "a link to nothing creates its target");
 	sweep();
 	must(symlink("b", in_dir("a")) == 0 && symlink("a", in_dir("b")) == 0);
-	ok(save(in_dir("a"), NULL, "x", NULL) == -ELOOP, "links in a circle are an error");
+	ok(save(in_dir("a"), NULL, "x", NULL) == -ELOOP, "a loop of links is an error");
 	sweep();
 }
 
@@ -237,7 +241,7 @@ static void test_foreign_links_in_sticky_directories(void)
 	sweep();
 }
 
-static void test_errors_name_path_and_cure(void)
+static void test_errors_name_path_and_advice(void)
 {
 	struct pa_error err = { 0 };
 	char expected[600];
@@ -247,7 +251,7 @@ static void test_errors_name_path_and_cure(void)
 	snprintf(expected, sizeof(expected),
 		 "cannot write '%s': no such directory '%s/no': create it or choose another path",
 		 path, dir);
-	ok(save(path, NULL, "x", &err) == -ENOENT, "a missing directory is found at once");
+	ok(save(path, NULL, "x", &err) == -ENOENT, "a missing directory is an error at open");
 	ok(strcmp(err.text, expected) == 0, "'%s'", err.text);
 	free(path);
 
@@ -262,9 +266,9 @@ static void test_errors_name_path_and_cure(void)
 	ok(save("", NULL, "x", &err) == -EINVAL, "'%s'", err.text);
 	err = (struct pa_error){ 0 };
 	must(asprintf(&path, "%s/%0300d", dir, 0) > 0);
-	ok(save(path, NULL, "x", &err) == -ENAMETOOLONG, "a name of 300 bytes is found at once");
+	ok(save(path, NULL, "x", &err) == -ENAMETOOLONG, "a name of 300 bytes is an error at open");
 	free(path);
-	ok(nr_entries() == 1, "no attempt left anything");
+	ok(nr_entries() == 1, "failed opens leave nothing");
 	sweep();
 }
 
@@ -356,8 +360,8 @@ static void test_standard_output(void)
 	ok(save_with_stdout("-", fd, "one ") == 0 && has_text(in_dir("out"), "one "),
 	   "'-' is standard output");
 	ok(save_with_stdout("/dev/stdout", fd, "two") == 0 && has_text(in_dir("out"), "one two"),
-	   "so is /dev/stdout, also when it is a file");
-	ok(nr_entries() == 1, "nothing else is left");
+	   "/dev/stdout is standard output, also if it is a file");
+	ok(nr_entries() == 1, "writing to standard output leaves nothing else");
 	close(fd);
 	sweep();
 }
@@ -454,15 +458,17 @@ static void test_cancelled_while_blocked(void)
 	    access(ptsname(terminal), W_OK) < 0)
 		tap_skip("needs pseudo-terminals");
 	else
-		ok(write_until_cancelled(ptsname(terminal)) == -ECANCELED, "so can a terminal");
+		ok(write_until_cancelled(ptsname(terminal)) == -ECANCELED,
+		   "writing to a terminal can be cancelled");
 	if (terminal >= 0)
 		close(terminal);
 	must(pipe2(p, O_CLOEXEC) == 0);
-	ok(write_stdout_until_cancelled(p[1], &flags) == -ECANCELED, "so can standard output");
-	ok(!(flags & O_NONBLOCK), "whose flags, shared with others, are as before");
+	ok(write_stdout_until_cancelled(p[1], &flags) == -ECANCELED,
+	   "writing to standard output can be cancelled");
+	ok(!(flags & O_NONBLOCK), "the shared flags of standard output are unchanged");
 	must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) == 0);
 	ok(write_stdout_until_cancelled(sockets[0], &flags) == -ECANCELED,
-	   "so can a socket, which cannot be opened once more");
+	   "writing to a socket, which cannot be reopened, can be cancelled");
 	close(p[0]);
 	close(p[1]);
 	close(sockets[0]);
@@ -492,11 +498,11 @@ static void test_closed_pipe(void)
 	pthread_sigmask(SIG_BLOCK, NULL, &mask_after);
 	sigpending(&pending);
 	must(sigaction(SIGPIPE, NULL, &after) == 0);
-	ok(!sigismember(&mask_after, SIGPIPE), "the signal mask is as before");
-	ok(!sigismember(&pending, SIGPIPE), "no signal is left behind");
-	ok(after.sa_handler == SIG_DFL, "the disposition is as before");
+	ok(!sigismember(&mask_after, SIGPIPE), "the signal mask is unchanged after EPIPE");
+	ok(!sigismember(&pending, SIGPIPE), "no signal is left pending after EPIPE");
+	ok(after.sa_handler == SIG_DFL, "the signal disposition is unchanged after EPIPE");
 	ok(outfile_commit(f, NULL) == -EPIPE && !outfile_is_committed(f),
-	   "what failed once cannot be committed");
+	   "a file whose write failed cannot be committed");
 	outfile_free(f);
 	close(p[1]);
 	close(saved);
@@ -516,8 +522,8 @@ static void test_file_size_limit(void)
 	}
 	must(waitpid(pid, &status, 0) == pid);
 	ok(WIFEXITED(status) && WEXITSTATUS(status) == EFBIG,
-	   "the file size limit is an error, not a deadly signal");
-	ok(nr_entries() == 0, "and nothing is left");
+	   "exceeding the file size limit is an error, not a fatal signal");
+	ok(nr_entries() == 0, "exceeding the file size limit leaves nothing");
 }
 
 /* 0, or what stands in the way: a step's name and its errno. */
@@ -526,7 +532,7 @@ static int mount_small_disk(const char *at, const char **ret_step)
 	*ret_step = "a mount namespace";
 	if (unshare(CLONE_NEWNS) < 0)
 		return -errno;
-	/* A chroot's / often is no mount point: nothing can be said about its propagation. */
+	/* A chroot's / often is not a mount point: nothing can be said about its propagation. */
 	*ret_step = "/ to be a mount point";
 	if (mount("none", "/", "", MS_REC | MS_PRIVATE, "") < 0)
 		return -errno;
@@ -565,14 +571,14 @@ static void test_full_disk(void)
 		 "disk full while writing '%s': nothing was left under that name", path);
 	ok(save(path, NULL, big, &err) == -ENOSPC, "a full disk is an error");
 	ok(strcmp(err.text, expected) == 0, "'%s'", err.text);
-	ok(access(path, F_OK) < 0, "which leaves no file");
+	ok(access(path, F_OK) < 0, "a full disk leaves no file");
 	put_file(path, "old", 0600);
 	err = (struct pa_error){ 0 };
 	ok(save(path, NULL, big, &err) == -ENOSPC && has_text(path, "old"),
-	   "a file that was there is unchanged");
+	   "a full disk leaves an existing file unchanged");
 	ok(strstr(err.text, "the old file is unchanged") != NULL, "'%s'", err.text);
 	ok(save(path, NULL, "new", NULL) == 0 && has_text(path, "new"),
-	   "the room is given back at once");
+	   "disk space is released at once");
 	must(umount2(disk, MNT_DETACH) == 0);
 	sweep();
 	free(big);
@@ -590,7 +596,8 @@ static void test_owner(void)
 		ok(save(in_dir("b"), &other, "x", &err) == -EPERM, "'%s'", err.text);
 	} else {
 		must(save(in_dir("b"), &other, "x", NULL) == 0 && stat(in_dir("b"), &st) == 0);
-		ok(st.st_uid == 12345 && st.st_gid == 12346, "root gives it to the caller of sudo");
+		ok(st.st_uid == 12345 && st.st_gid == 12346,
+		   "root gives the file to the caller of sudo");
 	}
 	sweep();
 }
@@ -603,9 +610,33 @@ static void test_naming(void)
 	test_unique();
 }
 
+static void test_patch(void)
+{
+	_cleanup_(outfile_freep) struct outfile *f = NULL, *in_place = NULL;
+	struct pa_error err = { 0 };
+
+	must(outfile_open(in_dir("a"), NULL, &f, NULL) == 0);
+	must(outfile_write(f, "0000 and more", 13, NULL) == 0);
+	ok(outfile_can_patch(f) && outfile_patch(f, 1, "12", 2, NULL) == 0 &&
+		   outfile_write(f, ".", 1, NULL) == 0 && outfile_commit(f, NULL) == 0 &&
+		   has_text(in_dir("a"), "0120 and more."),
+	   "bytes can be replaced; what is written then follows the end");
+	f = outfile_free(f);
+	must(outfile_open(in_dir("b"), NULL, &f, NULL) == 0 &&
+	     outfile_write(f, "0000", 4, NULL) == 0);
+	ok(outfile_patch(f, 3, "12", 2, &err) == -ESPIPE && outfile_commit(f, NULL) == -ESPIPE,
+	   "only bytes that were written before can be patched: %s", err.text);
+	must(outfile_open("/dev/null", NULL, &in_place, NULL) == 0);
+	ok(!outfile_can_patch(in_place) && outfile_write(in_place, "0", 1, NULL) == 0 &&
+		   outfile_patch(in_place, 0, "1", 1, NULL) == -ESPIPE,
+	   "a file that is written in place cannot be patched");
+	sweep();
+}
+
 int main(void)
 {
 	must(mkdtemp(dir));
+	test_patch();
 	test_naming();
 	no_tmpfile = true;
 	test_naming();
@@ -614,7 +645,7 @@ int main(void)
 	no_tmpfile = no_noreplace = false;
 	test_links_are_followed();
 	test_foreign_links_in_sticky_directories();
-	test_errors_name_path_and_cure();
+	test_errors_name_path_and_advice();
 	test_places_without_files();
 	test_no_permission();
 	test_in_place();

@@ -94,25 +94,26 @@ static void test_links(const struct place *place)
 	must(symlink("victim", in_dir("link")) == 0);
 	give_away(in_dir("link"));
 	ok(save(in_dir("link"), NULL, &err) == -EACCES && has_text(in_dir("victim"), "old"),
-	   "%s: a stranger's link is not followed", what);
+	   "%s: another user's link is not followed", what);
 	ok(strstr(err.text, "is a symbolic link of user 12345") && !strstr(err.text, "permission"),
 	   "'%s'", err.text);
 	must(symlink("/dev/null", in_dir("null")) == 0);
 	give_away(in_dir("null"));
-	ok(save(in_dir("null"), NULL, NULL) == -EACCES, "%s: nor one to a device", what);
+	ok(save(in_dir("null"), NULL, NULL) == -EACCES,
+	   "%s: another user's link to a device is not followed", what);
 	must(mkdir(in_dir("ours"), 0700) == 0 && symlink("ours", in_dir("door")) == 0);
 	give_away(in_dir("door"));
 	ok(save(in_dir("door/a"), NULL, NULL) == -EACCES && access(in_dir("ours/a"), F_OK) < 0,
-	   "%s: nor one in the middle of a path", what);
+	   "%s: another user's link in the middle of a path is not followed", what);
 	must(symlink("link", in_dir("first")) == 0);
 	ok(save(in_dir("first"), NULL, NULL) == -EACCES && has_text(in_dir("victim"), "old"),
-	   "%s: nor one behind a link of our own", what);
+	   "%s: another user's link behind a link of our own is not followed", what);
 	ok(save(in_dir("link"), &opts, NULL) == 0 && has_text(in_dir("victim"), "new"),
-	   "%s: but one of the user who called us is", what);
+	   "%s: a link of the user who called sudo is followed", what);
 	put_file(in_dir("victim"), "old", 0600);
 	must(unlink(in_dir("link")) == 0 && symlink("victim", in_dir("link")) == 0);
 	ok(save(in_dir("first"), NULL, NULL) == 0 && has_text(in_dir("victim"), "new"),
-	   "%s: links of our own are", what);
+	   "%s: links of our own are followed", what);
 	must(unlink(in_dir("victim")) == 0 && unlink(in_dir("link")) == 0 &&
 	     unlink(in_dir("null")) == 0 && unlink(in_dir("door")) == 0 &&
 	     unlink(in_dir("first")) == 0 && rmdir(in_dir("ours")) == 0);
@@ -131,11 +132,11 @@ static void test_fifos(const struct place *place)
 	must(fd >= 0);
 	give_away(in_dir("fifo"));
 	ok(save(in_dir("fifo"), NULL, &err) == -EACCES && read(fd, text, 7) < 0,
-	   "%s: a stranger's FIFO gets nothing", what);
+	   "%s: another user's FIFO is not written to", what);
 	ok(strstr(err.text, "is a FIFO of user 12345") != NULL, "'%s'", err.text);
 	must(lchown(in_dir("fifo"), 0, 0) == 0);
-	ok(save(in_dir("fifo"), NULL, NULL) == 0 && read(fd, text, 7) == 3, "%s: one of ours does",
-	   what);
+	ok(save(in_dir("fifo"), NULL, NULL) == 0 && read(fd, text, 7) == 3,
+	   "%s: a FIFO of our own is written to", what);
 	close(fd);
 	must(unlink(in_dir("fifo")) == 0);
 }
@@ -150,18 +151,19 @@ static void test_modes(const struct place *place)
 	put_file(in_dir("a"), "old", 0666);
 	give_away(in_dir("a"));
 	ok(save(in_dir("a"), NULL, NULL) == 0 && mode_of(in_dir("a")) == 0600,
-	   "%s: a file that a stranger made before us lends its mode to nothing", what);
+	   "%s: a file that another user created before us does not pass on its mode", what);
 	must(chmod(in_dir("a"), 0640) == 0 && save(in_dir("a"), NULL, NULL) == 0);
-	ok(mode_of(in_dir("a")) == kept, "%s: one of our own %s it", what,
+	ok(mode_of(in_dir("a")) == kept, "%s: a file of our own %s its mode", what,
 	   place->keeps_names ? "keeps" : "may have been moved there, and loses");
 	must(chmod(in_dir("a"), 0640) == 0 && chown(in_dir("a"), FRIEND, FRIEND) == 0 &&
 	     save(in_dir("a"), &opts, NULL) == 0);
-	ok(mode_of(in_dir("a")) == kept, "%s: so does one of the user whose it will be", what);
+	ok(mode_of(in_dir("a")) == kept, "%s: a file of the intended owner passes on its mode",
+	   what);
 	must(unlink(in_dir("a")) == 0);
 	put_file(in_dir("victim"), "old", 0644);
 	must(link(in_dir("victim"), in_dir("a")) == 0 && save(in_dir("a"), NULL, NULL) == 0);
 	ok(mode_of(in_dir("a")) == 0600 && has_text(in_dir("victim"), "old"),
-	   "%s: a hard link to one of ours lends neither its mode nor its bytes", what);
+	   "%s: a hard link to a file of ours passes on neither mode nor bytes", what);
 	must(unlink(in_dir("a")) == 0 && unlink(in_dir("victim")) == 0);
 }
 
@@ -176,7 +178,7 @@ static void test_directory_swapped(void)
 	     symlink("victim", in_dir("ours")) == 0);
 	ok(outfile_write(f, "new", 3, NULL) == 0 && outfile_commit(f, NULL) == 0 &&
 		   has_text(in_dir("moved/a"), "new") && access(in_dir("victim/a"), F_OK) < 0,
-	   "a directory that is replaced by a link in the meantime stays the one that was checked");
+	   "a directory replaced by a link meanwhile stays the one that was checked");
 	outfile_free(f);
 	must(unlink(in_dir("moved/a")) == 0 && unlink(in_dir("ours")) == 0 &&
 	     rmdir(in_dir("moved")) == 0 && rmdir(in_dir("victim")) == 0);
@@ -193,7 +195,7 @@ static void test_fifo_swapped(void)
 	must(unlink(in_dir("fifo")) == 0 && mkfifo(in_dir("fifo"), 0600) == 0);
 	fd = open(in_dir("fifo"), O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	must(fd >= 0);
-	ok(outpath_open_special(&p) == -ESTALE, "a FIFO that takes another's place is not used");
+	ok(outpath_open_special(&p) == -ESTALE, "a FIFO that replaces another one is not used");
 	outpath_done(&p);
 	close(fd);
 	must(unlink(in_dir("fifo")) == 0);
@@ -211,7 +213,7 @@ static void test_automatic_names(void)
 	ok(save(in_dir("a"), &opts, NULL) == 0 && has_text(in_dir("a-5"), "new") &&
 		   mode_of(in_dir("a-5")) == 0600 && has_text(in_dir("victim"), "old") &&
 		   access(in_dir("nowhere"), F_OK) < 0,
-	   "an automatic name goes past whatever is there");
+	   "an automatic name skips existing names");
 	must(unlink(in_dir("victim")) == 0 && unlink(in_dir("a")) == 0 &&
 	     unlink(in_dir("a-1")) == 0 && unlink(in_dir("a-2")) == 0 &&
 	     unlink(in_dir("a-3")) == 0 && rmdir(in_dir("a-4")) == 0 && unlink(in_dir("a-5")) == 0);
@@ -236,13 +238,14 @@ static void test_folders(const struct place *place)
 	go_to(place);
 	must(mkdir(in_dir("ours"), 0700) == 0 && symlink("ours", in_dir("door")) == 0);
 	give_away(in_dir("door"));
-	ok(make_folder(in_dir("door")) == -EACCES, "%s: a stranger's link is no folder", what);
+	ok(make_folder(in_dir("door")) == -EACCES,
+	   "%s: another user's link is not accepted as a directory", what);
 	ok(make_folder(in_dir("door/a")) == -EACCES && access(in_dir("ours/a"), F_OK) < 0,
-	   "%s: and none is made behind it", what);
+	   "%s: no directory is created behind another user's link", what);
 	must(unlink(in_dir("door")) == 0 && symlink("ours", in_dir("door")) == 0);
 	ok(make_folder(in_dir("door/a//b/")) == 0 && stat(in_dir("ours/a/b"), &st) == 0 &&
 		   (st.st_mode & 07777) == 0700,
-	   "%s: behind one of our own it is", what);
+	   "%s: a directory is created behind a link of our own", what);
 	must(rmdir(in_dir("ours/a/b")) == 0 && rmdir(in_dir("ours/a")) == 0 &&
 	     rmdir(in_dir("ours")) == 0 && unlink(in_dir("door")) == 0);
 }
@@ -266,13 +269,14 @@ static void test_ways(void)
 	ok(resolve(in_dir("c/x"), got, sizeof(got)) == 0 && !strcmp(got, expected), "'%s'", got);
 	ok(resolve("x", got, sizeof(got)) == 0 && !strcmp(got, ". | x"), "'%s'", got);
 	ok(resolve("/x", got, sizeof(got)) == 0 && !strcmp(got, "/ | x"), "'%s'", got);
-	ok(resolve("/", got, sizeof(got)) == -EISDIR, "the root is a directory");
-	ok(resolve("..", got, sizeof(got)) == -EISDIR, "so is the one above");
-	ok(resolve(in_dir("new/"), got, sizeof(got)) == -EISDIR, "a '/' at the end asks for one");
-	ok(resolve("/proc/self/cwd/x", got, sizeof(got)) == 0, "a link of procfs may lead on: '%s'",
-	   got);
+	ok(resolve("/", got, sizeof(got)) == -EISDIR, "'/' is a directory");
+	ok(resolve("..", got, sizeof(got)) == -EISDIR, "'..' is a directory");
+	ok(resolve(in_dir("new/"), got, sizeof(got)) == -EISDIR,
+	   "a path with a trailing '/' is a directory");
+	ok(resolve("/proc/self/cwd/x", got, sizeof(got)) == 0,
+	   "a procfs link in the middle of a path is followed: '%s'", got);
 	ok(resolve("/dev/stdout", got, sizeof(got)) == 0 && strstr(got, "/fd | 1"),
-	   "or be the last: '%s'", got);
+	   "a procfs link at the end of a path is followed: '%s'", got);
 	must(unlink(in_dir("c")) == 0 && rmdir(in_dir("b")) == 0);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/strtab.h"
 #include "tap.h"
 
@@ -14,10 +15,49 @@ static void test_equal_strings_are_one(void)
 	must(strtab_init(&t) == 0);
 	must(strtab_intern(&t, "main", &a) == 0 && strtab_intern_n(&t, "mainly", 4, &b) == 0);
 	must(strtab_intern(&t, "mainly", &c) == 0 && strtab_intern(&t, "", &e) == 0);
-	ok(a == b, "the same bytes have one number");
-	ok(a != c, "a longer string has another");
+	ok(a == b, "equal strings have one number");
+	ok(a != c, "a longer string has another number");
 	ok(e == 0, "the empty string is number 0");
 	ok(strcmp(strtab_get(&t, c), "mainly") == 0, "a number leads back to its string");
+	strtab_done(&t);
+}
+
+/* Begins with what XXH3 without a seed multiplies by zero: the next 8 bytes have no effect on the hash. */
+#define SAME_HASH "\xb8\xfe\x6c\x39\x23\xa4\x4b\xbe%08d0123456789abcdef"
+
+/* How many strings have the hash that most of them have. */
+static uint32_t nr_of_one_hash(const struct strtab *t)
+{
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < t->index.nr_slots; i++) {
+		uint32_t nr = 0;
+
+		for (uint32_t k = 0; k < t->index.nr_slots; k++)
+			nr += t->index.slots[k].id_plus_1 &&
+			      t->index.slots[k].hash == t->index.slots[i].hash;
+		if (t->index.slots[i].id_plus_1 && nr > most)
+			most = nr;
+	}
+	return most;
+}
+
+static void test_chosen_strings(void)
+{
+	struct strtab t;
+	char s[64], other[64];
+	uint32_t id;
+
+	snprintf(s, sizeof(s), SAME_HASH, 1);
+	snprintf(other, sizeof(other), SAME_HASH, 2);
+	ok(hash_bytes(s, strlen(s)) == hash_bytes(other, strlen(other)),
+	   "without a seed, strings can be chosen that have one hash");
+	must(strtab_init(&t) == 0);
+	for (int i = 0; i < 200; i++) {
+		snprintf(s, sizeof(s), SAME_HASH, i);
+		must(strtab_intern(&t, s, &id) == 0);
+	}
+	ok(nr_of_one_hash(&t) < 4, "in a table, they have many");
 	strtab_done(&t);
 }
 
@@ -43,7 +83,7 @@ static void test_many_and_long(void)
 	memset(big, 'x', 199999);
 	big[199999] = '\0';
 	ok(strtab_intern(&t, big, &id) == 0 && strlen(strtab_get(&t, id)) == 199999,
-	   "a string longer than a chunk is kept whole");
+	   "a string longer than a chunk is stored whole");
 	strtab_done(&t);
 	free(big);
 }
@@ -51,6 +91,7 @@ static void test_many_and_long(void)
 int main(void)
 {
 	test_equal_strings_are_one();
+	test_chosen_strings();
 	test_many_and_long();
 	return tap_done();
 }

@@ -16,10 +16,11 @@ static void test_bytes(void)
 {
 	struct work w = { .left_bytes = 1000 };
 
-	ok(work_charge(&w, 600) == 0 && w.left_bytes == 400, "what is within the limit is allowed");
-	ok(work_charge(&w, 401) == -E2BIG && w.end == WORK_OVER_BYTES, "what is past it is not");
+	ok(work_charge(&w, 600) == 0 && w.left_bytes == 400, "a charge within the limit succeeds");
+	ok(work_charge(&w, 401) == -E2BIG && w.end == WORK_OVER_BYTES,
+	   "a charge over the limit fails");
 	ok(work_charge(&w, 1) == -E2BIG && w.left_bytes == 400,
-	   "nor is anything from then on, however little");
+	   "after a failed charge even a small one fails");
 }
 
 static void test_cancel(void)
@@ -29,13 +30,13 @@ static void test_cancel(void)
 	struct work w = { .left_bytes = 1ull << 40, .cancel = &cancel };
 	int nr = 0;
 
-	ok(work_charge(&w, 1 << 20) == 0, "nobody has cancelled");
+	ok(work_charge(&w, 1 << 20) == 0, "without a cancellation charges succeed");
 	flag = true;
 	while (nr < 10000 && work_charge(&w, 100) == 0)
 		nr++;
 	ok(nr < 1000 && w.end == WORK_CANCELLED, "a cancellation is noticed within 100 KB of work");
 	flag = false;
-	ok(work_charge(&w, 1) == -ECANCELED, "and stays");
+	ok(work_charge(&w, 1) == -ECANCELED, "a cancellation is permanent");
 }
 
 static void test_cpu(void)
@@ -47,9 +48,9 @@ static void test_cpu(void)
 	work_limit_cpu(&w, 20 * NS_PER_MS);
 	while (work_charge(&w, 4096) == 0)
 		nr++;
-	ok(nr > 16 && w.end == WORK_OVER_TIME, "CPU time ends it too");
+	ok(nr > 16 && w.end == WORK_OVER_TIME, "the CPU time limit ends the work");
 	ok(clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns >= 20 * NS_PER_MS,
-	   "not before it is used up");
+	   "the work does not end before the CPU time is used up");
 }
 
 int main(void)

@@ -99,10 +99,11 @@ static void test_first_and_last_instructions(void)
 	code = signed_function;
 	nr_code = nr_in(signed_function);
 	ok(returns_by_lr(0) && returns_by_lr(1), "before the push the return address is in lr");
-	ok(has_record_at_sp(2), "behind it the record is at sp");
-	ok(goes_by_fp(3) && goes_by_fp(4), "then the frame pointer leads to it");
+	ok(has_record_at_sp(2), "after the push the frame record is at sp");
+	ok(goes_by_fp(3) && goes_by_fp(4),
+	   "after the move the frame pointer leads to the frame record");
 	ok(returns_by_lr(5) && returns_by_lr(6) && returns_by_lr(7),
-	   "when it has been popped the return address is in lr again");
+	   "after the pop the return address is in lr again");
 }
 
 static void test_other_instructions(void)
@@ -117,10 +118,11 @@ static void test_other_instructions(void)
 
 	code = others;
 	nr_code = nr_in(others);
-	ok(returns_by_lr(0), "at a landing pad for calls there is no record, whatever follows");
-	ok(goes_by_fp(2), "nor does a record that is stored elsewhere");
-	ok(goes_by_fp(3), "nor is there a record at sp then");
-	ok(goes_by_fp(4), "what cannot be read says nothing");
+	ok(returns_by_lr(0),
+	   "at a landing pad for calls there is no frame record, whatever follows");
+	ok(goes_by_fp(2), "a frame record stored elsewhere says nothing");
+	ok(goes_by_fp(3), "a frame record stored elsewhere is not looked for at sp");
+	ok(goes_by_fp(4), "unreadable code says nothing");
 }
 
 /* Whether the frame pointer is believed that says that the function at 0 returns to instruction i. */
@@ -157,11 +159,11 @@ static void test_returns(void)
 
 	code = callers;
 	nr_code = nr_in(callers);
-	ok(returns_to(2) && returns_to(3) && returns_to(4), "behind a call");
-	ok(returns_to(5), "where a signal handler returns to");
-	ok(returns_to(8), "where a goroutine returns to");
-	ok(!returns_to(7), "not behind a jump");
-	ok(!returns_to(6), "nor behind anything else");
+	ok(returns_to(2) && returns_to(3) && returns_to(4), "return address: after a call");
+	ok(returns_to(5), "return address: the code that a signal handler returns to");
+	ok(returns_to(8), "return address: the code that a goroutine returns to");
+	ok(!returns_to(7), "return address: not after a jump");
+	ok(!returns_to(6), "return address: not after any other instruction");
 }
 
 /* Where there is nothing beside the page that can be read. */

@@ -26,10 +26,9 @@ static int record(void *ctx, const struct option_def *def, const char *value)
 
 static const struct option_def defs[] = {
 	{ "flag", 'f', .group = "Some", .help = "a flag", .handle = record },
-	{ "value", 'v', .arg = "V", .is_repeatable = true, .group = "Some", .help = "one\ntwo",
+	{ "value", 'v', .arg = "V", .group = "Some", .help = "one\ntwo", .handle = record },
+	{ "maybe", .arg = "M", .is_arg_optional = true, .group = "Other", .help = "perhaps",
 	  .handle = record },
-	{ "maybe", .arg = "M", .is_arg_optional = true, .is_repeatable = true, .group = "Other",
-	  .help = "perhaps", .handle = record },
 	{ "stop", .group = "Other", .help = "stops", .handle = record },
 };
 static const struct option_table table = { defs, sizeof(defs) / sizeof(defs[0]) };
@@ -71,9 +70,9 @@ static void test_rest(void)
 	ok(r.rest == 2 && !r.has_dashes, "the first argument ends the options, without dashes");
 	r = parse(A("-v"), A("--"), A("x"));
 	ok(r.rest == 3 && !r.has_dashes && !strcmp(r.log, "value=-- "),
-	   "dashes that are a value are no end of options");
+	   "dashes that are a value do not end the options");
 	r = parse(A("-v"), A("--"), A("--"), A("x"));
-	ok(r.rest == 4 && r.has_dashes, "... but those after them are");
+	ok(r.rest == 4 && r.has_dashes, "dashes after dashes that are a value end the options");
 	r = parse(A("--stop"), A("--nonsense"));
 	ok(r.status == OPTPARSE_STOP, "what stands after an option that stops does not matter");
 }

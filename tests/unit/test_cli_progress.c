@@ -38,10 +38,31 @@ static void test_widths_never_overflow(void)
 	char text[PROGRESS_TEXT_SIZE];
 	bool fits = true;
 
+	p.modes = PA_MODE_OFFCPU | PA_MODE_PROFILE;
+	p.nr_intervals = p.off_cpu_ns = UINT64_MAX;
 	p.nr_samples = p.nr_stacks = p.nr_lost = p.elapsed_ns = p.duration_ns = UINT64_MAX;
 	for (uint32_t cols = 0; cols < 300; cols++)
 		fits = fits && strlen(progress_format(&p, &one_percent, false, cols, text)) <= cols;
 	ok(fits, "the largest numbers fit every width");
+}
+
+static void test_waits(void)
+{
+	struct pa_progress p = sample();
+
+	p.modes = PA_MODE_OFFCPU;
+	p.nr_samples = 0;
+	p.nr_intervals = 4321;
+	p.off_cpu_ns = 12300000000;
+	check(&p, false, 80,
+	      "3.2s / 10s, 4321 waits, 12.3s off CPU, 56 stacks, 7 lost, agent 1.0% CPU",
+	      "off the CPU alone: waits and how long they were");
+	p.modes |= PA_MODE_PROFILE;
+	p.nr_samples = 1;
+	p.nr_intervals = 1;
+	check(&p, false, 80,
+	      "3.2s / 10s, 1 sample, 1 wait, 12.3s off CPU, 56 stacks, 7 lost, agent 1.0% CPU",
+	      "both profiles: samples and waits");
 }
 
 static bool shows(const struct pa_progress *p, const struct progress_meter *m, const char *part)
@@ -59,21 +80,23 @@ static void test_meter(void)
 	p.elapsed_ns = 1000;
 	p.agent_cpu_ns = S / 5; /* setting up */
 	progress_measure(&m, &p);
-	ok(!shows(&p, &m, "CPU"), "what setting up cost is no share of the first moment");
+	ok(!shows(&p, &m, "CPU"),
+	   "the cost of setting up does not count as a share of the first moment");
 	p.elapsed_ns += S / 2;
 	progress_measure(&m, &p);
-	ok(!shows(&p, &m, "CPU"), "the first second shows none");
+	ok(!shows(&p, &m, "CPU"), "no share of CPU is shown in the first second");
 	p.elapsed_ns += S / 2;
 	p.agent_cpu_ns += S / 50;
 	progress_measure(&m, &p);
-	ok(shows(&p, &m, "agent 2.0% CPU"), "then the share of the last second is shown");
+	ok(shows(&p, &m, "agent 2.0% CPU"), "after a second the share of the last second is shown");
 	p.elapsed_ns += S / 2;
 	p.agent_cpu_ns += S / 4;
 	progress_measure(&m, &p);
-	ok(shows(&p, &m, "agent 2.0% CPU"), "... for a second");
+	ok(shows(&p, &m, "agent 2.0% CPU"), "the share stays for a second");
 	p.elapsed_ns += S / 2;
 	progress_measure(&m, &p);
-	ok(shows(&p, &m, "agent 25.0% CPU"), "... and then that of the next");
+	ok(shows(&p, &m, "agent 25.0% CPU"),
+	   "after another second the share of that second is shown");
 }
 
 static void test_plurals(void)
@@ -92,23 +115,30 @@ int main(void)
 	check(&p, false, 80, "3.2s / 10s, 1234 samples, 56 stacks, 7 lost, agent 1.0% CPU",
 	      "a wide terminal shows everything");
 	check(&p, false, 45, "3.2s / 10s, 1234 samples, 56 stacks, 7 lost",
-	      "a narrow one leaves out whole numbers");
-	check(&p, false, 5, "", "what does not fit at all is left out");
+	      "a narrow terminal leaves out whole numbers");
+	check(&p, false, 5, "", "a line that does not fit at all is left out");
 	check(&p, true, 80, "3.2s, ending, 1234 samples, 56 stacks, 7 lost, agent 1.0% CPU",
 	      "an early end is shown");
 	p.duration_ns = 0;
 	check(&p, false, 30, "3.2s, 1234 samples, 56 stacks", "an open end shows no duration");
+	check(&p, false, 80, "3.2s, 1234 samples, 56 stacks, 7 lost, agent 1.0% CPU, Ctrl-C to end",
+	      "an open end shows how to end the capture");
+	check(&p, true, 80, "3.2s, ending, 1234 samples, 56 stacks, 7 lost, agent 1.0% CPU",
+	      "a capture that is ending does not show how to end it");
 	p.phase = PA_PHASE_NAMING;
-	check(&p, true, 80, "naming, 1234 samples, 56 stacks, 7 lost", "naming is shown");
+	check(&p, true, 80, "resolving symbols, 1234 samples, 56 stacks, 7 lost",
+	      "progress: symbol resolution is shown");
 	p.nr_fetches_wanted = 3;
 	p.nr_fetches_done = 1;
 	check(&p, false, 80, "fetching debug files, 1 of 3 done, 1234 samples, 56 stacks, 7 lost",
-	      "and what it waits for");
+	      "waiting for debug files is shown");
 	p.nr_fetches_done = 3;
-	check(&p, false, 80, "naming, 1234 samples, 56 stacks, 7 lost", "until that is there");
+	check(&p, false, 80, "resolving symbols, 1234 samples, 56 stacks, 7 lost",
+	      "after the debug files, symbolization is shown");
 	p.phase = PA_PHASE_WRITING;
 	check(&p, false, 80, "writing, 1234 samples, 56 stacks, 7 lost", "writing is shown");
 	test_widths_never_overflow();
+	test_waits();
 	test_meter();
 	test_plurals();
 	return tap_done();

@@ -1,472 +1,504 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
+#include "report_sample.h"
 
-#include "cli/report.h"
-#include "cli/text.h"
-#include "tap.h"
-
-static const struct pa_function_stat functions[] = {
-	{ "hot", "/usr/bin/app", 60, 90 },
-	{ "\x1b[2Jevil\n", "/tmp/\x1b]0;evil\x07", 20, 20 },
-	{ "a_function_whose_name_is_far_too_long_for_any_terminal_that_is_eighty_columns_wide",
-	  "/usr/lib/a_library_with_a_long_name_of_its_own_that_takes_half_the_line.so", 10, 10 },
-};
-
-static const struct pa_unnamed_stat unnamed[] = {
-	{ "/opt/libstripped.so", 5, "it has no symbol table", "install its debug package" },
-};
-
-static const struct pa_output_stat outputs[] = { { "pprof", "app-on-cpu.pb.gz", 2048 } };
-
-static const struct pa_cut_stat cuts[] = {
-	{ "b", "stopped for b", "/usr/lib/b.so", 4, "rebuild b" },
-	{ "c", "stopped for c", "/usr/lib/c.so", 3, NULL },
-	{ "c", "stopped for c", "/usr/lib/d.so", 2, NULL },
-	{ "a", "stopped for a", "/usr/lib/a.so", 1, NULL },
-};
-
-static struct pa_count losses[] = { { "x", "lost by x", 0 }, { "y", "lost by y", 0 } };
-
-static struct pa_summary sample(void)
-{
-	losses[0].count = losses[1].count = 0;
-	return (struct pa_summary){
-		.sz = sizeof(struct pa_summary),
-		.version = "1",
-		.event = "cpu-clock",
-		.sample_rate_hz = 99,
-		.duration_ns = 10000000000,
-		.nr_cpus = 4,
-		.ticks_due = 1000,
-		.ticks_idle = 750,
-		.ticks_other = 150,
-		.samples = 100,
-		.losses = losses,
-		.nr_losses = 2,
-		.nr_stacks = 12,
-		.nr_processes = 1,
-		.stacks_complete = 90,
-		.cuts = cuts,
-		.nr_cuts = 4,
-		.nr_locations = 10,
-		.nr_locations_named = 9,
-		.kernel_symbols = "kallsyms",
-		.functions = functions,
-		.nr_functions = 3,
-		.unnamed = unnamed,
-		.nr_unnamed = 1,
-		.outputs = outputs,
-		.nr_outputs = 1,
-		.agent_cpu_ns = 100000000,
-		.agent_sampling_cpu_ns = 40000000,
-		.agent_peak_rss_bytes = 32 << 20,
-	};
-}
-
-/* The caller frees it. */
-static char *print(const struct pa_summary *s, const struct report_options *opts)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *f = open_memstream(&text, &len);
-
-	must(f);
-	report_print(s, opts, f);
-	must(fclose(f) == 0 && text);
-	return text;
-}
-
-static void check_with(const struct pa_summary *s, const struct report_options *opts,
-		       const char *part, bool is_there, const char *what)
-{
-	char *text = print(s, opts);
-
-	if (!ok((strstr(text, part) != NULL) == is_there, "%s", what))
-		printf("# looked for '%s'\n", part);
-	free(text);
-}
-
-static const struct report_options wide = { .max_cols = TEXT_NO_LIMIT };
-
-static void has(const struct pa_summary *s, const char *part, const char *what)
-{
-	check_with(s, &wide, part, true, what);
-}
-
-static void has_not(const struct pa_summary *s, const char *part, const char *what)
-{
-	check_with(s, &wide, part, false, what);
-}
-
-static void test_numbers(void)
+static void test_target(void)
 {
 	struct pa_summary s = sample();
 
-	has(&s, "app-on-cpu.pb.gz (pprof, 2.0 KiB)", "files are named with their size");
-	has(&s, "25.0% busy (4 CPUs", "CPUs are busy when they are not idle");
-	has_not(&s, "in the kernel", "little time in the kernel needs no word");
-	has(&s, "10.0% of the CPU time, 0.40 CPUs", "the target has its share");
-	has(&s, "60.0%    90.0%  hot [app]", "functions have self, total, name and file");
-	has(&s,
-	    "90.0% complete\n         4.0% cut in /usr/lib/b.so: stopped for b\n"
-	    "           fix: rebuild b\n         3.0% cut in /usr/lib/c.so: stopped for c\n"
-	    "         2.0% cut in /usr/lib/d.so: stopped for c\nnames",
-	    "the three most frequent cuts follow, with their files and cures");
-	check_with(&s, &(struct report_options){ .max_cols = TEXT_NO_LIMIT, .is_verbose = true },
-		   "1.0% cut in /usr/lib/a.so: stopped for a\n", true, "-v shows all of them");
-	s.no_user_stack = 10;
-	has(&s, "100.0% complete; 10 samples without a user stack\n",
-	    "what has no user stack is counted apart from what is complete");
-	s.no_user_stack = s.samples;
-	s.stacks_complete = 0;
-	has(&s, "no sample has a user stack\n", "also if nothing has one");
-	s = sample();
-	has(&s, "/opt/libstripped.so: 5 samples (5.0%) without a name: it has no symbol table\n",
-	    "files without names say why");
-	has(&s, "fix: install its debug package", "… and the cure");
-	has(&s, "nothing was lost", "no loss is said");
-	has(&s, "1000 due = 750 idle + 150 other + 0 outside + 100 samples + 0 lost\n",
-	    "the account is shown");
-	has_not(&s, "do not add up", "a good account is not doubted");
-	has(&s, "0.04s of CPU time while sampling, 0.10s with start and symbols; 32.0 MiB",
-	    "the agent says its cost");
-	has_not(&s, "kallsyms", "without kernel frames, no source of kernel names");
+	has(&s, "PID 4711 (app): for 10s, on db1, Linux 6.18.5\n",
+	    "head: target, duration, host and kernel");
+	s.duration_ns = 1912345678;
+	s.end_reason = "stopped";
+	has(&s, "PID 4711 (app): 1.9s of 10s, until stopped, on db1",
+	    "head: a capture that was stopped early says how much of its time it had");
+	s.duration_asked_ns = 0;
+	has(&s, "PID 4711 (app): 1.9s, until stopped, on db1",
+	    "head: a capture without a duration was stopped");
+	s.end_signal = "SIGTERM";
+	has(&s, "PID 4711 (app): 1.9s, until SIGTERM, on db1",
+	    "head: the signal that stopped a capture");
+	s.end_reason = "command_exited";
+	s.end_signal = "SIGSEGV";
+	has(&s, "1.9s, until it was killed by SIGSEGV (its children run on), on db1",
+	    "head: the signal that killed the command");
+	s.end_signal = NULL;
+	s.end_reason = "targets_exited";
+	s.target_text = "make -j2";
+	has(&s, "make -j2: 1.9s, until it exited, on db1",
+	    "head: a capture that ended with its command says so");
+	s.end_reason = "command_exited";
+	has(&s, "make -j2: 1.9s, until it exited (its children run on), on db1",
+	    "head: a capture that ended with its command says that others run on");
+	s.end_reason = "targets_exited";
+	s.nr_pids = 2;
+	has(&s, "1.9s, until all exited, on db1", "head: several processes have all exited");
+	s.target_text =
+		"\x1b[2Jsh -c 'a command line of more than a hundred columns, which do not all "
+		"fit into the first line of the report'";
+	has(&s, "?[2Jsh -c 'a command line of more than",
+	    "head: a command line has no control characters");
+	has(&s, "...: 1.9s", "head: a long command line is shortened");
+	check_with(&s, &(struct report_options){ .max_cols = 80 },
+		   "?[2Jsh -c 'a command line of mo...: 1.9s, until all exited, on db1, Linux "
+		   "6.18.5\n",
+		   true, "head: a command line leaves room for the rest of the line");
+	s.target_text = "PID 4194304 (a-long-comm-123)";
+	check_with(&s, &(struct report_options){ .max_cols = 20 }, "PID 4194304\n", true,
+		   "head: a PID is whole on the narrowest terminal");
 }
 
-static void test_kernel_time(void)
+static void test_cpu_time(void)
 {
 	struct pa_summary s = sample();
 	struct pa_count lost = { "not_delivered", "not delivered by the kernel", 200 };
 
+	has(&s, "\n1.00s CPU in 1 process, 0.40 of 4 CPUs on average\n",
+	    "head: CPU time of the target, and its share of the machine");
+	s.processes_seen = 3;
+	has(&s, "\n1.00s CPU in 1 process (3 by name), 0.40",
+	    "head: processes, and how many the table has since some changed their name");
+	s.processes_seen = 1;
+	s.samples_in_kernel = 9;
+	has(&s, "on average, 9.0% in the kernel\n", "head: little time in the kernel");
 	s.samples_in_kernel = 40;
-	has(&s, "kernel   40.0% of the samples were in the kernel; --kernel-stacks shows where\n",
-	    "much time in the kernel can be looked into");
-	check_with(&s,
-		   &(struct report_options){ .max_cols = TEXT_NO_LIMIT, .has_kernel_stacks = true },
-		   "--kernel-stacks", false, "where it is, it is seen");
-	s.losses = &lost;
-	s.nr_losses = 1;
-	s.ticks_lost = 200;
-	s.ticks_idle = 550;
-	has(&s, "25.0% busy, 20.0% not known (4 CPUs",
-	    "ticks that were not delivered say nothing of how busy");
-	has(&s, "10.0% of the CPU time, 0.40 CPUs", "and the target has what its samples show");
+	has(&s, "on average, 40.0% in the kernel (--kernel-stacks shows where)\n",
+	    "head: much time in the kernel comes with the flag that shows it");
+	s.kernel_stacks = true;
+	has(&s, "on average, 40.0% in the kernel\n",
+	    "head: with kernel stacks the flag is not suggested");
+	s.all = true;
+	has(&s, "1 process, 4 CPUs 25.0% busy, 40.0% in",
+	    "head: of a whole machine, how busy it was");
+	ticks->losses = &lost;
+	ticks->nr_losses = 1;
+	ticks->lost = 200;
+	*idle = 550;
+	has(&s, "4 CPUs 25.0% busy (20.0% unknown), 40.0%",
+	    "head: ticks that were not delivered are neither busy nor idle");
+	s.event = "cycles";
+	has(&s, "\n100 samples of cycles in 1 process, 40.0% in the kernel",
+	    "head: cycles measure neither seconds nor idle CPUs");
+	has_not(&s, "cpu-s", "tables: cycles have no column of seconds");
 }
 
-static void test_more_functions(void)
-{
-	static const struct pa_function_stat many[] = {
-		{ "f", "/a", 10, 10 }, { "f", "/a", 9, 9 }, { "f", "/a", 8, 8 },
-		{ "f", "/a", 7, 7 },   { "f", "/a", 6, 6 }, { "f", "/a", 5, 5 },
-		{ "f", "/a", 4, 4 },   { "f", "/a", 3, 3 }, { "f", "/a", 2, 2 },
-		{ "f", "/a", 1, 1 },   { "g", "/a", 1, 1 }, { "h", "/a", 0, 9 },
-	};
-	struct report_options opts = { .max_cols = TEXT_NO_LIMIT, .is_verbose = true };
-	struct pa_summary s = sample();
-
-	s.functions_seen = s.nr_functions;
-	s.functions_self = 90;
-	has_not(&s, "more function", "a table that is whole says nothing of more");
-	s.functions = many;
-	s.nr_functions = 12;
-	s.functions_seen = 33;
-	s.functions_self = 60;
-	has(&s, " [a]\n    5.0%           ... 23 more functions (-v shows more)\n\n",
-	    "one that is cut says how many more, and their share");
-	check_with(&s, &opts, "    4.0%           ... 21 more functions\n", true,
-		   "also with -v, of what that leaves out");
-	s.functions_seen = 13;
-	check_with(&s, &opts, "... 1 more function\n", true, "one more is one");
-}
-
-static void test_more_cuts(void)
-{
-	struct report_options opts = { .max_cols = TEXT_NO_LIMIT, .is_verbose = true };
-	struct pa_summary s = sample();
-
-	for (size_t i = 0; i < s.nr_cuts; i++)
-		s.cuts_samples += s.cuts[i].nr_samples;
-	s.cuts_seen = s.nr_cuts;
-	check_with(&s, &opts, " more, ", false, "a list that is whole says nothing of more");
-	s.cuts_seen = 7;
-	s.cuts_samples += 20;
-	check_with(&s, &opts, "... 3 more, 20.0% of the samples\n", true,
-		   "with -v a list of cuts says what it leaves out");
-	s.cuts_samples = s.cuts[0].nr_samples + s.cuts[1].nr_samples + s.cuts[2].nr_samples + 21;
-	has(&s, "... 4 more, 21.0% of the samples (-v shows more)\n", "without it too");
-}
-
-static void test_more_unnamed(void)
+static void test_kernel_account(void)
 {
 	struct pa_summary s = sample();
 
-	s.unnamed_seen = 1;
-	has_not(&s, " more, ", "a list of files that is whole says nothing of more");
-	s.unnamed_seen = 3;
-	s.unnamed_samples = s.unnamed[0].nr_samples + 5;
-	has(&s, "... 2 more, 5.0% of the samples\n", "one that is cut says how many more");
+	s.targets_cpu_ns = 1010000000;
+	has(&s, "\n1.00s CPU in 1 process, 0.10 of 4 CPUs on average\n",
+	    "head: CPUs on average by the scheduler's account");
+	s.targets_cpu_ns = 1290000000;
+	has(&s, "\n1.00s CPU in 1 process, 0.13 of 4 CPUs",
+	    "head: 100 samples may miss the scheduler's account by 30");
+	s.targets_cpu_ns = 1500000000;
+	has(&s, "\n1.00s CPU (1.50s by the scheduler) in 1 process",
+	    "head: CPU time by the scheduler's account, if it differs from the samples");
+	s.all = true;
+	s.targets_cpu_ns = 30000000000;
+	has(&s, ", 4 CPUs 75.0% busy\n", "head: how busy CPUs were by the scheduler's account");
 }
 
-static void test_losses(void)
+static void test_steal(void)
+{
+	static const struct pa_count lost[] = { { "not_delivered", "not delivered", 300 },
+						{ "ring_full", "no room", 3 } };
+	struct pa_summary s = sample();
+
+	ticks->losses = lost;
+	ticks->lost = 303;
+	*idle -= 303;
+	has(&s, "lost     300 ticks (30.0%): not delivered\n", "steal: not known");
+	s.steal_ns = 12400000000;
+	has(&s,
+	    "on average\nlost     300 ticks (30.0%): not delivered; the host took 31% of the CPU "
+	    "time (steal)\nlost     3 ticks (0.3%): no room\n\n",
+	    "steal: named beside the ticks that were not delivered, and before the tables");
+	s.steal_ns = 1;
+	has_not(&s, "steal", "steal: little is not worth a word");
+}
+
+static void test_runtime_hints(void)
+{
+	static const struct pa_unnamed_stat jit = { "[jit]", 5, "no perf map", "jcmd" };
+	struct pa_hint hint = { "java", "no_symbols", "java (PID 7): no symbols; jcmd 7", 60, 1 };
+	struct pa_summary s = sample();
+
+	s.unnamed = &jit;
+	s.nr_unnamed = s.unnamed_seen = 1;
+	s.hints = &hint;
+	s.nr_hints = 1;
+	has(&s, "on average\n\nhint     java (PID 7): no symbols; jcmd 7\n\n   cpu-s   self",
+	    "hints: if one is about most of the samples, it alone precedes the functions");
+	has(&s,
+	    "\nsymbols  90.0% of 10 addresses resolved\n"
+	    "         5.0% without symbols in [jit]: no perf map\nlost",
+	    "hints: one that precedes the functions does not follow them as well");
+	has_not(&s, "fix: jcmd", "hints: a fix is not repeated");
+	hint.nr_samples = 50;
+	has(&s, "\nhint     java (PID 7): no symbols; jcmd 7\nlost",
+	    "hints: half of the samples are not most of them");
+	hint.nr_samples = 40;
+	has(&s, "\nhint     java (PID 7): no symbols; jcmd 7\nlost",
+	    "hints: others follow the tables");
+	hint.nr_samples = 0;
+	has_not(&s, "java", "hints: none for hardly any samples");
+	check_with(&s, &verbose, "java", true, "-v: all hints");
+}
+
+static void test_unnamed_code(void)
+{
+	static const struct pa_function_stat jit[] = { { "", "[jit]", 60, 60, true } };
+	static const struct pa_unnamed_stat why[] = { { "[jit]", 60, "no perf map", "write one" } };
+	struct pa_summary s = sample();
+
+	s.unnamed = why;
+	s.nr_unnamed = s.unnamed_seen = 1;
+	s.unnamed_samples = 60;
+	s.nr_cuts = s.cuts_seen = 0;
+	has(&s, "complete\nsymbols  90.0%",
+	    "symbols: files of stripped programs follow the functions");
+	s.functions = jit;
+	s.nr_functions = s.functions_seen = 1;
+	has(&s,
+	    "on average\n\nsymbols  90.0% of 10 addresses resolved\n"
+	    "         60.0% without symbols in [jit]: no perf map\n"
+	    "           fix: write one\n\n   cpu-s",
+	    "symbols: if most samples are one row without a name, why precedes the functions");
+}
+
+/* Lines before the one that has text; 0: none has. */
+static size_t lines_before(const char *page, const char *text)
+{
+	const char *end = strstr(page, text);
+	size_t nr = 0;
+
+	for (const char *at = page; end && (at = strchr(at, '\n')) && at < end; at++)
+		nr++;
+	return nr;
+}
+
+static void test_first_screen(void)
+{
+	static struct pa_function_stat by_self[20], totals[20];
+	static struct pa_command_stat many[20];
+	struct pa_summary s = sample();
+	char *text;
+
+	for (size_t i = 0; i < 20; i++) {
+		by_self[i] = (struct pa_function_stat){ "f", "/a", 5, 5, false };
+		totals[i] = (struct pa_function_stat){ "g", "/a", 0, 90 - 4 * i, false };
+		many[i] = (struct pa_command_stat){ "sh", 5, 0, 1 };
+	}
+	s.functions = by_self;
+	s.functions_by_total = totals;
+	s.commands = many;
+	s.nr_functions = s.functions_seen = s.nr_functions_by_total = 20;
+	s.functions_self = 100;
+	text = print(&s, &wide);
+	ok(lines_before(text, "hot paths") == 16,
+	   "first screen: of one process, rows up to the first of the hot paths");
+	free(text);
+	s.nr_processes = s.nr_commands = s.commands_seen = 20;
+	text = print(&s, &wide);
+	ok(lines_before(text, "hot paths") == 17 &&
+		   lines_before(text, "self time") == lines_before(text, "  command\n") + 5,
+	   "first screen: with a table of commands, every table has fewer rows");
+	free(text);
+	text = print(&s, &verbose);
+	ok(lines_before(text, "hot paths") > 3 * 20, "-v: tables are not shortened for a screen");
+	free(text);
+}
+
+static void test_few_samples(void)
 {
 	struct pa_summary s = sample();
 
-	losses[1].count = s.ticks_lost = 3;
-	s.ticks_due += 3;
-	has(&s, "3 ticks (0.30%): lost by y", "a loss is named");
-	has_not(&s, "lost by x", "a loss that did not occur is not");
-	has_not(&s, "nothing was lost", "nothing is said to be lost only when nothing was");
-	s.sideband_lost = 2;
-	has(&s, "2 records about processes", "lost side-band records are named");
-	s.ticks_due++;
-	has(&s, "do not add up", "an account that does not add up is said to be one");
+	has_not(&s, "only ", "head: 100 samples are not few");
+	s.samples = 3;
+	has(&s, "\nonly 3 samples, so all shares are rough: sample more often (-F 999) or longer\n",
+	    "head: 3 samples are few, and what to do");
+	s.samples = 1;
+	s.sample_rate_hz = 999;
+	has(&s, "\nonly 1 sample, so all shares are rough: sample longer\n",
+	    "head: at a high rate only time helps");
 }
 
-static void test_tables(void)
+static void test_commands(void)
 {
-	static const struct report_options verbose = { .max_cols = TEXT_NO_LIMIT,
-						       .is_verbose = true };
+	static struct pa_command_stat many[20];
 	struct pa_summary s = sample();
 
-	s.nr_tables = 7;
-	s.tables_peak_bytes = 3 << 20;
-	s.notices_lost = 5;
-	has_not(&s, "tables ", "tables are not told of while all is well");
-	has_not(&s, "too late", "nor are late wake-ups");
-	check_with(&s, &verbose, "7 files, 3.0 MiB at most; dropped to make room 0 times", true,
-		   "who wants more is told what they took");
-	check_with(&s, &verbose, "too late 5 times", true, "and of late wake-ups");
-	s.tables_evicted = 1;
-	has(&s, "dropped to make room 1 time\n", "tables that were dropped are told to everybody");
-	s.tables_refused = 2;
-	has(&s, "2 had no room in the kernel", "and so are those without room");
+	has_not(&s, "  command\n", "commands: one process has no table");
+	s.nr_processes = 20;
+	s.nr_commands = 3;
+	s.commands_seen = 3;
+	has(&s,
+	    "\n   cpu-s  share  kernel  procs  command\n"
+	    "    0.80  80.0%   10.0%      7  cc1\n"
+	    "    0.15  15.0%   33.3%      1  ld\n"
+	    "    0.04   4.0%  100.0%     12  ?[2Jsh?\n\n",
+	    "commands: seconds, share, share in the kernel, processes and a clean name");
+	s.commands_seen = 5;
+	s.nr_functions = s.nr_functions_by_total = s.functions_seen = 0; /* makes room */
+	has(&s, "\n    0.01   1.0%                 2 more\n\n", "commands: the rest is summed up");
+	for (size_t i = 0; i < 20; i++)
+		many[i] = (struct pa_command_stat){ "sh", i < 5 ? 19 : 0, 0, 1 };
+	s.commands = many;
+	s.nr_commands = s.commands_seen = 20;
+	has(&s, "  sh\n    0.05   5.0%                 15 more\n",
+	    "commands: those below a per cent are not listed");
+	check_with(&s, &verbose, " more\n", false, "commands: -v lists them all");
+	check_with(&s, &(struct report_options){ .max_cols = 20 },
+		   "\n  share  command\n  19.0%  sh\n", true,
+		   "commands: a narrow table has the share and the name");
 }
 
-static void test_debug_files(void)
-{
-	static const struct pa_count fetches[] = { { "fetched", "fetched from a server", 2 },
-						   { "timeout", "not answered in time", 1 } };
-	static const struct pa_fetch_failure failures[] = {
-		{ "debug.example:8002", "timeout", "timed out", 1 },
-	};
-	struct pa_summary s = sample();
-
-	has_not(&s, "\ndebug ", "where nothing is to be fetched nothing is said of it");
-	s.fetches = fetches;
-	s.nr_fetches = 2;
-	s.fetched_bytes = 3 << 20;
-	has(&s, "2 debug files fetched from a server\n", "fetched files are counted");
-	has(&s, "1 debug file not answered in time\n", "and those that were not, by reason");
-	has(&s, "3.0 MiB came from servers", "with their bytes");
-	s.fetch_failures = failures;
-	s.nr_fetch_failures = 1;
-	has(&s, "debug.example:8002: 1 file: timed out\n", "who failed is named, with the reason");
-	s.nr_debug_mismatches = 1;
-	has(&s, "1 debug file of another build was not used", "a wrong debug file is told of");
-	s.nr_unnamed_by_rule = 1;
-	has(&s, "1 file without names: --symbol-fail-closed", "so is what the rule left unnamed");
-	s.fetch_problem = "the cache is another's";
-	has(&s, "nothing was fetched: the cache is another's", "and why nothing was fetched");
-}
-
-static void test_unanswered(void)
-{
-	static const struct pa_unanswered_stat items[] = {
-		{ 4711, "maps" }, { 0, "/mnt/x.debug" }, { 3, "root" }, { 4, "root" }
-	};
-	struct pa_summary s = sample();
-
-	has_not(&s, "\nsilent", "where all answer nothing is said of it");
-	s.unanswered = items;
-	s.nr_unanswered = 4;
-	s.unanswered_seen = 9;
-	has(&s, "silent   PID 4711: maps did not answer; it was not asked again\n",
-	    "a process that does not answer is named");
-	has(&s, "silent   /mnt/x.debug did not answer; it was not asked again\n", "so is a file");
-	has(&s, "silent   ... 6 more\n", "the rest is counted");
-}
-
-static void test_cases(void)
+static void test_functions(void)
 {
 	struct pa_summary s = sample();
 	struct report_options opts = wide;
 
-	opts.has_kernel_stacks = true;
-	check_with(&s, &opts, "kallsyms", true, "with kernel stacks, the source of their names");
-	opts.is_system_wide = true;
-	check_with(&s, &opts, "target ", false, "the whole machine has no share of itself");
-	opts.json_path = "x.json";
-	opts.json_size_bytes = 100;
-	check_with(&s, &opts, "x.json (json, 100 B)", true, "the summary's file is named");
-	s.event = "cycles";
-	has_not(&s, "busy", "cycles say nothing of idle CPUs");
-	s.samples = 0;
-	s.ticks_other = 250;
-	has(&s, "none: the target never ran", "no samples are explained");
-	has_not(&s, "nan", "no samples divide nothing by nothing");
-	s.ticks_due = s.ticks_idle = s.ticks_other = s.duration_ns = 0;
-	s.event = "cpu-clock";
-	has_not(&s, "nan", "no ticks divide nothing by nothing");
-	has_not(&s, "busy", "no ticks say nothing of busy CPUs");
-	has_not(&s, "of the CPU time", "… nor of the target");
-	has(&s, "none: no tick at 99 Hz was due", "… and explain that there are no samples");
+	has(&s,
+	    "\n   cpu-s   self  total  functions by self time\n"
+	    "    0.60  60.0%  61.0%  hot [app]\n"
+	    "    0.20  20.0%  20.0%  ?[2Jevil? [/tmp/?]0;evil?]\n",
+	    "functions: by self time, with seconds, self, total, name and file");
+	has(&s, "   5.0%   6.0%  code without symbols [jit]\n",
+	    "functions: all code without symbols of a file is one row");
+	has(&s,
+	    "\n   cpu-s  total   self  functions by total time\n"
+	    "    0.95  95.0%   1.0%  serve [app]\n"
+	    "    0.30  30.0%   0.0%  parse [app]\n\n",
+	    "functions: by total time, without those that the first list says all about");
+	s.samples = 2000;
+	has_not(&s, "parse [app]", "functions: small totals are left out of short lists");
+	has_not(&s, "[jit]\n\n   cpu-s  total", "functions: so are small self times");
+	s.samples = 100;
+	opts.sort = REPORT_SORT_TOTAL;
+	check_with(&s, &opts, "by self time", false, "--sort total: no list by self time");
+	check_with(&s, &opts, "\n    0.61  61.0%  60.0%  hot [app]\n", true,
+		   "--sort total: all functions");
+	opts.sort = REPORT_SORT_SELF;
+	check_with(&s, &opts, "by total time", false, "--sort self: no list by total time");
+	opts.top = 1;
+	check_with(&s, &opts, "  hot [app]\n    0.35  35.0%         3 more\n", true,
+		   "--top 1: one row, and how much is left out");
+	opts.sort = REPORT_SORT_BOTH;
+	check_with(&s, &opts, "  serve [app]\n\n", true, "--top 1: one row by total time, too");
+	opts.top = 0;
+	opts.is_verbose = true;
+	check_with(&s, &opts, "  hot [/usr/bin/app]\n", true, "-v: files with their paths");
 }
 
-static void test_one_of_each(void)
+static void test_same_totals(void)
+{
+	static const struct pa_function_stat chain[] = {
+		{ "outer", "/a", 0, 50, false },
+		{ "middle", "/a", 0, 50, false },
+		{ "inner", "/a", 0, 50, false },
+		{ "leaf", "/a", 5, 20, false },
+	};
+	static const struct pa_function_stat near[] = {
+		{ "main", "/usr/bin/app", 1, 98, false },
+		{ "loop", "/usr/bin/app", 0, 97, false },
+		{ "other", "/usr/bin/app", 0, 97, false },
+	};
+	static const struct pa_function_stat stripped[] = {
+		{ "a+0x3f960", "/a", 5, 50, false },
+		{ "sorted", "/a", 0, 50, false },
+	};
+	struct pa_summary s = sample();
+	struct report_options opts = { .max_cols = TEXT_NO_LIMIT, .sort = REPORT_SORT_TOTAL };
+
+	s.functions_by_total = chain;
+	s.nr_functions_by_total = 4;
+	has(&s, "  outer [a] and 2 more\n    0.20  20.0%   5.0%  leaf [a]\n",
+	    "functions: those with the same total are one row of a short list");
+	check_with(&s, &opts, "  outer [a]\n    0.50  50.0%   0.0%  middle [a]\n", true,
+		   "--sort total: a row for each function");
+	s.functions_by_total = near;
+	s.nr_functions_by_total = 3;
+	has(&s, "  main [app] and 1 more\n    0.97  97.0%   0.0%  other [app]\n",
+	    "functions: a caller and its callee with nearly the same total are one row, others "
+	    "not");
+	s.functions_by_total = stripped;
+	s.nr_functions_by_total = 2;
+	has(&s, "  sorted [a] and 1 more\n",
+	    "functions: the row of several with the same total has a symbol if one of them has");
+}
+
+static void test_more_functions(void)
+{
+	static struct pa_function_stat many[40];
+	struct report_options opts = wide;
+	struct pa_summary s = sample();
+
+	for (size_t i = 0; i < 40; i++)
+		many[i] = (struct pa_function_stat){ "f", "/a", 2, 2, false };
+	has_not(&s, "(--top N)", "functions: a whole list does not mention more");
+	s.functions = many;
+	s.nr_functions = 40;
+	s.functions_seen = 50;
+	s.functions_self = 12;
+	has_not(&s, " more (--top N)",
+		"functions: callers without samples of their own are not counted");
+	s.functions_self = 100;
+	has(&s, "[a]\n    0.88  88.0%         44 more (--top N)\n\n",
+	    "functions: 6 rows, then how many more, and their share");
+	opts.sort = REPORT_SORT_SELF;
+	check_with(&s, &opts, "[a]\n    0.80  80.0%         40 more (--top N)\n", true,
+		   "--sort self: 10 rows");
+	opts.is_verbose = true;
+	check_with(&s, &opts, "\n    0.40  40.0%         20 more (--top N)\n", true, "-v: 30 rows");
+	opts.top = 35;
+	check_with(&s, &opts, "\n    0.30  30.0%         15 more\n", true, "--top wins over -v");
+}
+
+static void test_functions_side_by_side(void)
 {
 	struct pa_summary s = sample();
-	struct pa_unnamed_stat one = unnamed[0];
+	struct report_options opts = { .max_cols = 160 };
 
-	one.nr_samples = 1;
-	s.unnamed = &one;
-	losses[0].count = s.ticks_lost = s.sideband_lost = 1;
-	s.samples = s.nr_stacks = s.nr_cpus = s.nr_locations = s.nr_locations_named = 1;
-	s.ticks_due = s.ticks_idle + s.ticks_other + 2;
-	has(&s, "busy (1 CPU,", "one CPU is one");
-	has(&s, "1 in 1 stack of 1 process\n", "one stack is one");
-	has(&s, "of 1 address has one\n", "one address is one");
-	has(&s, ": 1 sample (", "one sample without a name is one");
-	has(&s, "1 tick (", "one lost tick is one");
-	has(&s, "1 record about", "one lost record is one");
-	has(&s, "+ 1 sample + 1 lost", "one sample of the account is one");
+	check_with(&s, &opts, "    0.95  95.0%   1.0%  serve [app]\n", true,
+		   "functions: by total time on the right of a wide terminal");
+	check_with(&s, &opts, "    0.60  60.0%  61.0%  hot [app]  ", true,
+		   "functions: by self time on the left of a wide terminal");
+	opts.max_cols = 159;
+	check_with(&s, &opts, "hot [app]\n", true, "functions: one below the other on others");
+	opts.max_cols = TEXT_NO_LIMIT;
+	check_with(&s, &opts, "hot [app]\n", true, "functions: one below the other in a file");
 }
 
-static void test_hostile_names(void)
+static void test_paths(void)
 {
+	static struct pa_path_stat many[12];
 	struct pa_summary s = sample();
-	char *text = print(&s, &wide);
-	bool is_clean = true;
+	struct report_options opts = { .max_cols = 40 };
 
-	for (const char *p = text; *p; p++)
-		is_clean = is_clean && (*p == '\n' || (*p >= ' ' && *p <= '~'));
-	ok(is_clean, "no control character gets through");
-	ok(strstr(text, "?[2Jevil? [/tmp/?]0;evil?]") != NULL, "a hostile name stays on its line");
-	free(text);
+	has(&s,
+	    "\n   cpu-s  share  hot paths (caller > callee)\n"
+	    "    0.98  98.0%  main > loop\n"
+	    "    0.60  60.0%    serve > ... > hot\n"
+	    "    0.30  30.0%    [jit]\n\n",
+	    "paths: chains in lines, branches indented, skipped functions and code without symbols "
+	    "marked");
+	for (size_t i = 0; i < 12; i++)
+		many[i] = (struct pa_path_stat){ .depth = i != 0,
+						 .name = i == 3 ? "cold" : "warm",
+						 .file = "/a",
+						 .nr_samples = i == 0   ? 100
+							       : i == 3 ? 1
+									: 9 };
+	s.paths = many;
+	s.nr_paths = 12;
+	has_not(&s, "cold", "paths: the hottest 8 lines");
+	check_with(&s, &verbose, "cold", true, "-v: more lines");
+	for (size_t i = 0; i < 12; i++)
+		many[i] = (struct pa_path_stat){ .continues = i != 0,
+						 .name = i == 11 ? "the_last" : "caller",
+						 .file = "/a",
+						 .nr_samples = 100 };
+	check_with(&s, &opts, "100.0%  ... > caller > the_last\n", true,
+		   "paths: a chain that does not fit keeps its end");
 }
 
-/* Paths and cures are there to be copied and are left whole; they begin these lines. */
-static bool may_be_long(const char *line)
+/* A name of 12 * 16 letters, and a chain of such. */
+static void test_long_names_in_files(void)
 {
-	return !strncmp(line, "wrote", 5) || strstr(line, "fix: ");
-}
-
-static void test_width(uint32_t cols)
-{
-	struct pa_summary s = sample();
-	struct report_options opts = { .max_cols = cols };
-	char *text, *save, *line;
-	size_t longest = 0;
-
-	s.functions_seen = 1000000;
-	s.functions_self = s.samples;
-	text = print(&s, &opts);
-	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-		if (!may_be_long(line) && strlen(line) > longest)
-			longest = strlen(line);
-	ok(longest <= cols, "lines fit %u columns (%zu)", cols, longest);
-	free(text);
-}
-
-#define LONG_WHY                                                                                   \
-	"it is stripped, and the server that was asked for its debug information did not answer "  \
-	"before the time was over, which was thirty seconds"
-
-/* The text with every run of blanks and line ends as one space. The caller frees it. */
-static char *unwrapped(char *text)
-{
-	char *to = text;
-
-	for (const char *p = text; *p; p++)
-		if ((*p != ' ' && *p != '\n') || (to > text && to[-1] != ' '))
-			*to++ = *p == '\n' ? ' ' : *p;
-	*to = '\0';
-	return text;
-}
-
-/* What a line cannot hold goes on in the next: a reason is there to be read. */
-static void test_reasons_are_whole(uint32_t cols)
-{
-	static const struct pa_unnamed_stat why[] = { { "/opt/lib/libstripped.so.1", 5, LONG_WHY,
-							"do it" } };
-	static const struct pa_cut_stat cut[] = { { "b", LONG_WHY, "/opt/lib/b.so", 4, NULL } };
-	static const struct pa_count fetches[] = { { "timeout", LONG_WHY, 1 } };
+	static char name[12 * 16 + 1];
+	static struct pa_path_stat chain[12];
+	struct pa_function_stat f = { name, "/usr/lib/libvery.so", 100, 100, false };
 	struct pa_summary s = sample();
 	char *text;
 
-	s.unnamed = why;
-	s.cuts = cut;
-	s.nr_cuts = 1;
-	s.fetches = fetches;
-	s.nr_fetches = 1;
-	text = unwrapped(print(&s, &(struct report_options){ .max_cols = cols }));
-	ok(strstr(text, "without a name " LONG_WHY " fix: do it"), "%u: why a name is missing",
-	   cols);
-	ok(strstr(text, "4.0% cut in /opt/lib/b.so " LONG_WHY " "), "%u: why a stack is cut", cols);
-	ok(strstr(text, "1 debug file " LONG_WHY " "), "%u: why nothing was fetched", cols);
+	for (size_t i = 0; i < 12; i++) {
+		memcpy(name + 16 * i, "ns_of_16_letters", 16);
+		chain[i] = (struct pa_path_stat){
+			.continues = i != 0, .name = name, .file = "/a", .nr_samples = 100
+		};
+	}
+	s.functions = s.functions_by_total = &f;
+	s.nr_functions = s.nr_functions_by_total = s.functions_seen = 1;
+	s.functions_self = 100;
+	s.paths = chain;
+	s.nr_paths = 12;
+	text = print(&s, &(struct report_options){ .max_cols = TEXT_NO_LIMIT });
+	for (const char *at = text; *at; at += strcspn(at, "\n") + 1)
+		if (strstr(at, "ns_of_16") && strcspn(at, "\n") > 200) {
+			printf("# %.*s\n", (int)strcspn(at, "\n"), at);
+			free(text);
+			text = NULL;
+			break;
+		}
+	ok(text != NULL, "a file: lines of functions and of paths have at most 200 columns");
 	free(text);
 }
 
-static void test_reason_has_a_line(void)
+static void test_starts_of_paths(void)
 {
+	static const struct pa_path_stat rows[] = {
+		{ .name = "_start", .file = "/a", .nr_samples = 100, .is_start = true },
+		{ .name = "main", .file = "/a", .nr_samples = 99, .is_start = true },
+		{ .name = "init", .file = "/a", .nr_samples = 98, .is_start = true },
+		{ .name = "loop", .file = "/a", .nr_samples = 97, .is_start = true },
+		{ .name = "work", .file = "/a", .nr_samples = 96 },
+		{ .depth = 1,
+		  .name = "start_thread",
+		  .file = "/a",
+		  .nr_samples = 50,
+		  .is_start = true },
+		{ .depth = 1, .name = "leaf", .file = "/a", .nr_samples = 50 },
+	};
+	struct pa_path_stat chain[7];
 	struct pa_summary s = sample();
-	struct report_options opts = { .max_cols = 80 };
 
-	check_with(&s, &opts,
-		   "         /opt/libstripped.so: 5 samples (5.0%) without a name\n"
-		   "           it has no symbol table\n           fix: install its debug package\n",
-		   true, "a reason that does not fit has a line of its own");
-	opts.max_cols = 100;
-	check_with(&s, &opts, "without a name: it has no symbol table\n", true,
-		   "one that fits does not");
+	memcpy(chain, rows, sizeof(chain));
+	for (size_t i = 1; i < 7; i++)
+		chain[i].continues = i != 5;
+	s.paths = chain;
+	s.nr_paths = 7;
+	has(&s, "0.98  98.0%  init > loop > work\n    0.50  50.0%    start_thread > leaf\n",
+	    "paths: a line begins with the last two start functions, and their samples");
+	check_with(&s, &verbose, "1.00 100.0%  _start > main > init > loop > work\n", true,
+		   "-v: paths begin with all start functions");
+	s.nr_paths = 2;
+	has(&s, "0.99  99.0%  main\n", "paths: a line leaves out _start");
+	chain[1].name = "start_thread";
+	has(&s, "0.99  99.0%  start_thread\n", "paths: a line has at least one function");
 }
 
-static void test_naming(void)
+static void test_outputs(void)
 {
-	static const struct report_options verbose = { .max_cols = TEXT_NO_LIMIT,
-						       .is_verbose = true };
-	static const struct pa_count failures[] = { { "a", "for a", 0 }, { "b", "for b", 2 } };
 	struct pa_summary s = sample();
+	struct report_options opts = { .max_cols = 20,
+				       .json_path = "x.json",
+				       .json_size_bytes = 100 };
 
-	s.naming_batches = 3;
-	s.naming_addresses = 10;
-	s.naming_raw = 2;
-	s.naming_fallbacks = 1;
-	s.naming_p50_ns = 100000;
-	s.naming_p99_ns = 1200000;
-	s.naming_max_ns = 34000000;
-	s.naming_failures = failures;
-	s.nr_naming_failures = 2;
-	check_with(
-		&s, &verbose,
-		"naming   10 addresses in 3 batches (p50 0.1 ms, p99 1.2 ms, max 34.0 ms); 2 raw, "
-		"1 fallback\n",
-		true, "a verbose report tells what naming did");
-	check_with(&s, &verbose, "         2 without a name: for b\n", true,
-		   "and why names are missing");
-	check_with(&s, &verbose, "name: for a", false, "reasons that did not occur are left out");
-	has_not(&s, "batches", "a short report does not go into it");
+	has(&s, "\nwrote    app-on-cpu.pb.gz (pprof, 2.0 KiB)\n", "files: path, format and size");
+	check_with(&s, &opts, "\nwrote    app-on-cpu.pb.gz (pprof, 2.0 KiB)\n", true,
+		   "files: a path is whole on the narrowest terminal");
+	check_with(&s, &opts, "x.json (json, 100 B)", true, "files: the summary's as well");
 }
 
 int main(void)
 {
-	test_numbers();
-	test_naming();
-	test_kernel_time();
+	test_target();
+	test_cpu_time();
+	test_kernel_account();
+	test_steal();
+	test_runtime_hints();
+	test_unnamed_code();
+	test_first_screen();
+	test_few_samples();
+	test_commands();
+	test_functions();
+	test_same_totals();
 	test_more_functions();
-	test_more_cuts();
-	test_more_unnamed();
-	test_losses();
-	test_tables();
-	test_debug_files();
-	test_cases();
-	test_unanswered();
-	test_one_of_each();
-	test_hostile_names();
-	test_reasons_are_whole(80);
-	test_reasons_are_whole(40);
-	test_reason_has_a_line();
-	test_width(200);
-	test_width(80);
-	test_width(40);
+	test_functions_side_by_side();
+	test_paths();
+	test_starts_of_paths();
+	test_long_names_in_files();
+	test_outputs();
 	return tap_done();
 }

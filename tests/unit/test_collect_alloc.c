@@ -35,8 +35,8 @@ int main(void)
 	for (; r == -ENOMEM && nth < 1000; nth++)
 		r = run(whole, nth);
 	printf("# %lu allocations\n", nth - 2);
-	ok(r == 0 && nth > 5, "every allocation may fail: -ENOMEM, until none does");
-	ok(nr_live == before, "nothing is left over");
+	ok(r == 0 && nth > 5, "every allocation may fail with -ENOMEM, until none does");
+	ok(nr_live == before, "failed allocations leave nothing behind");
 	btf__free(whole);
 	return tap_done();
 }

@@ -46,10 +46,11 @@ static void test_members(const struct btf *b)
 {
 	const struct btf_type *t = btf__type_by_id(b, struct_id(b, "task_struct"));
 
-	ok(task_bits(b, "pid") == 64, "a member is where it was");
-	ok(task_bits(b, "tgid") == 160, "... also one of a struct without a name in a union");
+	ok(task_bits(b, "pid") == 64, "a member keeps its offset");
+	ok(task_bits(b, "tgid") == 160,
+	   "a member of an unnamed struct in a union keeps its offset");
 	ok(task_bits(b, "hidden") < 0 && task_bits(b, "secret") < 0 && task_bits(b, "alias") < 0,
-	   "what was not asked for is not there");
+	   "a member that was not asked for is absent");
 	ok(t->size == 256, "the struct has its size");
 	ok(btf_member_bitfield_size(t, btf_vlen(t) - 1) == 1 && task_bits(b, "in_execve") == 1027,
 	   "a bit-field is one");
@@ -64,18 +65,18 @@ static void test_types_of_members(const struct btf *b)
 
 	ok(btf_is_struct(t) && t->size == 128, "a pointer leads to a struct that was asked for");
 	ok(bits_of(b, struct_id(b, "mm_struct"), "start_stack", &type) == 512,
-	   "... which has its members");
+	   "a struct behind a pointer that was asked for has its members");
 	t = btf__type_by_id(b, task_member(b, "file")->type);
 	ok(btf_is_fwd(t) && !strcmp(btf__name_by_offset(b, t->name_off), "file") &&
 		   !struct_id(b, "file"),
-	   "another struct behind a pointer is declared only");
+	   "another struct behind a pointer is only declared");
 	t = task_member(b, "live");
 	ok(btf_is_typedef(t) && bits_of(b, t->type, "counter", &type) == 0,
 	   "a typedef leads to its struct");
 	t = task_member(b, "last");
 	ok(btf_is_struct(t) && t->size == 20 && btf_vlen(t) == 1 &&
 		   btf_member_bit_offset(t, 0) == 128,
-	   "a struct inside is there, by any name, as far as it is asked for");
+	   "an embedded struct is present with the members asked for");
 	t = btf__type_by_id(b, task_member(b, "on_exit")->type);
 	ok(btf_is_func_proto(t) && btf_vlen(t) == 1 &&
 		   btf_is_ptr(btf__type_by_id(b, btf_params(t)->type)),
@@ -94,20 +95,20 @@ static void test_rest(const struct btf *b)
 	   "an enum has its values");
 	id = btf__find_by_name_kind(b, "big", BTF_KIND_ENUM64);
 	t = btf__type_by_id(b, (__u32)id);
-	ok(id > 0 && btf_enum64_value(btf_enum64(t)) == BIG_VALUE, "... also a big one");
+	ok(id > 0 && btf_enum64_value(btf_enum64(t)) == BIG_VALUE, "a 64-bit enum has its values");
 	for (__u32 i = 1; i < btf__type_cnt(b); i++)
 		nr_tasks += !strcmp(btf__name_by_offset(b, btf__type_by_id(b, i)->name_off),
 				    "task_struct");
-	ok(nr_tasks == 2, "both structs of a name are there, and no function");
+	ok(nr_tasks == 2, "both structs of a name are present, and no function");
 }
 
 static void test_essential(void)
 {
-	ok(btf_essential_len("task_struct___old", 17) == 11, "a flavour does not count");
-	ok(btf_essential_len("a___b___c", 9) == 5, "... the last one");
+	ok(btf_essential_len("task_struct___old", 17) == 11, "a flavour suffix is ignored");
+	ok(btf_essential_len("a___b___c", 9) == 5, "the last flavour suffix is ignored");
 	ok(btf_essential_len("___a", 4) == 4 && btf_essential_len("a____b", 6) == 6 &&
 		   btf_essential_len("a___", 4) == 4 && btf_essential_len("", 0) == 0,
-	   "other underscores do");
+	   "other underscores are significant");
 }
 
 static int result_of(const struct btf *whole, size_t offset, uint8_t value)
@@ -133,11 +134,11 @@ static void test_bad(const struct btf *whole)
 
 	ok(result_of(whole, 0, 0) == -EBADMSG, "another file is refused");
 	ok(result_of(whole, 2, 2) == -EOPNOTSUPP, "another version is refused");
-	ok(result_of(whole, first_kind, 31) == -EOPNOTSUPP, "a kind that came later is refused");
-	ok(result_of(whole, first_kind - 1, 1) == -EOPNOTSUPP, "... and a bit that did");
-	ok(result_of(whole, first_kind, 0) == -EBADMSG, "no kind at all is bad");
-	ok(result_of(whole, 15, 1) == -EBADMSG, "types beyond the end are bad");
-	ok(result_of(whole, first_kind, BTF_KIND_INT) == 0, "the same unchanged is good");
+	ok(result_of(whole, first_kind, 31) == -EOPNOTSUPP, "an unknown BTF kind is refused");
+	ok(result_of(whole, first_kind - 1, 1) == -EOPNOTSUPP, "an unknown flag bit is refused");
+	ok(result_of(whole, first_kind, 0) == -EBADMSG, "kind 0 is invalid");
+	ok(result_of(whole, 15, 1) == -EBADMSG, "types beyond the end are invalid");
+	ok(result_of(whole, first_kind, BTF_KIND_INT) == 0, "the unchanged BTF is valid");
 }
 
 /* Every member of that name in every type of that name: as many, and the same. */
@@ -212,7 +213,7 @@ static void compare(const struct btf *kernel, const struct btf *part, const stru
 	printf("# %u types of %u, %u members\n", nr_types, btf__type_cnt(kernel) - 1, nr_right);
 	ok(!a && !b, "the running kernel: all types that the programs know are in the extract");
 	ok(nr_types >= 6 && nr_right >= 20 && nr_wrong == 0,
-	   "the running kernel: every member has its place and size");
+	   "the running kernel: every member has its offset and size");
 }
 
 /* What the programs ask for, of the running kernel. */

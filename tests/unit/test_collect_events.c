@@ -13,38 +13,58 @@ static void test_clock(void)
 {
 	const uint64_t period = NS_PER_S / 99;
 
-	ok(missing(10 * NS_PER_S, period, 990, 990 * period) == 0, "all came: none is missing");
-	ok(missing(10 * NS_PER_S, period, 970, 970 * period) == 20, "20 of 990 did not come");
-	ok(missing(10 * NS_PER_S, period, 0, 0) == 990, "none came: all are missing");
+	ok(missing(10 * NS_PER_S, period, 990, 990 * period) == 0,
+	   "all ticks delivered: none is missing");
+	ok(missing(10 * NS_PER_S, period, 970, 970 * period) == 20,
+	   "970 of 990 ticks delivered: 20 are missing");
+	ok(missing(10 * NS_PER_S, period, 0, 0) == 990, "no tick delivered: all are missing");
 	ok(missing(100 * period - 1, period, 90, 90 * period) == 9,
-	   "a period begun is not due yet");
-	ok(missing(100 * period, period, 90, 90 * period) == 10, "one that is over is");
-	ok(missing(5 * period, period, 3, UINT64_MAX) == 2, "the clock alone says what is due");
+	   "an unfinished period is not due yet");
+	ok(missing(100 * period, period, 90, 90 * period) == 10, "a finished period is due");
+	ok(missing(5 * period, period, 3, UINT64_MAX) == 2,
+	   "the clock alone determines what is due");
 }
 
 static void test_edge(void)
 {
 	ok(events_due(100 * 1000 - 1, 1000, 100, 100 * 1000) == 100,
-	   "one more than the clock says was delivered: so many were due");
+	   "one tick more than the clock counted: that many were due");
 	ok(events_due(0, 1000, 7, 7000) == 7,
-	   "a clock that cannot be read hides no tick that came");
-	ok(events_due(0, 1000, 0, 0) == 0, "a CPU that never ran owes nothing");
+	   "if the clock cannot be read, delivered ticks still count");
+	ok(events_due(0, 1000, 0, 0) == 0, "a CPU that was never online owes nothing");
 }
 
 static void test_own_periods(void)
 {
 	ok(missing(1000000, 0, 100, 1000000) == 0, "cycles: the periods cover the whole count");
 	ok(missing(1200000, 0, 100, 1000000) == 20,
-	   "cycles: what they leave is missing, in mean periods");
-	ok(missing(1009999, 0, 100, 1000000) == 0, "cycles: less than a mean period is none");
-	ok(missing(900000, 0, 100, 1000000) == 0, "cycles: never below what was delivered");
-	ok(events_due(1000000, 0, 0, 0) == 0,
-	   "cycles: without a sample there is no period to go by");
-	ok(events_due(1000000, 0, 10, 0) == 10, "cycles: nor with periods of nothing");
+	   "cycles: the remainder is missing, in mean periods");
+	ok(missing(1009999, 0, 100, 1000000) == 0,
+	   "cycles: a remainder below a mean period is not missing");
+	ok(missing(900000, 0, 100, 1000000) == 0, "cycles: never fewer than were delivered");
+	ok(events_due(1000000, 0, 0, 0) == 0, "cycles: without a sample there is no mean period");
+	ok(events_due(1000000, 0, 10, 0) == 10, "cycles: periods of 0 give no mean period");
+}
+
+static void test_live(void)
+{
+	const struct pa_tick_stats per_cpu[] = {
+		{ .ticks = 90, .weight = 90000 },
+		{ .ticks = 100, .weight = 100000 },
+		{ .ticks = 0 },
+	};
+
+	ok(events_missing((const uint64_t[]){ 100000, 100999, 0 }, 1000, per_cpu, 3) == 9,
+	   "live: 9 of 10 that are missing are lost, the last one may be on its way");
+	ok(events_missing((const uint64_t[]){ 91000, 99000, 0 }, 1000, per_cpu, 3) == 0,
+	   "live: what came since the count was read is not missing");
+	ok(events_missing((const uint64_t[]){ 190000, 100000, 5000 }, 0, per_cpu, 3) == 99,
+	   "live: cycles by their mean period");
 }
 
 int main(void)
 {
+	test_live();
 	test_clock();
 	test_edge();
 	test_own_periods();

@@ -28,14 +28,15 @@ static void test_needed(void)
 	struct machine m = usual;
 
 	ok(needs(&m, CAP_BPF), "CAP_BPF is needed everywhere");
-	ok(!needs(&m, CAP_SYS_ADMIN), "CAP_SYS_ADMIN is not, as a rule");
+	ok(!needs(&m, CAP_SYS_ADMIN), "CAP_SYS_ADMIN is normally not needed");
 	m.is_perf_closed = true;
-	ok(needs(&m, CAP_SYS_ADMIN), "... but where perf events are closed");
+	ok(needs(&m, CAP_SYS_ADMIN), "CAP_SYS_ADMIN is needed if perf_event_paranoid is above 2");
 	ok(!needs(&m, CAP_SYS_RESOURCE), "CAP_SYS_RESOURCE is not needed since 5.11");
 	m.kernel_version = KERNEL_VERSION_OF(5, 10);
-	ok(needs(&m, CAP_SYS_RESOURCE), "... but before");
+	ok(needs(&m, CAP_SYS_RESOURCE), "CAP_SYS_RESOURCE is needed before 5.11");
 	m.is_memlock_limited = false;
-	ok(!needs(&m, CAP_SYS_RESOURCE), "... where there is a limit to raise");
+	ok(!needs(&m, CAP_SYS_RESOURCE),
+	   "CAP_SYS_RESOURCE is needed only if there is a memory lock limit");
 }
 
 static void command_is(const struct machine *m, const char *program, const char *expected,
@@ -56,12 +57,12 @@ static void test_command(void)
 	command_is(&m, "/usr/bin/perf-agent", "sudo setcap " USUAL "+ep '/usr/bin/perf-agent'",
 		   "the usual capabilities in one command");
 	command_is(&m, "/o'k/$x y", "sudo setcap " USUAL "+ep '/o'\\''k/$x y'",
-		   "the path is one word to a shell");
+		   "the path is quoted for a shell");
 	m.is_perf_closed = true;
 	command_is(&m, "x",
 		   "sudo setcap cap_bpf,cap_perfmon,cap_sys_admin,cap_sys_ptrace,"
 		   "cap_checkpoint_restore,cap_dac_read_search,cap_syslog+ep 'x'",
-		   "what else a machine asks for is in it");
+		   "the command contains the capabilities of this machine");
 }
 
 static void test_limit(void)

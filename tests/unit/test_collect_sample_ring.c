@@ -92,7 +92,7 @@ static struct seen drain(struct fake *f, int want, int answer)
 	struct seen s = { .is_whole = true, .answer = answer };
 	int r = sample_ring_drain(&f->ring, see, &s);
 
-	ok(r == want, "draining answers %d", want);
+	ok(r == want, "draining returns %d", want);
 	return s;
 }
 
@@ -113,9 +113,9 @@ static void test_order(void)
 	put(&f, 0, 0, 'd');
 	s = drain(&f, 0, 0);
 	ok(strcmp(s.text, "ac-") == 0 && s.bytes == 27 && s.is_whole,
-	   "records come in order, whole, without those that were thrown away: %s", s.text);
-	ok(is_empty(&f), "all of them are told to be read");
-	ok(drain(&f, 0, 0).nr == 0, "none comes twice");
+	   "records come in order, complete, without discarded ones: %s", s.text);
+	ok(is_empty(&f), "all records are consumed");
+	ok(drain(&f, 0, 0).nr == 0, "no record comes twice");
 	unmake(&f);
 }
 
@@ -129,9 +129,9 @@ static void test_busy(void)
 	at = put(&f, 8, BPF_RINGBUF_BUSY_BIT, 'b');
 	put(&f, 8, 0, 'c');
 	ok(strcmp(drain(&f, 0, 0).text, "a") == 0,
-	   "what is being written holds up what is behind it");
+	   "a record being written holds up those after it");
 	poke_head(&f, at, 8);
-	ok(strcmp(drain(&f, 0, 0).text, "bc") == 0, "until it is written");
+	ok(strcmp(drain(&f, 0, 0).text, "bc") == 0, "after it is written all records come");
 	unmake(&f);
 }
 
@@ -155,7 +155,7 @@ static void test_around(uint32_t size)
 		is_whole &= s.is_whole && s.text[0] == 'a' + i % 26;
 	}
 	ok(nr == 200 && bytes == nr * size && is_whole && is_empty(&f),
-	   "records of %u bytes are whole wherever the ring ends: %zu of 200", size, nr);
+	   "records of %u bytes are contiguous at the end of the ring: %zu of 200", size, nr);
 	unmake(&f);
 }
 
@@ -166,10 +166,11 @@ static void test_stop(void)
 	make(&f, 1);
 	put(&f, 8, 0, 'a');
 	put(&f, 8, 0, 'b');
-	ok(strcmp(drain(&f, -EIO, -EIO).text, "a") == 0, "the first mistake ends it");
-	ok(strcmp(drain(&f, 0, 0).text, "b") == 0, "and the next call goes on behind it");
+	ok(strcmp(drain(&f, -EIO, -EIO).text, "a") == 0, "the first error ends draining");
+	ok(strcmp(drain(&f, 0, 0).text, "b") == 0,
+	   "the next call continues after the failed record");
 	poke_head(&f, put(&f, 8, 0, 'c'), (uint32_t)f.data_bytes);
-	ok(drain(&f, -EBADMSG, 0).nr == 0, "a size that cannot be is not believed");
+	ok(drain(&f, -EBADMSG, 0).nr == 0, "an impossible size is rejected");
 	unmake(&f);
 }
 
@@ -178,11 +179,11 @@ static void test_memory(void)
 	struct fake f;
 
 	make(&f, 1024);
-	ok(f.ring.again_bytes == SAMPLE_RECORD_MAX_BYTES, "of %zu bytes %zu are mapped twice",
+	ok(f.ring.again_bytes == SAMPLE_RECORD_MAX_BYTES, "of %zu bytes only %zu are mapped twice",
 	   f.data_bytes, f.ring.again_bytes);
 	unmake(&f);
-	ok(!f.ring.consumer && !f.ring.producer, "nothing is left of a closed one");
-	ok(sample_ring_open(&f.ring, -1, f.page) == -EBADF, "what is no file is refused");
+	ok(!f.ring.consumer && !f.ring.producer, "a closed ring leaves nothing mapped");
+	ok(sample_ring_open(&f.ring, -1, f.page) == -EBADF, "an invalid descriptor is refused");
 }
 
 int main(void)

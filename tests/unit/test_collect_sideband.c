@@ -38,7 +38,7 @@ static struct record begin(__u32 type, __u16 misc)
 	};
 }
 
-static int finish(struct record *r, __u64 time, __u64 id, struct sideband_event *e)
+static int finish(struct record *r, __u64 time, __u64 id, struct process_event *e)
 {
 	put32(r, 1);
 	put32(r, 1);
@@ -76,41 +76,41 @@ static struct record mmap2(__u16 misc, bool with_build_id, const char *path, siz
 static void test_mmap(void)
 {
 	struct record r = mmap2(0, false, "/usr/lib/a b.so\0\0\0\0\0\0\0\0", 16);
-	struct sideband_event e;
+	struct process_event e;
 
-	ok(finish(&r, 5, OTHER_EVENT, &e) == 1 && e.type == SIDEBAND_MMAP, "a mapping");
+	ok(finish(&r, 5, OTHER_EVENT, &e) == 1 && e.type == EVENT_MMAP, "a mapping");
 	ok(e.pid == 100 && e.start == 0x7f0000001000 && e.end == 0x7f0000003000 &&
 		   e.offset == 0x3000,
-	   "with its process and range");
-	ok(e.major == 8 && e.minor == 1 && e.inode == 4711 && e.generation == 99, "its inode");
-	ok(strcmp(e.path, "/usr/lib/a b.so") == 0 && e.time_ns == 5, "its path and time");
+	   "mmap: process and range");
+	ok(e.major == 8 && e.minor == 1 && e.inode == 4711 && e.generation == 99, "mmap: inode");
+	ok(strcmp(e.path, "/usr/lib/a b.so") == 0 && e.time_ns == 5, "mmap: path and time");
 	r = mmap2(0, false, "/x\0\0\0\0\0\0", 8);
 	ok(finish(&r, 5, BUILD_ID_EVENT, &e) == 0,
-	   "the second event is silent where there is no build-id");
+	   "mmap: the second event is ignored if there is no build-id");
 	r = mmap2(PERF_RECORD_MISC_MMAP_BUILD_ID, false, "/x\0\0\0\0\0\0", 8);
-	ok(finish(&r, 5, OTHER_EVENT, &e) == 1 && e.type == SIDEBAND_MMAP && e.inode == 4711,
-	   "a build-id mark left over from the other event's record is not believed");
+	ok(finish(&r, 5, OTHER_EVENT, &e) == 1 && e.type == EVENT_MMAP && e.inode == 4711,
+	   "mmap: a stale build-id flag is ignored");
 	r = mmap2(0, false, "no end", 6);
 	r.h.size = (__u16)(r.h.size + 2);
 	memset(r.bytes + r.h.size - sizeof(r.h) - 8, 'x', 8);
-	ok(finish(&r, 5, OTHER_EVENT, &e) == -EBADMSG, "a path without an end is refused");
+	ok(finish(&r, 5, OTHER_EVENT, &e) == -EBADMSG, "mmap: an unterminated path is refused");
 }
 
 static void test_build_id(void)
 {
 	struct record r = mmap2(PERF_RECORD_MISC_MMAP_BUILD_ID, true, "/x\0\0\0\0\0\0", 8);
-	struct sideband_event e;
+	struct process_event e;
 
-	ok(finish(&r, 5, BUILD_ID_EVENT, &e) == 1 && e.type == SIDEBAND_BUILD_ID, "a build-id");
+	ok(finish(&r, 5, BUILD_ID_EVENT, &e) == 1 && e.type == EVENT_BUILD_ID, "a build-id");
 	ok(e.build_id.len == 20 && memcmp(e.build_id.bytes, "0123456789abcdefghij", 20) == 0,
-	   "its bytes");
+	   "build-id: its bytes");
 	r = mmap2(PERF_RECORD_MISC_MMAP_BUILD_ID, true, "/x\0\0\0\0\0\0", 8);
 	((char *)&r)[sizeof(r.h) + 32] = (char)200;
 	ok(finish(&r, 5, BUILD_ID_EVENT, &e) == 1 && e.build_id.len == 20,
-	   "a length past the field is cut");
+	   "build-id: an excessive length is limited");
 }
 
-static int task(__u32 type, __u32 pid, __u32 ppid, __u32 tid, struct sideband_event *e)
+static int task(__u32 type, __u32 pid, __u32 ppid, __u32 tid, struct process_event *e)
 {
 	struct record r = begin(type, 0);
 
@@ -124,32 +124,31 @@ static int task(__u32 type, __u32 pid, __u32 ppid, __u32 tid, struct sideband_ev
 
 static void test_tasks(void)
 {
-	struct sideband_event e;
+	struct process_event e;
 	struct record r;
 
-	ok(task(PERF_RECORD_FORK, 10, 5, 10, &e) == 1 && e.type == SIDEBAND_FORK && e.pid == 10 &&
+	ok(task(PERF_RECORD_FORK, 10, 5, 10, &e) == 1 && e.type == EVENT_FORK && e.pid == 10 &&
 		   e.ppid == 5,
 	   "a fork");
-	ok(task(PERF_RECORD_FORK, 10, 10, 11, &e) == 0, "a new thread is none");
-	ok(task(PERF_RECORD_EXIT, 10, 5, 10, &e) == 1 && e.type == SIDEBAND_EXIT, "an exit");
+	ok(task(PERF_RECORD_FORK, 10, 10, 11, &e) == 0, "fork: a new thread is ignored");
+	ok(task(PERF_RECORD_EXIT, 10, 5, 10, &e) == 1 && e.type == EVENT_EXIT, "an exit");
 	ok(task(PERF_RECORD_FORK, 0, 0, 0, &e) == 0,
-	   "a process outside of the namespace is left out");
+	   "exit: a process outside the namespace is ignored");
 	ok(task(PERF_RECORD_FORK, (__u32)-1, 5, (__u32)-1, &e) == 0,
-	   "so is one that is already dead");
+	   "exit: a process that is already dead is ignored");
 	r = begin(PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC);
 	put32(&r, 10);
 	put32(&r, 10);
 	put64(&r, 0);
-	ok(finish(&r, 9, OTHER_EVENT, &e) == 1 && e.type == SIDEBAND_EXEC && e.pid == 10,
-	   "an exec");
+	ok(finish(&r, 9, OTHER_EVENT, &e) == 1 && e.type == EVENT_EXEC && e.pid == 10, "an exec");
 	r = begin(PERF_RECORD_COMM, 0);
 	put32(&r, 10);
 	put32(&r, 10);
 	put64(&r, 0);
-	ok(finish(&r, 9, OTHER_EVENT, &e) == 0, "a new name alone is none");
+	ok(finish(&r, 9, OTHER_EVENT, &e) == 0, "comm: a new name without exec is ignored");
 }
 
-static int decode_ksymbol(__u16 type, __u16 flags, __u64 addr, struct sideband_event *e)
+static int decode_ksymbol(__u16 type, __u16 flags, __u64 addr, struct process_event *e)
 {
 	static struct record r; /* the event borrows its name */
 
@@ -164,36 +163,36 @@ static int decode_ksymbol(__u16 type, __u16 flags, __u64 addr, struct sideband_e
 
 static void test_ksymbol(void)
 {
-	struct sideband_event e;
+	struct process_event e;
 
 	ok(decode_ksymbol(PERF_RECORD_KSYMBOL_TYPE_BPF, 0, 0xffffffffc0001000, &e) == 1 &&
-		   e.type == SIDEBAND_KSYMBOL && e.is_bpf && e.start == 0xffffffffc0001000 &&
+		   e.type == EVENT_KSYMBOL && e.is_bpf && e.start == 0xffffffffc0001000 &&
 		   e.end == 0xffffffffc0001040 && strcmp(e.path, "bpf_prog_1_f") == 0,
-	   "a BPF program that is loaded");
+	   "ksymbol: a BPF program is loaded");
 	ok(decode_ksymbol(PERF_RECORD_KSYMBOL_TYPE_OOL, 0, 1, &e) == 1 && !e.is_bpf,
-	   "other code of the kernel's");
+	   "ksymbol: other kernel code");
 	ok(decode_ksymbol(PERF_RECORD_KSYMBOL_TYPE_BPF, PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER, 1,
 			  &e) == 1 &&
-		   e.type == SIDEBAND_KSYMBOL && strcmp(e.path, "bpf_prog_1_f") == 0,
-	   "what is unloaded has been there");
+		   e.type == EVENT_KSYMBOL && strcmp(e.path, "bpf_prog_1_f") == 0,
+	   "ksymbol: an unloaded program existed before");
 	ok(decode_ksymbol(PERF_RECORD_KSYMBOL_TYPE_BPF, 0, UINT64_MAX, &e) == -EBADMSG,
-	   "a range past the end of memory is refused");
+	   "ksymbol: a range beyond the end of memory is refused");
 }
 
 static void test_lost_and_short(void)
 {
 	struct record r = begin(PERF_RECORD_LOST, 0);
-	struct sideband_event e;
+	struct process_event e;
 	bool refused = true;
 
 	put64(&r, 1);
 	put64(&r, 12);
-	ok(finish(&r, 9, OTHER_EVENT, &e) == 1 && e.type == SIDEBAND_LOST && e.nr_lost == 12,
+	ok(finish(&r, 9, OTHER_EVENT, &e) == 1 && e.type == EVENT_LOST && e.nr_lost == 12,
 	   "a loss");
 	r = mmap2(0, false, "/x\0\0\0\0\0\0", 8);
 	for (size_t n = 0; n < sizeof(r.h) + 60; n++)
 		refused = refused && sideband_decode(&r, n, BUILD_ID_EVENT, &e) <= 0;
-	ok(refused, "no part of a record is taken for a whole one");
+	ok(refused, "no prefix of a record is taken for a complete one");
 }
 
 int main(void)

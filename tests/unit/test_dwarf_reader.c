@@ -8,6 +8,7 @@
 #include "dwarf_maker.h"
 #include "patience.h"
 #include "symbolize/symbolizer.h"
+#include "symbolize/symbolizer_elf.h"
 
 static struct dwarf_maker maker;
 static struct dwarf_frame frames[DWARF_MAX_FRAMES];
@@ -68,22 +69,23 @@ static void test_chain(void)
 	make_plain_dwarf(&maker);
 	open_maker(&o);
 	ok(o.result == 0, "a plain file opens");
-	ok(is_at(&o, 0x1000, "outer /src/main.c:10"), "a function at its first address");
+	ok(is_at(&o, 0x1000, "outer /src/main.c:10"), "a function is found at its first address");
 	ok(is_at(&o, 0x1020, "_Z6middlei /src/main.c:21 < outer /src/main.c:12"),
-	   "an inlined function, and where it was called");
+	   "an inlined function is found, with its call site");
 	ok(is_at(&o, 0x105f,
 		 "_ZN1n5innerEv /src/inc/util.h:31 < _Z6middlei /src/main.c:22 < outer "
 		 "/src/main.c:12"),
-	   "one inlined into that, by its linkage name, in a file of another directory");
+	   "a nested inlined function has its linkage name and a file of another directory");
 	ok(frames[0].start_line == 30 && frames[1].start_line == 20 && frames[2].start_line == 10 &&
 		   frames[0].is_linkage_name && !frames[2].is_linkage_name,
-	   "each with the line that it begins at");
+	   "each function has its start line");
 	ok(is_at(&o, 0x1060, "_Z6middlei /src/main.c:23 < outer /src/main.c:12"),
-	   "behind the inner one the outer ones go on");
-	ok(is_at(&o, 0x1100, "other /src/main.c:41"), "of two rows for one address the later");
-	ok(is_at(&o, 0x1150, "? /src/main.c:41"), "a line without a function");
-	ok(is_at(&o, 0x1180, ""), "no line where the sequence has ended");
-	ok(is_at(&o, 0x1200, "") && is_at(&o, 0x10, ""), "nothing outside of the unit");
+	   "after the inner function the outer ones continue");
+	ok(is_at(&o, 0x1100, "other /src/main.c:41"),
+	   "of two rows for one address the later counts");
+	ok(is_at(&o, 0x1150, "? /src/main.c:41"), "a line without a function is found");
+	ok(is_at(&o, 0x1180, ""), "no line after the end of the sequence");
+	ok(is_at(&o, 0x1200, "") && is_at(&o, 0x10, ""), "nothing outside the unit");
 	close_maker(&o);
 }
 
@@ -107,9 +109,9 @@ static void test_rows_going_back(void)
 	line_end_sequence(&maker, 8);
 	lines_end(&maker);
 	open_maker(&o);
-	ok(is_at(&o, MAKER_CODE, "f /src/main.c:11"), "a row before one that goes back counts");
-	ok(is_at(&o, MAKER_CODE + 0x12, "f /src/main.c:31"), "one that goes back too");
-	ok(is_at(&o, MAKER_CODE + 0x1c, "f /src/main.c:11"), "not beyond its end");
+	ok(is_at(&o, MAKER_CODE, "f /src/main.c:11"), "a row before a backward step counts");
+	ok(is_at(&o, MAKER_CODE + 0x12, "f /src/main.c:31"), "a row after a backward step counts");
+	ok(is_at(&o, MAKER_CODE + 0x1c, "f /src/main.c:11"), "no row beyond its end");
 	close_maker(&o);
 }
 
@@ -127,7 +129,7 @@ static void test_segments(void)
 	o.img = maker_open(&o.elf);
 	must(dwarf_open(&(struct dwarf_files){ .image = o.img, .debug = o.img }, &o.d) == 0);
 	ok(is_at(&o, 0x1100, "other /src/main.c:41") && is_at(&o, 0x1000, "outer /src/main.c:10"),
-	   "code is known wherever its segment stands among the others");
+	   "code is found wherever its segment is among the others");
 	close_maker(&o);
 }
 
@@ -152,8 +154,9 @@ static void test_nested_units(void)
 	lines_end(&maker);
 	open_maker(&o);
 	ok(is_at(&o, MAKER_CODE + 0x10, "small ?:0") && is_at(&o, MAKER_CODE + 0x18, "large ?:0"),
-	   "of units within each other the inner one is asked first");
-	ok(is_at(&o, MAKER_CODE + 0xf00, "large ?:0"), "and the outer one behind all of them");
+	   "of nested units the inner one is asked first");
+	ok(is_at(&o, MAKER_CODE + 0xf00, "large ?:0"),
+	   "after the inner units the outer one is asked");
 	close_maker(&o);
 }
 
@@ -169,7 +172,7 @@ static void test_silent_unit(void)
 	unit_end(&maker);
 	open_maker(&o);
 	ok(is_at(&o, 0x1020, "alone main.c:21") && is_at(&o, 0x1030, ""),
-	   "a unit that does not say what it covers is found by its functions");
+	   "a unit without ranges is found by its functions");
 	close_maker(&o);
 }
 
@@ -194,9 +197,10 @@ static void test_references(void)
 	}
 	unit_end(&maker);
 	open_maker(&o);
-	ok(is_at(&o, 0x1000, "? /src/main.c:10"), "references in a circle end");
-	ok(is_at(&o, 0x1010, "? /src/main.c:10"), "one that leads out of the unit gives no name");
-	ok(is_at(&o, 0x1020, "? /src/main.c:21"), "nor does one into the unit's header");
+	ok(is_at(&o, 0x1000, "? /src/main.c:10"), "a loop of references ends");
+	ok(is_at(&o, 0x1010, "? /src/main.c:10"), "a reference out of the unit gives no name");
+	ok(is_at(&o, 0x1020, "? /src/main.c:21"),
+	   "a reference into the unit's header gives no name");
 	close_maker(&o);
 }
 
@@ -214,7 +218,7 @@ static void test_dropped_code(void)
 	unit_end(&maker);
 	open_maker(&o);
 	ok(is_at(&o, 0x1008, "kept /src/main.c:10") && is_at(&o, 0x1018, "? /src/main.c:10"),
-	   "a function that the linker has dropped covers nothing");
+	   "a function dropped by the linker covers nothing");
 	close_maker(&o);
 }
 
@@ -234,7 +238,7 @@ static void test_depth(void)
 	unit_end(&maker);
 	close_maker(&o);
 	open_maker(&o);
-	ok(is_at(&o, 0x1000, "f /src/main.c:10"), "what stood before a tree without end is known");
+	ok(is_at(&o, 0x1000, "f /src/main.c:10"), "entries before an unterminated tree are known");
 	close_maker(&o);
 }
 
@@ -256,7 +260,7 @@ static void test_long_chain(void)
 	open_maker(&o);
 	ok(dwarf_resolve(o.d, MAKER_CODE, frames, &nr) == 0 && nr == DWARF_MAX_FRAMES &&
 		   strcmp(frames[nr - 1].name, "outermost") == 0,
-	   "of a chain that is too long the outermost function is kept");
+	   "a chain that is too long keeps its outermost function");
 	close_maker(&o);
 }
 
@@ -279,11 +283,13 @@ static void test_siblings(void)
 	end_children(&maker);
 	unit_end(&maker);
 	open_maker(&o);
-	ok(is_at(&o, 0x1000, "behind /src/main.c:10"), "a reference back is no way to a sibling");
+	ok(is_at(&o, 0x1000, "behind /src/main.c:10"),
+	   "a backward reference is not used as a sibling");
 	close_maker(&o);
 	memcpy(maker.info.at + sibling, &at, 4);
 	open_maker(&o);
-	ok(is_at(&o, 0x1000, "behind /src/main.c:10"), "types are passed over by their sibling");
+	ok(is_at(&o, 0x1000, "behind /src/main.c:10"),
+	   "types are skipped by their sibling attribute");
 	close_maker(&o);
 }
 
@@ -308,40 +314,48 @@ static void test_damage(void)
 
 	make_plain_dwarf(&maker);
 	ok(result_of_damage(&maker.info, 0, 0xffffff, 4, NULL) == -EBADMSG,
-	   "a unit longer than the section");
-	ok(result_of_damage(&maker.info, 0, 0xfffffff5, 4, NULL) == -EBADMSG, "a reserved length");
-	ok(result_of_damage(&maker.info, 4, 77, 2, "") == 0, "another version is passed over");
+	   "a unit longer than the section is refused");
+	ok(result_of_damage(&maker.info, 0, 0xfffffff5, 4, NULL) == -EBADMSG,
+	   "a reserved length is refused");
+	ok(result_of_damage(&maker.info, 4, 77, 2, "") == 0, "another version is skipped");
 	ok(result_of_damage(&maker.info, 6, 0xffff, 4, NULL) == -EBADMSG,
-	   "abbreviations outside of their section");
+	   "abbreviations outside their section are refused");
 	ok(result_of_damage(&maker.line, operands - 2, 0, 1, "outer ?:0") == 0,
 	   "a line range of 0 costs the lines");
 	ok(result_of_damage(&maker.line, 6, 0xffffff, 4, "outer ?:0") == 0,
-	   "so does a header longer than the table");
+	   "a header longer than the table costs the lines");
 	maker.line.len -= 3; /* the end of the last sequence */
 	lines_end(&maker);
 	ok(result_of_damage(&maker.line, 0, maker.line.len - 4, 4, "outer /src/main.c:10") == 0,
-	   "a sequence without an end holds up to its last row");
+	   "a sequence without an end counts up to its last row");
+}
+
+static struct elf_image *open_with_symbols(struct elf_maker *m)
+{
+	struct sym_maker *syms = calloc(1, sizeof(*syms));
+	struct elf_image *img;
+
+	must(syms);
+	make_plain_dwarf(&maker);
+	make_dwarf_elf(m, &maker);
+	sym_add(syms, "_ZN12_GLOBAL__N_15outerEv", 0x1000, 0x100, STB_LOCAL, STT_FUNC, 1);
+	sym_add(syms, "other.cold", 0x1100, 0x40, STB_LOCAL, STT_FUNC, 1);
+	sym_add(syms, "tail", 0x1140, 0x10, STB_LOCAL, STT_FUNC, 1);
+	sym_end(syms, m, SHT_SYMTAB);
+	maker_end(m);
+	img = maker_open(m);
+	free(syms);
+	return img;
 }
 
 /* Through the symbolizer: what users see. */
 static void test_symbolizer(void)
 {
-	struct sym_maker *syms = calloc(1, sizeof(*syms));
-	uint64_t lines_ns = 0, opened_ns;
 	struct symbol_result r;
 	struct symbolizer *s;
-	struct elf_image *img;
 	struct elf_maker m;
+	struct elf_image *img = open_with_symbols(&m);
 
-	must(syms);
-	make_plain_dwarf(&maker);
-	make_dwarf_elf(&m, &maker);
-	sym_add(syms, "_ZN12_GLOBAL__N_15outerEv", 0x1000, 0x100, STB_LOCAL, STT_FUNC, 1);
-	sym_add(syms, "other.cold", 0x1100, 0x40, STB_LOCAL, STT_FUNC, 1);
-	sym_add(syms, "tail", 0x1140, 0x10, STB_LOCAL, STT_FUNC, 1);
-	sym_end(syms, &m, SHT_SYMTAB);
-	maker_end(&m);
-	img = maker_open(&m);
 	must(symbolizer_new_elf(&(struct elf_sources){ .image = img, .label = "file" }, &s) == 0);
 	must(s->ops->resolve(s, 0x1050, &r) == 0);
 	ok(r.nr_frames == 3 && r.is_named && strcmp(r.frames[0].name, "n::inner()") == 0 &&
@@ -350,18 +364,33 @@ static void test_symbolizer(void)
 		   r.frames[0].start_line == 30,
 	   "an inlined function is demangled and keeps its symbol");
 	ok(strcmp(r.frames[2].name, "(anonymous namespace)::outer()") == 0,
-	   "a mangled symbol says more than a short name");
+	   "a mangled symbol is preferred to a short name");
 	must(s->ops->resolve(s, 0x1100, &r) == 0);
-	ok(strcmp(r.frames[0].name, "other") == 0, "a plain symbol does not");
+	ok(strcmp(r.frames[0].name, "other.cold") == 0 &&
+		   strcmp(r.frames[0].system_name, "other.cold") == 0 && r.frames[0].line == 41,
+	   "a function has the name of its symbol, as in perf, and keeps its line");
 	must(s->ops->resolve(s, 0x1148, &r) == 0);
 	ok(strcmp(r.frames[0].name, "tail") == 0 && r.frames[0].line == 41 && r.is_named,
 	   "a line without a function takes the symbol's name");
 	must(s->ops->resolve(s, 0x1155, &r) == 0);
 	ok(strcmp(r.frames[0].name, "0x1155") == 0 && r.frames[0].line == 41 && !r.is_named,
-	   "or none, and keeps its line");
+	   "a line without a function and symbol keeps its line");
 	must(s->ops->resolve(s, 0x1300, &r) == 0);
-	ok(strcmp(r.frames[0].name, "0x1300") == 0 && !r.frames[0].filename, "nothing is invented");
+	ok(strcmp(r.frames[0].name, "0x1300") == 0 && !r.frames[0].filename,
+	   "an address without information has no name");
 	symbolizer_free(s);
+	elf_image_free(img);
+	maker_done(&m);
+}
+
+static void test_cost_of_lines(void)
+{
+	uint64_t lines_ns = 0, opened_ns;
+	struct symbol_result r;
+	struct symbolizer *s;
+	struct elf_maker m;
+	struct elf_image *img = open_with_symbols(&m);
+
 	elf_image_limit(img, NULL, NS_PER_S);
 	must(symbolizer_new_elf(&(struct elf_sources){ .image = img,
 						       .label = "file",
@@ -371,11 +400,10 @@ static void test_symbolizer(void)
 	opened_ns = lines_ns;
 	must(s->ops->resolve(s, 0x1148, &r) == 0);
 	ok(r.frames[0].line == 41 && opened_ns && lines_ns > opened_ns,
-	   "what lines take is counted, when they are opened and when they are asked");
+	   "the cost of lines is counted at opening and at lookup");
 	symbolizer_free(s);
 	elf_image_free(img);
 	maker_done(&m);
-	free(syms);
 }
 
 /* Between any two units. */
@@ -383,8 +411,8 @@ static void test_cancelled(void)
 {
 	struct opened o;
 	struct patience p = { .left = UINT32_MAX };
-	struct cancel wish = patience_wish(&p);
-	struct dwarf_files files = { .cancel = &wish };
+	struct cancel cancel = patience_cancel(&p);
+	struct dwarf_files files = { .cancel = &cancel };
 	unsigned int asked, nr = 0;
 	uint32_t nr_frames;
 
@@ -397,7 +425,7 @@ static void test_cancelled(void)
 	asked = p.asked;
 	p.left = 1;
 	ok(dwarf_resolve(o.d, 0x1100, frames, &nr_frames) == -ENOENT,
-	   "what was not read before a cancellation is not known");
+	   "after a cancellation undecoded units are unknown");
 	o.d = dwarf_free(o.d);
 	for (unsigned int i = 1; i <= asked; i++) {
 		p.left = i;
@@ -468,24 +496,24 @@ static void test_scopes_of_names(void)
 	make_places(0x21, methods);
 	open_maker(&o);
 	(void)text_at(&o, 0x1000);
-	ok(has_scope(&frames[0], "ring", "shop::till", 0), "a method is named with its class");
-	ok(has_scope(&frames[1], "main", NULL, 0), "a function of the unit has nothing around it");
+	ok(has_scope(&frames[0], "ring", "shop::till", 0), "a method has its class as scope");
+	ok(has_scope(&frames[1], "main", NULL, 0), "a free function has no scope");
 	(void)text_at(&o, 0x1010);
 	ok(has_scope(&frames[0], "operator()", "_Z4worki::{lambda:17}", 8),
-	   "a lambda with its line and the linkage name of the function around it");
+	   "a lambda has its line and the linkage name of the enclosing function");
 	(void)text_at(&o, 0x1020);
 	ok(has_scope(&frames[0], "operator()<int>",
 		     "_Z4worki::{lambda:17}::operator()::{lambda:18}", 8),
-	   "a lambda in a lambda");
+	   "a lambda in a lambda has both in its name");
 	(void)text_at(&o, 0x1020);
 	ok(has_scope(&frames[0], "operator()<int>",
 		     "_Z4worki::{lambda:17}::operator()::{lambda:18}", 8),
-	   "... the same when asked again");
+	   "a lambda has the same name when asked again");
 	(void)text_at(&o, 0x1030);
-	ok(has_scope(&frames[0], "plain", NULL, 0), "a function of its own keeps its name");
+	ok(has_scope(&frames[0], "plain", NULL, 0), "an out-of-line function keeps its name");
 	(void)text_at(&o, 0x1040);
 	ok(has_scope(&frames[0], "run", "(anonymous namespace)::{unnamed type:19}", 0),
-	   "what has no name is shown as such, and is no lambda");
+	   "an unnamed type is shown as such, not as a lambda");
 	close_maker(&o);
 	make_places(0x0c, methods);
 	open_maker(&o);
@@ -521,7 +549,7 @@ static void test_scopes_in_a_circle(void)
 	unit_end(&maker);
 	open_maker(&o);
 	ok(is_at(&o, 0x1000, "f /src/main.c:10 < main /src/main.c:2"),
-	   "functions that stand in each other keep their names");
+	   "functions nested in each other keep their names");
 	close_maker(&o);
 }
 
@@ -543,5 +571,6 @@ int main(void)
 	test_siblings();
 	test_damage();
 	test_symbolizer();
+	test_cost_of_lines();
 	return tap_done();
 }

@@ -114,22 +114,22 @@ static void test_contents(const struct elf_image *img)
 
 	ok(elf_image_is_32(img) && elf_image_machine(img) == EM_386 &&
 		   elf_image_entry(img) == 0x8049000,
-	   "the header of a 32-bit file");
+	   "a 32-bit file: header");
 	ok(elf_image_vaddr_of(img, offsetof(struct file, text) + 5, &vaddr) == 0 &&
 		   vaddr == 0x8049005,
-	   "its segments");
+	   "a 32-bit file: segments");
 	ok(elf_symbols_each(img, see, &seen) == 0 && seen.nr == 2 &&
 		   strcmp(seen.names[0], "first") == 0 && seen.symbols[0].addr == 0x8049000 &&
 		   seen.symbols[0].size == 16 && seen.symbols[0].type == STT_FUNC,
-	   "its symbols");
+	   "a 32-bit file: symbols");
 	ok(strcmp(seen.names[1], "second") == 0 && seen.symbols[1].section_bytes == 48,
-	   "one without a size, up to the end of its section");
+	   "a 32-bit file: a symbol without a size extends to the end of its section");
 	ok(elf_image_read_section(img, elf_image_section(img, ".debug_x"), &b) == 0 &&
 		   b.len == strlen("debug information") &&
 		   memcmp(b.data, "debug information", b.len) == 0,
-	   "its compressed sections");
+	   "a 32-bit file: compressed sections");
 	ok(elf_fdes_open(img, &fdes) == -ENOENT && elf_fdes_scan(img, &fdes) == -ENOENT,
-	   "it is not unwound");
+	   "a 32-bit file is not unwound");
 	buf_done(&b);
 }
 
@@ -144,12 +144,12 @@ static bool opens(const struct file *f, size_t size)
 
 static void test_refused(struct file *f)
 {
-	ok(!opens(f, sizeof(f->ehdr) - 1), "a header that is cut is none");
+	ok(!opens(f, sizeof(f->ehdr) - 1), "a truncated header is refused");
 	f->ehdr.e_machine = EM_X86_64;
 	ok(!opens(f, sizeof(*f)), "x32, which runs in 64-bit mode, is not taken for i386");
 	f->ehdr.e_machine = EM_386;
 	f->ehdr.e_phentsize = sizeof(Elf64_Phdr);
-	ok(!opens(f, sizeof(*f)), "nor are headers of the other class");
+	ok(!opens(f, sizeof(*f)), "headers of the other class are refused");
 }
 
 int main(void)

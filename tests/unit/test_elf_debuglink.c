@@ -50,16 +50,17 @@ static void test_debuglink(void)
 
 	ok(read_debuglink(seven, 12, &link) == 0 && !strcmp(link.name, "a.debug") &&
 		   link.crc == 0x01020304,
-	   "a name that fills its words is followed by the checksum");
+	   "debuglink: a name that fills its words is followed by the checksum");
 	ok(read_debuglink(six, 12, &link) == 0 && !strcmp(link.name, "b.debu") &&
 		   link.crc == 0x01020304,
-	   "and a shorter one by zeros first");
+	   "debuglink: a shorter name is padded with zeros");
 	memset(longest, 'x', ELF_MAX_DEBUGLINK_NAME);
 	ok(read_debuglink(longest, ELF_MAX_DEBUGLINK_NAME + 1 + 4, &link) == 0,
-	   "a name of 255 bytes is one");
+	   "debuglink: a name of 255 bytes is accepted");
 	memset(longest, 'x', ELF_MAX_DEBUGLINK_NAME + 1);
-	ok(read_debuglink(longest, sizeof(longest), &link) == -EBADMSG, "one of 256 is not");
-	ok(read_debuglink(NULL, 0, &link) == -ENOENT, "no section is no link");
+	ok(read_debuglink(longest, sizeof(longest), &link) == -EBADMSG,
+	   "debuglink: a name of 256 bytes is refused");
+	ok(read_debuglink(NULL, 0, &link) == -ENOENT, "debuglink: no section, no link");
 }
 
 static void test_bad_debuglink(void)
@@ -67,13 +68,16 @@ static void test_bad_debuglink(void)
 	struct elf_debuglink link = { .crc = 7 };
 
 	ok(read_debuglink("a.debug\0\x04\x03\x02", 11, &link) == -EBADMSG,
-	   "half a checksum is damage");
-	ok(read_debuglink("a.debug", 7, &link) == -EBADMSG, "so is a name without an end");
+	   "debuglink: half a checksum is refused");
+	ok(read_debuglink("a.debug", 7, &link) == -EBADMSG,
+	   "debuglink: an unterminated name is refused");
 	ok(read_debuglink("../a\0\0\0\0\x04\x03\x02\x01", 12, &link) == -EBADMSG,
-	   "a name with a folder leads nowhere");
-	ok(read_debuglink("..\0\0\x04\x03\x02\x01", 8, &link) == -EBADMSG, "nor does ..");
-	ok(read_debuglink("\0\0\0\0\x04\x03\x02\x01", 8, &link) == -EBADMSG, "nor an empty one");
-	ok(link.crc == 7, "a bad link leaves what was there");
+	   "debuglink: a name with a directory is refused");
+	ok(read_debuglink("..\0\0\x04\x03\x02\x01", 8, &link) == -EBADMSG,
+	   "debuglink: the name .. is refused");
+	ok(read_debuglink("\0\0\0\0\x04\x03\x02\x01", 8, &link) == -EBADMSG,
+	   "debuglink: an empty name is refused");
+	ok(link.crc == 7, "debuglink: a refused link leaves the result unchanged");
 }
 
 static void test_altlink(void)
@@ -86,10 +90,10 @@ static void test_altlink(void)
 		   link.build_id.len == 20 && link.build_id.bytes[19] == 0xab,
 	   "an alternate link is a path and a build-id");
 	ok(read_altlink(bytes, 60, &link) == 0 && link.build_id.len == BUILD_ID_MAX_BYTES,
-	   "a longer build-id is cut");
-	ok(read_altlink(bytes, 16, &link) == -EBADMSG, "without a build-id it is damage");
-	ok(read_altlink(bytes, 15, &link) == -EBADMSG, "without an end too");
-	ok(read_altlink(NULL, 0, &link) == -ENOENT, "no section is no link");
+	   "altlink: a longer build-id is truncated");
+	ok(read_altlink(bytes, 16, &link) == -EBADMSG, "altlink: a missing build-id is refused");
+	ok(read_altlink(bytes, 15, &link) == -EBADMSG, "altlink: an unterminated path is refused");
+	ok(read_altlink(NULL, 0, &link) == -ENOENT, "altlink: no section, no link");
 }
 
 static void test_crc(void)
@@ -108,8 +112,9 @@ static void test_crc(void)
 	elf_image_free(img);
 	must(ftruncate(fd, 2040ll << 20) == 0);
 	must(elf_image_open_fd(fd, &img) == 0);
-	ok(elf_image_crc(img, &crc) == -E2BIG, "a file that is made of holes is not read");
-	ok(elf_image_read(img, 0, &crc, 4) == -E2BIG, "which is found out before it is tried");
+	ok(elf_image_crc(img, &crc) == -E2BIG, "a file made of holes is not read");
+	ok(elf_image_read(img, 0, &crc, 4) == -E2BIG,
+	   "a file made of holes is refused before it is read");
 	elf_image_free(img);
 	maker_done(&m);
 }
@@ -133,14 +138,18 @@ static bool has(const char *section, uint32_t type, size_t n,
 
 static void test_worth(void)
 {
-	ok(has(".debug_info", SHT_PROGBITS, 8, elf_image_has_dwarf), "DWARF is seen");
-	ok(has(".zdebug_info", SHT_PROGBITS, 8, elf_image_has_dwarf), "old compressed DWARF too");
-	ok(!has(".debug_info", SHT_NOBITS, 8, elf_image_has_dwarf), "its mere name is none");
-	ok(!has(".debug_info", SHT_PROGBITS, 0, elf_image_has_dwarf), "an empty one is none");
-	ok(!has(".debug_line", SHT_PROGBITS, 8, elf_image_has_dwarf), "lines alone are none");
+	ok(has(".debug_info", SHT_PROGBITS, 8, elf_image_has_dwarf), "DWARF is recognized");
+	ok(has(".zdebug_info", SHT_PROGBITS, 8, elf_image_has_dwarf),
+	   "old compressed DWARF is recognized");
+	ok(!has(".debug_info", SHT_NOBITS, 8, elf_image_has_dwarf),
+	   "a section name alone does not count as DWARF");
+	ok(!has(".debug_info", SHT_PROGBITS, 0, elf_image_has_dwarf),
+	   "an empty section does not count as DWARF");
+	ok(!has(".debug_line", SHT_PROGBITS, 8, elf_image_has_dwarf),
+	   "lines alone do not count as DWARF");
 	ok(has(".symtab", SHT_SYMTAB, 8, elf_image_has_symtab) &&
 		   !has(".dynsym", SHT_DYNSYM, 8, elf_image_has_symtab),
-	   "a full symbol table is told from that of the exported symbols");
+	   "a full symbol table is distinguished from exported symbols");
 }
 
 int main(void)

@@ -16,6 +16,7 @@ struct frame_maker {
 	uint32_t nr;
 	uint32_t cie; /* offset of the CIE in use */
 	uint8_t encoding;
+	bool is_augmented; /* its FDEs have augmentation data: none */
 };
 
 static void put(uint8_t *to, size_t *len, uint64_t v, size_t n)
@@ -40,6 +41,7 @@ static void cie(struct frame_maker *f, const char *augmentation, const void *dat
 
 	f->cie = (uint32_t)start;
 	f->encoding = encoding;
+	f->is_augmented = augmentation[0] == 'z';
 	put(f->frame, &f->frame_len, 0, 4);
 	put(f->frame, &f->frame_len, 0, 4);
 	put(f->frame, &f->frame_len, 1, 1);
@@ -60,19 +62,39 @@ static size_t bytes_of(uint8_t encoding)
 	return (encoding & 7) == 2 ? 2 : (encoding & 7) == 3 ? 4 : 8;
 }
 
+static void list_fde(struct frame_maker *f, uint64_t start, size_t at)
+{
+	put(f->hdr, &f->hdr_len, start - HDR_ADDR, 4);
+	put(f->hdr, &f->hdr_len, FRAME_ADDR + at - HDR_ADDR, 4);
+	f->nr++;
+	memcpy(f->hdr + 8, &f->nr, 4);
+}
+
 static void fde(struct frame_maker *f, uint64_t start, uint64_t range)
 {
 	size_t at = f->frame_len, n = bytes_of(f->encoding);
 	bool is_pcrel = (f->encoding & 0x70) == 0x10;
 
-	put(f->frame, &f->frame_len, 4 + 2 * n, 4);
+	put(f->frame, &f->frame_len, 4 + 2 * n + f->is_augmented, 4);
 	put(f->frame, &f->frame_len, at + 4 - f->cie, 4);
 	put(f->frame, &f->frame_len, is_pcrel ? start - (FRAME_ADDR + at + 8) : start, n);
 	put(f->frame, &f->frame_len, range, n);
-	put(f->hdr, &f->hdr_len, start - HDR_ADDR, 4);
-	put(f->hdr, &f->hdr_len, FRAME_ADDR + at - HDR_ADDR, 4);
-	f->nr++;
-	memcpy(f->hdr + 8, &f->nr, 4);
+	put(f->frame, &f->frame_len, 0, f->is_augmented);
+	list_fde(f, start, at);
+}
+
+/* One with a 64-bit length and CIE pointer. */
+static void wide_fde(struct frame_maker *f, uint64_t start, uint64_t range)
+{
+	size_t at = f->frame_len, n = bytes_of(f->encoding);
+
+	put(f->frame, &f->frame_len, 0xffffffff, 4);
+	put(f->frame, &f->frame_len, 8 + 2 * n + f->is_augmented, 8);
+	put(f->frame, &f->frame_len, at + 12 - f->cie, 8);
+	put(f->frame, &f->frame_len, start - (FRAME_ADDR + at + 20), n);
+	put(f->frame, &f->frame_len, range, n);
+	put(f->frame, &f->frame_len, 0, f->is_augmented);
+	list_fde(f, start, at);
 }
 
 static void end(struct frame_maker *f, struct elf_maker *m, bool by_section)
@@ -139,15 +161,15 @@ static void test_ranges(void)
 	struct frame_maker f;
 
 	two_functions(&f);
-	ok(find(&f, 0xfff, false).r == -ENOENT, "below the first FDE there is none");
+	ok(find(&f, 0xfff, false).r == -ENOENT, "an address below the first FDE is not covered");
 	ok(is(find(&f, 0x1000, false), 0x1000, 0x1020), "the first address is covered");
 	ok(is(find(&f, 0x101f, false), 0x1000, 0x1020), "the last address is covered");
-	ok(find(&f, 0x1020, false).r == -ENOENT, "a gap is covered by nobody");
+	ok(find(&f, 0x1020, false).r == -ENOENT, "an address in a gap is not covered");
 	ok(is(find(&f, 0x1041, false), 0x1040, 0x1050), "the second FDE is found");
-	ok(find(&f, 0x1050, false).r == -ENOENT, "its end is not in it");
-	ok(find(&f, UINT64_MAX, false).r == -ENOENT, "nor is the end of the address space");
+	ok(find(&f, 0x1050, false).r == -ENOENT, "the end of an FDE is not covered");
+	ok(find(&f, UINT64_MAX, false).r == -ENOENT, "the end of the address space is not covered");
 	ok(is(find(&f, 0x1041, true), 0x1040, 0x1050),
-	   "the section serves without PT_GNU_EH_FRAME");
+	   "the section suffices without PT_GNU_EH_FRAME");
 }
 
 static void test_encodings(void)
@@ -159,22 +181,58 @@ static void test_encodings(void)
 		begin(&f);
 		cie(&f, "zR", &encodings[i], 1, encodings[i]);
 		fde(&f, 0x1000, 0x20);
-		ok(is(find(&f, 0x1010, false), 0x1000, 0x1020), "pointers of encoding 0x%02x",
-		   encodings[i]);
+		ok(is(find(&f, 0x1010, false), 0x1000, 0x1020),
+		   "pointers of encoding 0x%02x are read", encodings[i]);
 	}
 	begin(&f);
 	cie(&f, "", NULL, 0, 0x00);
 	fde(&f, 0x1000, 0x20);
-	ok(is(find(&f, 0x1010, false), 0x1000, 0x1020), "no augmentation: absolute pointers");
+	ok(is(find(&f, 0x1010, false), 0x1000, 0x1020), "no augmentation means absolute pointers");
 	begin(&f);
 	cie(&f, "zPLR", "\x9b\1\2\3\4\x1b\x1b", 7, 0x1b);
 	fde(&f, 0x1000, 0x20);
 	ok(is(find(&f, 0x1010, false), 0x1000, 0x1020),
-	   "behind a personality and an LSDA encoding");
+	   "an encoding after a personality and an LSDA is found");
 	begin(&f);
 	cie(&f, "zRS", "\x1b", 1, 0x1b);
 	fde(&f, 0x1000, 0x20);
-	ok(is(find(&f, 0x1010, false), 0x1000, 0x1020), "of a signal frame");
+	ok(is(find(&f, 0x1010, false), 0x1000, 0x1020), "an FDE of a signal frame is read");
+}
+
+/* Start 0x1000 and size 0x20 as LEB128; the start in 2 + nr_padding bytes. */
+static void leb_fde(struct frame_maker *f, size_t nr_padding)
+{
+	size_t at = f->frame_len;
+
+	put(f->frame, &f->frame_len, 4 + 2 + nr_padding + 2 + 1, 4);
+	put(f->frame, &f->frame_len, at + 4 - f->cie, 4);
+	put(f->frame, &f->frame_len, 0x80, 1);
+	put(f->frame, &f->frame_len, 0xa0, 1);
+	for (size_t i = 0; i < nr_padding; i++)
+		put(f->frame, &f->frame_len, i + 1 < nr_padding ? 0x80 : 0, 1);
+	put(f->frame, &f->frame_len, 0x00a0, 2); /* 0x20, in two bytes */
+	put(f->frame, &f->frame_len, 0, 1);
+	list_fde(f, 0x1000, at);
+}
+
+static void test_lengths(void)
+{
+	struct frame_maker f;
+
+	begin(&f);
+	cie(&f, "zR", "\x1b", 1, 0x1b);
+	wide_fde(&f, 0x1000, 0x20);
+	fde(&f, 0x1040, 0x10);
+	ok(is(find(&f, 0x101f, false), 0x1000, 0x1020), "a 64-bit length is read");
+	ok(is(find(&f, 0x1040, false), 0x1040, 0x1050), "the entry after a 64-bit length is found");
+	begin(&f);
+	cie(&f, "zR", "\x01", 1, 0x01);
+	leb_fde(&f, 1);
+	ok(is(find(&f, 0x101f, false), 0x1000, 0x1020), "LEB128 addresses are read");
+	begin(&f);
+	cie(&f, "zR", "\x01", 1, 0x01);
+	leb_fde(&f, 100);
+	ok(find(&f, 0x1000, false).r == -ENOENT, "LEB128 addresses of any length are refused");
 }
 
 static void test_empty_fde_at_the_same_start(void)
@@ -185,7 +243,7 @@ static void test_empty_fde_at_the_same_start(void)
 	cie(&f, "zR", "\x1b", 1, 0x1b);
 	fde(&f, 0x1000, 0x20);
 	fde(&f, 0x1000, 0);
-	ok(is(find(&f, 0x1010, false), 0x1000, 0x1020), "an empty FDE hides no other");
+	ok(is(find(&f, 0x1010, false), 0x1000, 0x1020), "an empty FDE does not hide another one");
 }
 
 static void test_damage(void)
@@ -194,36 +252,36 @@ static void test_damage(void)
 
 	two_functions(&f);
 	f.hdr[0] = 2;
-	ok(find(&f, 0x1000, false).r == -EBADMSG, "another version is damage");
+	ok(find(&f, 0x1000, false).r == -EBADMSG, "another header version is refused");
 	two_functions(&f);
 	f.hdr[3] = 0x1b;
-	ok(find(&f, 0x1000, false).r == -ENOENT, "another table encoding is no table");
+	ok(find(&f, 0x1000, false).r == -ENOENT, "another table encoding means no table");
 	two_functions(&f);
 	f.hdr[2] = 0xff;
-	ok(find(&f, 0x1000, false).r == -ENOENT, "no count is no table");
+	ok(find(&f, 0x1000, false).r == -ENOENT, "no count means no table");
 	two_functions(&f);
 	f.hdr[11] = 0x7f;
-	ok(find(&f, 0x1000, false).r == -EBADMSG, "an absurd count is damage");
+	ok(find(&f, 0x1000, false).r == -EBADMSG, "an absurd count is refused");
 	two_functions(&f);
 	f.hdr_len = 10;
-	ok(find(&f, 0x1000, false).r == -EBADMSG, "a header cut short is damage");
+	ok(find(&f, 0x1000, false).r == -EBADMSG, "a truncated header is refused");
 	begin(&f);
 	cie(&f, "zR", "\x1b", 1, 0x1b);
 	fde(&f, 0x1040, 0x10);
 	fde(&f, 0x1000, 0x20);
-	ok(find(&f, 0x1000, false).r == -ENOENT, "an unsorted table is no table");
+	ok(find(&f, 0x1000, false).r == -ENOENT, "an unsorted table is not used");
 	two_functions(&f);
 	f.hdr[12] ^= 1;
-	ok(find(&f, 0x1001, false).r == -ENOENT, "an FDE that starts elsewhere does not count");
+	ok(find(&f, 0x1001, false).r == -ENOENT,
+	   "an FDE that starts elsewhere than its entry says is refused");
 	begin(&f);
 	cie(&f, "zXR", "\x1b\x1b", 2, 0x1b);
 	fde(&f, 0x1000, 0x20);
-	ok(find(&f, 0x1000, false).r == -ENOENT,
-	   "an augmentation that nobody knows does not count");
+	ok(find(&f, 0x1000, false).r == -ENOENT, "an unknown augmentation is refused");
 	begin(&f);
 	cie(&f, "zR", "\x9b", 1, 0x9b);
 	fde(&f, 0x1000, 0x20);
-	ok(find(&f, 0x1000, false).r == -ENOENT, "nor do indirect addresses");
+	ok(find(&f, 0x1000, false).r == -ENOENT, "indirect addresses are refused");
 }
 
 /* The same frames found by scanning .eh_frame, with no header in the file. */
@@ -265,23 +323,30 @@ static void test_scan(void)
 	fde(&f, 0x1060, 0x08);
 	fde(&f, 0x1068, 0);
 	ok(is(scan(&f, 0x101f), 0x1000, 0x1020), "scan: FDEs come in any order");
-	ok(is(scan(&f, 0x1040), 0x1040, 0x1050), "scan: the first in the file is found too");
-	ok(is(scan(&f, 0x1067), 0x1060, 0x1068), "scan: behind another CIE");
+	ok(is(scan(&f, 0x1040), 0x1040, 0x1050), "scan: the first FDE of the file is found");
+	ok(is(scan(&f, 0x1067), 0x1060, 0x1068), "scan: an FDE after another CIE is found");
 	ok(scan(&f, 0x1068).r == -ENOENT, "scan: an empty FDE covers nothing");
-	ok(scan(&f, 0x1080).r == -ENOENT, "scan: an FDE that cannot be understood is left out");
+	ok(scan(&f, 0x1080).r == -ENOENT, "scan: a malformed FDE is skipped");
 	f.frame_len -= 4;
-	ok(is(scan(&f, 0x1060), 0x1060, 0x1068), "scan: what is cut at the end spares the rest");
+	ok(is(scan(&f, 0x1060), 0x1060, 0x1068), "scan: a truncated end spares the rest");
 	f.frame_len = 0;
 	ok(scan(&f, 0x1000).r == -ENOENT, "scan: an empty section has no FDE");
 	two_functions(&f);
 	memset(f.frame, 0, 4);
 	ok(scan(&f, 0x1000).r == -ENOENT, "scan: a length of 0 is the end");
+	begin(&f);
+	cie(&f, "zR", "\x1b", 1, 0x1b);
+	wide_fde(&f, 0x1000, 0x20);
+	fde(&f, 0x1040, 0x10);
+	ok(is(scan(&f, 0x1000), 0x1000, 0x1020), "scan: a 64-bit length is read");
+	ok(is(scan(&f, 0x1040), 0x1040, 0x1050), "scan: the entry after a 64-bit length is found");
 }
 
 int main(void)
 {
 	test_ranges();
 	test_encodings();
+	test_lengths();
 	test_empty_fde_at_the_same_start();
 	test_damage();
 	test_scan();

@@ -40,12 +40,13 @@ static void test_header_and_sections(void)
 	ok(elf_image_machine(img) == EM_X86_64, "the machine is the header's");
 	ok(elf_image_entry(img) == 0x1234, "the entry point is the header's");
 	ok(elf_image_size(img) == m.len, "the size is that of the file");
-	ok(elf_image_nr_sections(img) == 4, "all sections are there");
+	ok(elf_image_nr_sections(img) == 4, "all sections are present");
 	s = elf_image_section(img, ".data");
 	ok(s && s->size == 5 && s->type == SHT_PROGBITS, "a section is found by its name");
-	ok(!elf_image_section(img, ".bss"), "a section that is not there is not found");
-	ok(strcmp(elf_image_section_at(img, 1)->name, ".text") == 0, "and one by its number");
-	ok(elf_image_loads(img, &nr) && nr == 2, "both PT_LOAD are there");
+	ok(!elf_image_section(img, ".bss"), "a missing section is not found");
+	ok(strcmp(elf_image_section_at(img, 1)->name, ".text") == 0,
+	   "a section is found by its number");
+	ok(elf_image_loads(img, &nr) && nr == 2, "both PT_LOAD are present");
 	ok(elf_image_build_id(img)->len == 0, "without a note there is no build-id");
 	elf_image_free(img);
 	maker_done(&m);
@@ -61,14 +62,15 @@ static void test_offsets_to_addresses(void)
 	maker_end(&m);
 	img = maker_open(&m);
 	ok(elf_image_vaddr_of(img, 0x1010, &v) == 0 && v == 0x501010,
-	   "where segments overlap in the file the executable one counts");
-	ok(elf_image_vaddr_of(img, 0x10, &v) == 0 && v == 0x400010, "elsewhere the one there is");
+	   "where segments overlap in the file, the executable one counts");
+	ok(elf_image_vaddr_of(img, 0x10, &v) == 0 && v == 0x400010,
+	   "where segments do not overlap, the one there counts");
 	ok(elf_image_vaddr_of(img, 0x1800, &v) == 0 && v == 0x401800,
 	   "one past the end of a segment is not in it");
 	v = 7;
 	ok(elf_image_vaddr_of(img, 0x2000, &v) == -ENOENT,
 	   "an offset in no segment has no address");
-	ok(v == 7, "and the output is left alone");
+	ok(v == 7, "a failed conversion leaves the output unchanged");
 	elf_image_free(img);
 	maker_done(&m);
 }
@@ -87,7 +89,7 @@ static void test_reading_sections(void)
 	ok(elf_image_read_section(img, &s, &b) == 0 && b.len == 5 && !memcmp(b.data, "data!", 5),
 	   "a section is read");
 	ok(elf_image_read_section(img, &s, &b) == -E2BIG && b.len == 5,
-	   "not past the buffer's maximum");
+	   "a section larger than the buffer's maximum is refused");
 	buf_clear(&b);
 	s.type = SHT_NOBITS;
 	s.size = 1ull << 60;
@@ -97,10 +99,12 @@ static void test_reading_sections(void)
 	   "a section outside the file is refused");
 	s.offset = UINT64_MAX - 3;
 	s.size = 8;
-	ok(elf_image_read_section(img, &s, &b) == -EBADMSG, "also when its end wraps round");
+	ok(elf_image_read_section(img, &s, &b) == -EBADMSG,
+	   "a section whose end wraps around is refused");
 	s = *elf_image_section(img, ".data");
 	s.flags |= SHF_COMPRESSED;
-	ok(elf_image_read_section(img, &s, &b) == -EBADMSG, "what only says that it is packed");
+	ok(elf_image_read_section(img, &s, &b) == -EBADMSG,
+	   "a section that only claims to be compressed is refused");
 	buf_done(&b);
 	elf_image_free(img);
 	maker_done(&m);
@@ -123,7 +127,7 @@ static void test_what_is_no_elf64(void)
 
 	plain_file(&m);
 	maker_end(&m);
-	ok(open_result(&m, 63) == -ENOEXEC, "less than a header is no ELF file");
+	ok(open_result(&m, 63) == -ENOEXEC, "a file smaller than a header is refused");
 	m.bytes[EI_CLASS] = ELFCLASS32;
 	ok(open_result(&m, m.len) == -ENOEXEC, "32 bits of x86-64 (x32) are refused");
 	m.bytes[EI_CLASS] = ELFCLASS64;
@@ -131,10 +135,10 @@ static void test_what_is_no_elf64(void)
 	ok(open_result(&m, m.len) == -ENOEXEC, "big-endian is refused");
 	m.bytes[EI_DATA] = ELFDATA2LSB;
 	m.bytes[0] = 'X';
-	ok(open_result(&m, m.len) == -ENOEXEC, "so is another magic number");
+	ok(open_result(&m, m.len) == -ENOEXEC, "another magic number is refused");
 	must(pipe(p) == 0);
-	ok(elf_image_open_fd(p[0], &img) == -ENOEXEC, "a pipe is no ELF file");
-	ok(elf_image_open_fd(-1, &img) == -EBADF, "a bad descriptor is its own error");
+	ok(elf_image_open_fd(p[0], &img) == -ENOEXEC, "a pipe is refused");
+	ok(elf_image_open_fd(-1, &img) == -EBADF, "a bad descriptor has its own error");
 	close(p[0]);
 	close(p[1]);
 	maker_done(&m);
@@ -147,15 +151,16 @@ static void test_damaged_program_headers(void)
 	plain_file(&m);
 	maker_end(&m);
 	maker_ehdr(&m)->e_phoff = m.len - 8;
-	ok(open_result(&m, m.len) == -EBADMSG, "program headers past the end are damage");
+	ok(open_result(&m, m.len) == -EBADMSG, "program headers beyond the end are refused");
 	maker_ehdr(&m)->e_phoff = UINT64_MAX - 8;
-	ok(open_result(&m, m.len) == -EBADMSG, "also where the offset wraps round");
+	ok(open_result(&m, m.len) == -EBADMSG,
+	   "program headers whose offset wraps around are refused");
 	maker_ehdr(&m)->e_phoff = sizeof(Elf64_Ehdr);
 	maker_ehdr(&m)->e_phnum = ELF_MAX_PHDRS + 1;
-	ok(open_result(&m, m.len) == -EBADMSG, "an absurd number of them is damage");
+	ok(open_result(&m, m.len) == -EBADMSG, "an absurd number of program headers is refused");
 	maker_ehdr(&m)->e_phnum = 2;
 	maker_ehdr(&m)->e_phentsize = 55;
-	ok(open_result(&m, m.len) == -EBADMSG, "entries of another size are damage");
+	ok(open_result(&m, m.len) == -EBADMSG, "program headers of another size are refused");
 	maker_done(&m);
 }
 
@@ -178,26 +183,26 @@ static void test_damaged_section_headers(void)
 	maker_end(&m);
 	at = m.ehdr.e_shoff;
 	maker_ehdr(&m)->e_shoff = m.len - 8;
-	ok(sections_of(&m) == 0, "a section table past the end leaves an image without sections");
+	ok(sections_of(&m) == 0, "a section table beyond the end leaves an image without sections");
 	maker_ehdr(&m)->e_shoff = 0;
-	ok(sections_of(&m) == 0, "no section table is no damage");
+	ok(sections_of(&m) == 0, "a missing section table is not an error");
 	maker_ehdr(&m)->e_shoff = at;
 	maker_ehdr(&m)->e_shentsize = 63;
-	ok(sections_of(&m) == 0, "entries of another size leave none");
+	ok(sections_of(&m) == 0, "section headers of another size leave no sections");
 	maker_ehdr(&m)->e_shentsize = sizeof(Elf64_Shdr);
 	maker_ehdr(&m)->e_shnum = 5000;
-	ok(sections_of(&m) == 0, "more than the file can hold leave none");
+	ok(sections_of(&m) == 0, "more section headers than the file can hold leave no sections");
 	maker_ehdr(&m)->e_shnum = 4;
 	maker_ehdr(&m)->e_shstrndx = 77;
 	img = maker_open(&m);
 	ok(elf_image_nr_sections(img) == 4 && elf_image_section_at(img, 1)->name[0] == '\0',
-	   "without their names the sections are there, nameless");
+	   "without their names sections are present, unnamed");
 	elf_image_free(img);
 	maker_ehdr(&m)->e_shstrndx = 3;
 	maker_shdr(&m, 1)->sh_name = 0xfffffff0;
 	img = maker_open(&m);
 	ok(elf_image_section_at(img, 1)->name[0] == '\0' && elf_image_section(img, ".data"),
-	   "a name outside the names is empty and harms no other");
+	   "a section name outside the names is empty and affects no other");
 	elf_image_free(img);
 	maker_done(&m);
 }
@@ -218,11 +223,11 @@ static void test_extended_numbering(void)
 	maker_shdr(&m, 0)->sh_info = 2;
 	img = maker_open(&m);
 	ok(elf_image_nr_sections(img) == 4, "section 0 says how many sections there are");
-	ok(elf_image_section(img, ".text"), "and where their names are");
-	ok(elf_image_loads(img, &nr) && nr == 2, "and how many program headers there are");
+	ok(elf_image_section(img, ".text"), "section 0 gives the index of the section names");
+	ok(elf_image_loads(img, &nr) && nr == 2, "section 0 gives the number of program headers");
 	elf_image_free(img);
 	maker_shdr(&m, 0)->sh_size = 1ull << 58; /* times 64 is 0 */
-	ok(sections_of(&m) == 0, "an absurd number there leaves none");
+	ok(sections_of(&m) == 0, "an absurd number in section 0 leaves no sections");
 	maker_done(&m);
 }
 
@@ -255,23 +260,26 @@ static void test_build_id(void)
 
 	n = build_id_note(note, 20);
 	id = id_of(note, n, 4, false);
-	ok(id.len == 20 && id.bytes[0] == 1 && id.bytes[19] == 20, "the build-id of PT_NOTE");
+	ok(id.len == 20 && id.bytes[0] == 1 && id.bytes[19] == 20,
+	   "the build-id comes from PT_NOTE");
 	id = id_of(note, n, 4, true);
-	ok(id.len == 20 && id.bytes[19] == 20, "else the build-id of SHT_NOTE");
+	ok(id.len == 20 && id.bytes[19] == 20, "without PT_NOTE the build-id comes from SHT_NOTE");
 	n = build_id_note(note, 32);
-	ok(id_of(note, n, 4, false).len == BUILD_ID_MAX_BYTES, "a longer one is cut");
+	ok(id_of(note, n, 4, false).len == BUILD_ID_MAX_BYTES, "a longer build-id is truncated");
 	n = build_id_note(note, 8);
-	ok(id_of(note, n, 4, false).len == 8, "a shorter one is kept as it is");
-	ok(id_of(note, n - 1, 4, false).len == 0, "one that does not fit its segment is none");
+	ok(id_of(note, n, 4, false).len == 8, "a shorter build-id is kept");
+	ok(id_of(note, n - 1, 4, false).len == 0, "a build-id that exceeds its segment is ignored");
 
 	memset(note, 0, sizeof(note));
 	memcpy(note, other, 12);
 	n = 32 + build_id_note(note + 32, 20); /* 12 + 5 -> 20, + 9 -> 32 */
-	ok(id_of(note, n, 4, false).len == 20, "behind another note, aligned to 4");
+	ok(id_of(note, n, 4, false).len == 20,
+	   "a build-id after another note, aligned to 4, is found");
 	memset(note, 0, sizeof(note));
 	memcpy(note, other, 12);
 	n = 40 + build_id_note(note + 40, 20); /* 12 + 5 -> 24, + 9 -> 40 */
-	ok(id_of(note, n, 8, false).len == 20, "behind another note, aligned to 8");
+	ok(id_of(note, n, 8, false).len == 20,
+	   "a build-id after another note, aligned to 8, is found");
 	memset(note, 0xff, 12);
 	ok(id_of(note, n, 4, false).len == 0, "sizes near 4 GiB end the search");
 }
@@ -289,12 +297,13 @@ static void test_file_that_is_cut_while_open(void)
 	maker_end(&m);
 	must(write(fd, m.bytes, m.len) == (ssize_t)m.len);
 	must(elf_image_open_fd(fd, &img) == 0);
-	ok(lseek(fd, 0, SEEK_CUR) == (off_t)m.len, "opening leaves the file's position alone");
+	ok(lseek(fd, 0, SEEK_CUR) == (off_t)m.len, "opening does not move the file position");
 	ok(elf_image_read(img, m.len - 1, &byte, 1) == 0, "the last byte can be read");
-	ok(elf_image_read(img, m.len, &byte, 1) == -EBADMSG, "the one behind it cannot");
+	ok(elf_image_read(img, m.len, &byte, 1) == -EBADMSG,
+	   "the byte after the last cannot be read");
 	must(ftruncate(fd, 100) == 0);
 	ok(elf_image_read(img, m.len - 1, &byte, 1) == -EBADMSG,
-	   "a file that was cut since gives an error");
+	   "a file truncated since open gives an error");
 	elf_image_free(img);
 	maker_done(&m);
 	close(fd);
@@ -339,9 +348,9 @@ static void test_holes_allow_nothing(void)
 	must(elf_image_open_fd(fd, &img) == 0);
 	nr = nr_reads(img, 1000000);
 	ok(nr >= free_reads / 2 && nr <= free_reads + 2,
-	   "a hole of 1 GiB is read as far as every file is: %lu times 64 KiB", (unsigned long)nr);
-	ok(elf_image_end(img) == WORK_OVER_BYTES, "and the image says why it ends");
-	ok(elf_image_read(img, 0, &byte, 1) == -E2BIG, "nothing is read from then on");
+	   "a hole of 1 GiB is read only as far as any file: %lu times 64 KiB", (unsigned long)nr);
+	ok(elf_image_end(img) == WORK_OVER_BYTES, "the image says why reads of a hole fail");
+	ok(elf_image_read(img, 0, &byte, 1) == -E2BIG, "after the limit nothing more is read");
 	elf_image_free(img);
 	close(fd);
 }
@@ -361,7 +370,7 @@ static void test_stored_bytes_allow_more(void)
 	must(elf_image_open_fd(fd, &img) == 0);
 	nr = nr_reads(img, 1000000);
 	ok(nr >= ELF_WORK_TIMES * sizeof(stored) / (64 << 10) * 9 / 10,
-	   "what is stored may be read %u times: %lu times 64 KiB of 16 MiB", ELF_WORK_TIMES,
+	   "stored bytes may be read %u times: %lu times 64 KiB of 16 MiB", ELF_WORK_TIMES,
 	   (unsigned long)nr);
 	elf_image_free(img);
 	close(fd);
@@ -387,7 +396,7 @@ static void test_cancel(void)
 	must(elf_image_open_fd(fd, &img) == 0);
 	elf_image_limit(img, &cancel, 0);
 	ok(elf_image_read(img, 1 << 20, bytes, sizeof(bytes)) == -ECANCELED,
-	   "a long read is cancelled in its middle");
+	   "a long read is cancelled midway");
 	elf_image_free(img);
 	close(fd);
 }
@@ -416,13 +425,15 @@ static void test_pause(void)
 	must(elf_image_open_fd(fd, &img) == 0);
 	elf_image_limit(img, NULL, 100 * NS_PER_MS);
 	p = elf_image_pause(img, 1);
-	ok(elf_image_read(img, 1 << 20, bytes, sizeof(bytes)) == -E2BIG, "lines have their limit");
+	ok(elf_image_read(img, 1 << 20, bytes, sizeof(bytes)) == -E2BIG,
+	   "lines have their own limit");
 	spend_cpu(150 * NS_PER_MS);
 	elf_image_resume(img, &p);
 	ok(elf_image_read(img, 1 << 20, bytes, sizeof(bytes)) == 0,
-	   "which takes nothing of the symbols'");
+	   "lines do not use up the limit of symbols");
 	spend_cpu(150 * NS_PER_MS);
-	ok(elf_image_read(img, 1 << 20, bytes, sizeof(bytes)) == -E2BIG, "that is still there");
+	ok(elf_image_read(img, 1 << 20, bytes, sizeof(bytes)) == -E2BIG,
+	   "after lines symbols can still be read");
 	elf_image_free(img);
 	close(fd);
 }

@@ -87,15 +87,15 @@ static struct packed spoiled(struct packed p)
 static void test_damage(uint32_t type, const char *name)
 {
 	ok(result_of(pack(type, plain, PLAIN_BYTES, PLAIN_BYTES + 1), BUFFER_MAX) == -EBADMSG,
-	   "%s: less than the header says is an error", name);
+	   "%s: fewer bytes than the header says is an error", name);
 	ok(result_of(cut(pack(type, plain, PLAIN_BYTES, PLAIN_BYTES), 1000), BUFFER_MAX) ==
 		   -EBADMSG,
-	   "%s: so is a section that is cut", name);
+	   "%s: a truncated section is an error", name);
 	ok(result_of(pack(type, plain, PLAIN_BYTES, PLAIN_BYTES), PLAIN_BYTES - 1) == -E2BIG,
-	   "%s: the buffer's maximum counts what is unpacked", name);
+	   "%s: the buffer's maximum applies to decompressed bytes", name);
 	ok(result_of(pack(type, plain, PLAIN_BYTES, ELF_MAX_SECTION_BYTES + 1), BUFFER_MAX) ==
 		   -E2BIG,
-	   "%s: so does the limit of a section", name);
+	   "%s: the section limit applies to decompressed bytes", name);
 }
 
 static void test_bombs(void)
@@ -104,11 +104,11 @@ static void test_bombs(void)
 
 	must(zeroes);
 	ok(result_of(pack(ZSTD, zeroes, 32u << 20, 32u << 20), BUFFER_MAX) == -E2BIG,
-	   "zstd: 32 MiB out of a few bytes are refused");
+	   "zstd: 32 MiB from a few bytes are refused");
 	ok(result_of(pack(ELFCOMPRESS_ZLIB, zeroes, 32u << 20, 32u << 20), BUFFER_MAX) == -E2BIG,
 	   "zlib: likewise");
 	ok(result_of(pack(ZSTD, zeroes, 1u << 20, 1u << 20), BUFFER_MAX) == 0,
-	   "one MiB of zeroes is not");
+	   "zstd: 1 MiB of zeroes is accepted");
 	free(zeroes);
 }
 
@@ -116,10 +116,11 @@ static void test_headers(void)
 {
 	struct packed p = pack(ELFCOMPRESS_ZLIB, plain, 100, 100);
 
-	ok(result_of(cut(p, p.len - 10), BUFFER_MAX) == -EBADMSG, "half a header is an error");
+	ok(result_of(cut(p, p.len - 10), BUFFER_MAX) == -EBADMSG,
+	   "half a compression header is an error");
 	p = pack(ELFCOMPRESS_ZLIB, plain, 100, 100);
 	p.bytes[0] = 77;
-	ok(result_of(p, BUFFER_MAX) == -EOPNOTSUPP, "a compression that is not known is refused");
+	ok(result_of(p, BUFFER_MAX) == -EOPNOTSUPP, "an unknown compression is refused");
 }
 
 int main(void)
@@ -131,7 +132,7 @@ int main(void)
 	test_damage(ELFCOMPRESS_ZLIB, "zlib");
 	ok(result_of(spoiled(pack(ELFCOMPRESS_ZLIB, plain, PLAIN_BYTES, PLAIN_BYTES)),
 		     BUFFER_MAX) != 0,
-	   "zlib: damage is an error");
+	   "zlib: corrupt data is an error");
 	test_damage(ZSTD, "zstd");
 	test_bombs();
 	test_headers();

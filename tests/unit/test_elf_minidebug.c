@@ -6,6 +6,7 @@
 #include "elf/elf_minidebug.h"
 #include "elf_maker.h"
 #include "symbolize/symbolizer.h"
+#include "symbolize/symbolizer_elf.h"
 
 struct xz {
 	uint8_t *bytes; /* owned */
@@ -71,9 +72,9 @@ static void test_names(void)
 	must(symbolizer_new_elf(&(struct elf_sources){ .image = img, .label = "file" }, &s) == 0);
 	ok(s->ops->resolve(s, 0x1008, &r) == 0 && strcmp(r.frames[0].name, "kept") == 0 &&
 		   r.is_named,
-	   "a function that only .gnu_debugdata knows is named");
+	   "a function only in .gnu_debugdata is found");
 	ok(s->ops->resolve(s, 0x2008, &r) == 0 && strcmp(r.frames[0].name, "shown") == 0,
-	   "beside those that the file exports");
+	   "exported functions are found beside .gnu_debugdata");
 	symbolizer_free(s);
 	elf_image_free(img);
 	maker_done(&m);
@@ -101,13 +102,14 @@ static void test_damage(void)
 
 	must(zeroes);
 	x.bytes[x.len / 2] ^= 0xff;
-	ok(open_result(x) == -EBADMSG, "damage is noticed");
+	ok(open_result(x) == -EBADMSG, "corrupt .gnu_debugdata is refused");
 	x = make_mini();
 	x.len /= 2;
-	ok(open_result(x) == -EBADMSG, "so is a cut");
-	ok(open_result(pack_xz("no ELF file", 11, 6)) == -EBADMSG, "so is something else");
+	ok(open_result(x) == -EBADMSG, "truncated .gnu_debugdata is refused");
+	ok(open_result(pack_xz("no ELF file", 11, 6)) == -EBADMSG,
+	   ".gnu_debugdata with other contents is refused");
 	ok(open_result(pack_xz(zeroes, 64u << 20, 0)) == -E2BIG,
-	   "64 MiB out of a few bytes are refused");
+	   "64 MiB from a few bytes are refused");
 	free(zeroes);
 }
 

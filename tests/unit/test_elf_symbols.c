@@ -65,14 +65,16 @@ static void test_only_defined_code(struct sym_maker *s)
 	sym_add(s, "$x", 0x80, 0, STB_LOCAL, STT_NOTYPE, TEXT);
 	sym_end(s, &m, SHT_SYMTAB);
 	maker_end(&m);
-	ok(each(&m, &seen) == 0, "a sound table is read to its end");
-	ok(strcmp(seen.names, "func,ifunc,label,$x,") == 0, "code symbols only: %s", seen.names);
+	ok(each(&m, &seen) == 0, "a valid table is read to its end");
+	ok(strcmp(seen.names, "func,ifunc,label,$x,") == 0, "only code symbols are reported: %s",
+	   seen.names);
 	maker_ehdr(&m)->e_machine = EM_AARCH64;
 	seen = (struct seen){ 0 };
 	ok(each(&m, &seen) == 0 && strcmp(seen.names, "func,ifunc,label,") == 0,
 	   "on AArch64 mapping symbols are left out: %s", seen.names);
 	seen = (struct seen){ .stop_after = 1 };
-	ok(each(&m, &seen) == 42 && seen.nr == 1, "the callback's result ends it");
+	ok(each(&m, &seen) == 42 && seen.nr == 1,
+	   "a nonzero result of the callback ends the iteration");
 	ok(seen.last.addr == 0x10 && seen.last.size == 8 && seen.last.bind == STB_GLOBAL &&
 		   seen.last.type == STT_FUNC,
 	   "a symbol comes with its address, size, binding and type");
@@ -97,11 +99,12 @@ static void test_both_tables(struct sym_maker *s)
 	maker_shdr(&m, table)->sh_offset = 1ull << 40;
 	seen = (struct seen){ 0 };
 	ok(each(&m, &seen) == -EBADMSG && strcmp(seen.names, "dynamic,") == 0,
-	   "a damaged .symtab is told after .dynsym was read: %s", seen.names);
+	   "a malformed .symtab is reported after .dynsym was read: %s", seen.names);
 	maker_shdr(&m, table)->sh_offset = m.shdrs[table].sh_offset;
 	maker_shdr(&m, table)->sh_flags = SHF_COMPRESSED;
 	seen = (struct seen){ 0 };
-	ok(each(&m, &seen) == -EBADMSG && seen.nr == 1, "a compressed one likewise");
+	ok(each(&m, &seen) == -EBADMSG && seen.nr == 1,
+	   "a compressed .symtab is reported after .dynsym was read");
 	maker_done(&m);
 }
 
@@ -131,12 +134,12 @@ static void test_broken_names(struct sym_maker *s)
 	table = sym_end(s, &m, SHT_SYMTAB);
 	maker_end(&m);
 	ok(each(&m, &seen) == 0 && strcmp(seen.names, "first,") == 0,
-	   "names outside the strings or without an end are skipped: %s", seen.names);
+	   "names outside the strings or unterminated are skipped: %s", seen.names);
 	maker_shdr(&m, table)->sh_link = 99;
-	ok(each(&m, &seen) == -EBADMSG, "without strings the table is damaged");
+	ok(each(&m, &seen) == -EBADMSG, "a table without strings is malformed");
 	maker_shdr(&m, table)->sh_link = m.shdrs[table].sh_link;
 	maker_shdr(&m, table)->sh_entsize = 0;
-	ok(each(&m, &seen) == -EBADMSG, "so it is with entries of another size");
+	ok(each(&m, &seen) == -EBADMSG, "a table with entries of another size is malformed");
 	maker_done(&m);
 }
 
@@ -182,7 +185,7 @@ static void test_names_are_read_as_needed(struct sym_maker *s)
 	ok(elf_symbols_each(img, see, &seen) == 0 && strcmp(seen.names, "near,far,") == 0,
 	   "names on both sides of a hole of 500 MiB are found: %s", seen.names);
 	cost_kib = peak_rss_kib() - before_kib;
-	ok(cost_kib < 8192, "which costs %ld KiB of memory", cost_kib);
+	ok(cost_kib < 8192, "a hole of 500 MiB costs %ld KiB of memory", cost_kib);
 	elf_image_free(img);
 	close(fd);
 }

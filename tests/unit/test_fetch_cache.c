@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "fetch/cache.h"
+#include "fetch/fetch_cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -99,11 +99,12 @@ static void test_layout(void)
 	struct cache c = open_cache(1 << 20);
 	char path[2 * PATH_MAX];
 
-	ok(size_of(&c, 1) == -1, "what was never put is not there");
-	ok(put(&c, 1, 100) == 0 && size_of(&c, 1) == 100, "what was put is there");
+	ok(size_of(&c, 1) == -1, "a file that was never stored is not found");
+	ok(put(&c, 1, 100) == 0 && size_of(&c, 1) == 100, "a stored file is found");
 	snprintf(path, sizeof(path), "%s/.build-id/ab/01cd.debug", dir);
-	ok(access(path, R_OK) == 0, "where debuggers look for it");
-	ok(put(&c, 1, 50) == 0 && size_of(&c, 1) == 50, "another of the same name replaces it");
+	ok(access(path, R_OK) == 0, "a stored file has the path that debuggers look for");
+	ok(put(&c, 1, 50) == 0 && size_of(&c, 1) == 50,
+	   "another file with the same build-id replaces it");
 	cache_close(&c);
 }
 
@@ -121,7 +122,8 @@ static void test_no_folder(void)
 	must(user != 0 || seteuid(NOBODY) == 0);
 	r = cache_tmp(&c, tmp, &fd);
 	must(user != 0 || seteuid(0) == 0);
-	ok(r == -EACCES, "a folder that cannot be made is told with its reason (%s)", strerror(-r));
+	ok(r == -EACCES, "a directory that cannot be created is reported with the reason (%s)",
+	   strerror(-r));
 	must(fchmodat(c.dir_fd, ".tmp", 0700, 0) == 0);
 	cache_close(&c);
 }
@@ -138,7 +140,7 @@ static void test_not_writable(void)
 	snprintf(path, sizeof(path), "%s/.lock", dir);
 	r = cache_open(&c, path, 1000, 1, &err);
 	ok(r == -ENOTDIR && strstr(err.text, "Not a directory; give a folder"),
-	   "a file is refused with the reason and the cure (%s)", err.text);
+	   "a regular file as cache is refused with the reason and the fix (%s)", err.text);
 	must(user != 0 || (chown(dir, NOBODY, NOBODY) == 0 && chown(path, NOBODY, NOBODY) == 0));
 	snprintf(path, sizeof(path), "%s/.tmp", dir);
 	must(user != 0 || chown(path, NOBODY, NOBODY) == 0);
@@ -147,7 +149,7 @@ static void test_not_writable(void)
 	must(user != 0 || seteuid(NOBODY) == 0);
 	r = cache_open(&c, dir, 1000, 1, NULL);
 	must(user != 0 || seteuid(0) == 0);
-	ok(r == -EACCES, "so is a folder in which nothing can be made (%s)", strerror(-r));
+	ok(r == -EACCES, "a directory that is not writable is refused (%s)", strerror(-r));
 	must(chmod(path, 0700) == 0);
 }
 
@@ -160,15 +162,16 @@ static void test_least_recently_used_goes(void)
 	make_older(2, ".debug", 50);
 	must(size_of(&c, 1) == 400); /* used: now the younger one */
 	ok(put(&c, 3, 400) == 0 && size_of(&c, 2) == -1,
-	   "over the limit the least recently used goes");
-	ok(size_of(&c, 1) == 400 && size_of(&c, 3) == 400, "and no other");
-	ok(c.nr_evicted == 1, "which is counted");
+	   "over the limit the least recently used file is removed");
+	ok(size_of(&c, 1) == 400 && size_of(&c, 3) == 400,
+	   "over the limit no other file is removed");
+	ok(c.nr_evicted == 1, "removed files are counted");
 	must(put(&c, 4, 1000) == 0);
 	ok(size_of(&c, 4) == 1000 && size_of(&c, 1) == -1 && size_of(&c, 3) == -1,
-	   "one that fills the limit stays alone");
+	   "a file as large as the limit stays alone");
 	cache_close(&c);
 	c = open_cache(999);
-	ok(cache_trim(&c) == 0 && size_of(&c, 4) == -1, "a lower limit holds for what is there");
+	ok(cache_trim(&c) == 0 && size_of(&c, 4) == -1, "a lower limit applies to existing files");
 	cache_close(&c);
 }
 
@@ -177,23 +180,23 @@ static void test_notes(void)
 	struct cache c = open_cache(1000), other;
 	struct build_id id = id_of(7), broken = id_of(8);
 
-	ok(!cache_is_hopeless(&c, &id), "an unknown file is worth asking for");
+	ok(!cache_is_hopeless(&c, &id), "an unknown file is worth requesting");
 	cache_remember(&c, &id, CACHE_MISSING);
 	cache_remember(&c, &broken, CACHE_BROKEN);
 	ok(cache_is_hopeless(&c, &id) && cache_is_hopeless(&c, &broken),
-	   "one that was not found, or is no good, is not");
+	   "a missing or invalid file is not worth requesting");
 	must(cache_open(&other, dir, 1000, 2, NULL) == 0);
-	ok(!cache_is_hopeless(&other, &id), "other servers may have it");
+	ok(!cache_is_hopeless(&other, &id), "a missing file may be on other servers");
 	cache_close(&other);
 	make_older(7, ".missing-00000001", 700);
 	make_older(8, ".broken-00000001", 700);
-	ok(!cache_is_hopeless(&c, &id), "after ten minutes it is asked for again");
-	ok(cache_is_hopeless(&c, &broken), "what is no good is believed for longer");
+	ok(!cache_is_hopeless(&c, &id), "a missing file is requested again after ten minutes");
+	ok(cache_is_hopeless(&c, &broken), "an invalid file is remembered for longer");
 	make_older(8, ".broken-00000001", 4000);
-	ok(!cache_is_hopeless(&c, &broken), "but not for ever");
+	ok(!cache_is_hopeless(&c, &broken), "an invalid file is not remembered forever");
 	must(cache_trim(&c) == 0);
 	ok(faccessat(c.dir_fd, ".build-id/ab/08cd.broken-00000001", F_OK, 0) < 0,
-	   "old notes are removed");
+	   "expired notes are removed");
 	cache_close(&c);
 }
 
@@ -206,7 +209,7 @@ static void test_refused(void)
 
 	must(chmod(dir, 0770) == 0);
 	ok(cache_open(&c, dir, 1, 1, &err) == -EPERM && strstr(err.text, "written to by others"),
-	   "a folder that others may write to is refused");
+	   "a directory that others can write to is refused");
 	must(chmod(dir, 0700) == 0);
 	if (geteuid() != 0) {
 		tap_skip("a folder of another user needs root");
@@ -215,16 +218,16 @@ static void test_refused(void)
 		must(chown(dir, 65534, 65534) == 0);
 		ok(cache_open(&c, dir, 1, 1, &err) == -EPERM &&
 			   strstr(err.text, "belongs to another user"),
-		   "so is one of another user");
+		   "a directory of another user is refused");
 		must(chown(dir, 0, 0) == 0);
 	}
 	err = (struct pa_error){ 0 };
 	ok(cache_open(&c, "/dev/null/x", 1, 1, &err) == -ENOTDIR && strstr(err.text, "/dev/null/x"),
-	   "one that cannot be made is named");
+	   "a directory that cannot be created is named");
 	snprintf(inside, sizeof(inside), "%s/a/b", dir);
 	ok(cache_open(&c, inside, 1, 1, NULL) == 0 && stat(inside, &st) == 0 &&
 		   (st.st_mode & 07777) == 0700,
-	   "a missing one is made, for its owner alone");
+	   "a missing directory is created, private to its owner");
 	cache_close(&c);
 }
 
@@ -242,7 +245,7 @@ static void test_sweep(void)
 	snprintf(path, sizeof(path), ".tmp/%s", left);
 	ok(faccessat(c.dir_fd, path, F_OK, 0) < 0, "what a killed agent left is removed");
 	snprintf(path, sizeof(path), ".tmp/%s", kept);
-	ok(faccessat(c.dir_fd, path, F_OK, 0) == 0, "what is in use is not");
+	ok(faccessat(c.dir_fd, path, F_OK, 0) == 0, "a temporary directory in use is not removed");
 	close(kept_fd);
 	cache_close(&c);
 }
@@ -254,9 +257,9 @@ static void test_locks(void)
 
 	ok(cache_lock(&a, &one) == 0 && cache_lock(&b, &one) == -EAGAIN,
 	   "a build-id that is being fetched is locked");
-	ok(cache_lock(&b, &two) == 0, "another is not");
+	ok(cache_lock(&b, &two) == 0, "another build-id is not locked");
 	cache_unlock(&a, &one);
-	ok(cache_lock(&b, &one) == 0, "until it is done");
+	ok(cache_lock(&b, &one) == 0, "the lock is released when the fetch is done");
 	cache_close(&b);
 	ok(cache_lock(&a, &one) == 0, "a lock ends with its holder");
 	cache_close(&a);
@@ -302,10 +305,10 @@ static void test_processes_race(void)
 		must(waitpid(pids[i], &status, 0) == pids[i]);
 		bad |= status;
 	}
-	ok(!bad, "processes that put and read the same files never see half of one");
+	ok(!bad, "concurrent processes never see half a file");
 	for (uint8_t n = 1; n <= NR_IDS; n++)
 		nr += size_of(&c, n) > 0;
-	ok(nr > 0 && nr <= 5, "and keep the limit together (%d of 5 files)", nr);
+	ok(nr > 0 && nr <= 5, "concurrent processes keep the limit together (%d of 5 files)", nr);
 	cache_close(&c);
 }
 

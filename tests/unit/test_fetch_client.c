@@ -19,8 +19,8 @@ static void test_confined(void)
 	must(dup2(STDERR_FILENO, INHERITED_FD) == INHERITED_FD);
 	must(setenv("SECRET", "1", 1) == 0 && setenv("http_proxy", "http://127.0.0.1:1", 1) == 0);
 	ok(get_new("confined", 5 * NS_PER_S, 1) == FETCH_FETCHED,
-	   "the process has its own environment, size limit and session, no capabilities and "
-	   "none of our files");
+	   "the process has its own environment, size limit and session, no capabilities and none "
+	   "of our files");
 	close(INHERITED_FD);
 }
 
@@ -38,11 +38,11 @@ static struct stat entry(uint8_t n)
 static void test_links(void)
 {
 	ok(get_new("leave symlink", 5 * NS_PER_S, 1) == FETCH_SERVER_FAILED,
-	   "a symbolic link is not followed");
+	   "a symbolic link is not taken as the result");
 	ok(get_new("leave hardlink", 5 * NS_PER_S, 2) == FETCH_SERVER_FAILED,
-	   "a file that has another name is not taken");
-	ok(!entry(1).st_ino && !entry(2).st_ino, "nothing of them is in the cache");
-	ok(is_clean(), "nor on the way");
+	   "a file with another name is not taken as the result");
+	ok(!entry(1).st_ino && !entry(2).st_ino, "rejected results are not in the cache");
+	ok(is_clean(), "rejected results are not in temporary directories");
 }
 
 /* The first bytes of a file in the cache, as text. */
@@ -70,9 +70,9 @@ static void test_daemon(void)
 	   "a client that leaves a process behind fetches");
 	for (int i = 0; i < 30000 && fstat(fd, &st) == 0 && !st.st_size; i++)
 		nanosleep(&wait, NULL);
-	ok(st.st_size == 1, "that process changes the file afterwards");
+	ok(st.st_size == 1, "a process left behind changes the file afterwards");
 	read_entry(1, text);
-	ok(!strcmp(text, "1001"), "what is in the cache stays what was checked (%s)", text);
+	ok(!strcmp(text, "1001"), "the file in the cache is the one that was verified (%s)", text);
 	close(fd);
 	unlink(path);
 }
@@ -95,7 +95,7 @@ static void test_nobody(void)
 	ok(get_new("nobody", 5 * NS_PER_S, 1) == FETCH_FETCHED, "root fetches as nobody");
 	ok(entry(1).st_size && entry(1).st_uid == 0 && entry(1).st_gid == getegid() &&
 		   (entry(1).st_mode & 0777) == 0600,
-	   "what came is root's own");
+	   "a file fetched as nobody belongs to root");
 	snprintf(copy, sizeof(copy), "%s/program", cache_dir);
 	snprintf(command, sizeof(command), "cp /proc/%d/exe %s && chmod 700 %s", (int)getpid(),
 		 copy, copy);
@@ -105,7 +105,8 @@ static void test_nobody(void)
 	fetcher_free(f);
 	cfg.urls = "good";
 	must(fetcher_new(&cfg, &f, NULL) == 0);
-	ok(get(f, 3) == FETCH_FETCHED && entry(3).st_uid == 0, "and fetches as well");
+	ok(get(f, 3) == FETCH_FETCHED && entry(3).st_uid == 0,
+	   "a program that only root may run fetches");
 	fetcher_free(f);
 }
 
@@ -136,8 +137,8 @@ static void test_weak_root(void)
 		tap_skip("root without some capabilities: needs root");
 		return;
 	}
-	ok(fetches_without(CAP_CHOWN, 1), "root that may not give files away fetches as before");
-	ok(fetches_without(CAP_DAC_OVERRIDE, 2), "so does one that may not read another's");
+	ok(fetches_without(CAP_CHOWN, 1), "root without CAP_CHOWN fetches as root");
+	ok(fetches_without(CAP_DAC_OVERRIDE, 2), "root without CAP_DAC_OVERRIDE fetches as root");
 }
 
 int main(int argc, char *argv[])

@@ -19,24 +19,31 @@
 static void test_results(void)
 {
 	ok(get_new("good", 5 * NS_PER_S, 1) == FETCH_FETCHED, "a file is fetched");
-	ok(get_new("missing", 5 * NS_PER_S, 1) == FETCH_CACHED, "then it is in the cache");
-	ok(get_new("missing", 5 * NS_PER_S, 2) == FETCH_NOT_FOUND, "one that is not there is not");
-	ok(get_new("missing", 5 * NS_PER_S, 2) == FETCH_REMEMBERED, "which is remembered");
-	ok(get_new("good", 5 * NS_PER_S, 2) == FETCH_FETCHED, "not for other servers");
-	ok(get_new("wrong", 5 * NS_PER_S, 3) == FETCH_WRONG_FILE, "another file is refused");
-	ok(get_new("wrong", 5 * NS_PER_S, 3) == FETCH_REMEMBERED, "which is remembered too");
-	ok(get_new("hang", NS_PER_S / 5, 4) == FETCH_TIMEOUT, "one that takes too long is ended");
+	ok(get_new("missing", 5 * NS_PER_S, 1) == FETCH_CACHED, "a fetched file is in the cache");
+	ok(get_new("missing", 5 * NS_PER_S, 2) == FETCH_NOT_FOUND,
+	   "a file that no server has is not found");
+	ok(get_new("missing", 5 * NS_PER_S, 2) == FETCH_REMEMBERED, "not found is remembered");
+	ok(get_new("good", 5 * NS_PER_S, 2) == FETCH_FETCHED,
+	   "not found is not remembered for other servers");
+	ok(get_new("wrong", 5 * NS_PER_S, 3) == FETCH_WRONG_FILE,
+	   "a file with another build-id is refused");
+	ok(get_new("wrong", 5 * NS_PER_S, 3) == FETCH_REMEMBERED, "a wrong file is remembered");
 	ok(get_new("hang", NS_PER_S / 5, 4) == FETCH_TIMEOUT,
-	   "which is no reason not to ask again");
-	ok(get_new("endless", 60 * NS_PER_S, 5) == FETCH_TOO_LARGE, "so is one that never ends");
-	ok(get_new("endless", 60 * NS_PER_S, 5) == FETCH_REMEMBERED, "which is remembered");
+	   "a fetch that takes too long is killed");
+	ok(get_new("hang", NS_PER_S / 5, 4) == FETCH_TIMEOUT, "a timeout is not remembered");
+	ok(get_new("endless", 60 * NS_PER_S, 5) == FETCH_TOO_LARGE,
+	   "a file that never ends is refused");
+	ok(get_new("endless", 60 * NS_PER_S, 5) == FETCH_REMEMBERED,
+	   "a file that is too large is remembered");
 	cache_max_bytes++;
 	ok(get_new("endless", 60 * NS_PER_S, 5) == FETCH_TOO_LARGE,
-	   "until the limit is another one");
+	   "a file that is too large is requested again under another limit");
 	cache_max_bytes--;
-	ok(get_new("crash", 5 * NS_PER_S, 6) == FETCH_SERVER_FAILED, "a crash is a failure");
-	ok(get_new("nothing", 5 * NS_PER_S, 7) == FETCH_SERVER_FAILED, "and so is no file");
-	ok(is_clean(), "nothing is left on the way");
+	ok(get_new("crash", 5 * NS_PER_S, 6) == FETCH_SERVER_FAILED,
+	   "a crash of the process is a failure");
+	ok(get_new("nothing", 5 * NS_PER_S, 7) == FETCH_SERVER_FAILED,
+	   "a success without a file is a failure");
+	ok(is_clean(), "failed fetches leave no temporary files");
 }
 
 static void check_blame(const char *how, uint8_t n, enum fetch_reason reason)
@@ -80,8 +87,8 @@ static void test_room(void)
 	must(pread(fd, sums, sizeof(sums), 0) == (ssize_t)sizeof(sums));
 	ok(nr == FETCH_MAX_PARALLEL, "files larger than their share are fetched (%d)", nr);
 	ok(sums[1] > 0 && sums[1] <= (int64_t)cache_max_bytes,
-	   "what all may write at once is what the cache may hold (%lld)", (long long)sums[1]);
-	ok(is_clean(), "and nothing is left on the way");
+	   "concurrent downloads stay within the cache size (%lld)", (long long)sums[1]);
+	ok(is_clean(), "large downloads leave no temporary files");
 	fetcher_free(f);
 	close(fd);
 	unlink(path);
@@ -103,7 +110,7 @@ static void test_room_of_cached(void)
 		must(get_new("good", 5 * NS_PER_S, (uint8_t)i) == FETCH_FETCHED);
 	must(fetcher_get(f, rqs, FETCH_MAX_PARALLEL, NULL) == 0);
 	ok(rqs[0].result == FETCH_CACHED && rqs[last].result == FETCH_FETCHED,
-	   "what is in the cache has no share of the room");
+	   "cached files do not take a share of the room");
 	for (unsigned int i = 0; i <= last; i++)
 		close(rqs[i].fd);
 	fetcher_free(f);
@@ -120,9 +127,10 @@ static void test_no_program(void)
 	struct fetcher *f = NULL;
 
 	must(fetcher_new(&cfg, &f, NULL) == 0);
-	ok(get(f, 1) == FETCH_UNAVAILABLE, "a program that is not there is told from a failure");
-	ok(fetch_probe("/nonexistent/perf-agent") == FETCH_UNAVAILABLE, "also beforehand");
-	ok(fetch_probe("/proc/self/exe") == FETCH_FETCHED, "one that is there could fetch");
+	ok(get(f, 1) == FETCH_UNAVAILABLE, "a missing program has its own result");
+	ok(fetch_probe("/nonexistent/perf-agent") == FETCH_UNAVAILABLE,
+	   "a missing program is detected in advance");
+	ok(fetch_probe("/proc/self/exe") == FETCH_FETCHED, "an existing program is able to fetch");
 	fetcher_free(f);
 }
 
@@ -134,7 +142,7 @@ static void test_damaged_entry(void)
 	snprintf(path, sizeof(path), "%s/.build-id/10/01.debug", cache_dir);
 	must(truncate(path, 0) == 0);
 	ok(get_new("good", 5 * NS_PER_S, 1) == FETCH_FETCHED,
-	   "a file that was cut in the cache is fetched again");
+	   "a truncated file in the cache is fetched again");
 }
 
 static void test_many(void)
@@ -156,7 +164,7 @@ static void test_many(void)
 	}
 	ok(nr == MANY, "each request gets its own file (%d of %d)", nr, MANY);
 	st = fetcher_stats(f);
-	ok(st.results[FETCH_FETCHED] == MANY && st.bytes == 4 * MANY, "all are counted");
+	ok(st.results[FETCH_FETCHED] == MANY && st.bytes == 4 * MANY, "all fetches are counted");
 	fetcher_free(f);
 }
 
@@ -176,7 +184,7 @@ static void test_hanging_servers(void)
 		   st.results[FETCH_TIMEOUT] < FETCH_MAX_TIMEOUTS + FETCH_MAX_PARALLEL &&
 		   st.results[FETCH_SKIPPED] == MANY - st.results[FETCH_TIMEOUT],
 	   "servers that never answer are given up (after %d)", (int)st.results[FETCH_TIMEOUT]);
-	ok(is_clean(), "and nothing is left of it");
+	ok(is_clean(), "abandoned servers leave no temporary files");
 	fetcher_free(f);
 }
 
@@ -190,18 +198,16 @@ static void test_slow_files(void)
 
 	while ((last = get(f, (uint8_t)(2 * nr + 1))) == FETCH_TIMEOUT && nr < 100)
 		is_asked &= get(f, (uint8_t)(2 * nr++)) != FETCH_SKIPPED;
-	ok(is_asked && nr > FETCH_MAX_TIMEOUTS, "servers that answer in between are not given up");
+	ok(is_asked && nr > FETCH_MAX_TIMEOUTS, "servers that answer in between are not abandoned");
 	ok(last == FETCH_GIVEN_UP && nr == FETCH_MAX_VAIN_TIMES,
-	   "until all that was waited for in vain is too much (after %u)", nr);
-	ok(get(f, 0) == FETCH_CACHED, "what is there is still to be had");
+	   "unsuccessful requests have a total time limit (after %u)", nr);
+	ok(get(f, 0) == FETCH_CACHED, "after abandoning servers, cached files are still available");
 	fetcher_free(f);
 }
 
-static void *cancel_soon(void *flag)
+static void *cancel_both(void *flag)
 {
-	const struct timespec soon = { .tv_nsec = 200000000 };
-
-	nanosleep(&soon, NULL);
+	wait_for_hanging(2);
 	atomic_store((atomic_bool *)flag, true);
 	return NULL;
 }
@@ -213,22 +219,21 @@ static void test_cancel(void)
 	atomic_bool cancel = false;
 	pthread_t t;
 
-	must(pthread_create(&t, NULL, cancel_soon, &cancel) == 0);
-	ok(fetcher_get(f, rqs, 2, &cancel) == -ECANCELED, "a cancel does not wait for servers");
+	must(pthread_create(&t, NULL, cancel_both, &cancel) == 0);
+	ok(fetcher_get(f, rqs, 2, &cancel) == -ECANCELED,
+	   "a cancellation does not wait for servers");
 	pthread_join(t, NULL);
 	ok(rqs[0].result == FETCH_INTERRUPTED && rqs[1].result == FETCH_INTERRUPTED &&
 		   fetcher_stats(f).results[FETCH_TIMEOUT] == 0,
-	   "which is told as what it is");
-	ok(is_clean(), "and ends what was on its way");
+	   "a cancelled request is reported as interrupted");
+	ok(is_clean(), "a cancellation kills running fetches");
 	fetcher_free(f);
 }
 
 /* poll() takes no more than a process may have open. */
-static void *forbid_soon(void *limit)
+static void *forbid_files(void *limit)
 {
-	const struct timespec soon = { .tv_nsec = 200000000 };
-
-	nanosleep(&soon, NULL);
+	wait_for_hanging(2);
 	(void)setrlimit(RLIMIT_NOFILE, limit);
 	return NULL;
 }
@@ -242,12 +247,13 @@ static void test_no_poll(void)
 
 	must(getrlimit(RLIMIT_NOFILE, &before) == 0);
 	none = (struct rlimit){ .rlim_cur = 0, .rlim_max = before.rlim_max };
-	must(pthread_create(&t, NULL, forbid_soon, &none) == 0);
-	ok(fetcher_get(f, rqs, 2, NULL) == -EINVAL, "processes that cannot be waited for end");
+	must(pthread_create(&t, NULL, forbid_files, &none) == 0);
+	ok(fetcher_get(f, rqs, 2, NULL) == -EINVAL,
+	   "processes that cannot be waited for are ended");
 	pthread_join(t, NULL);
 	must(setrlimit(RLIMIT_NOFILE, &before) == 0);
 	ok(rqs[0].result == FETCH_UNAVAILABLE && rqs[1].result == FETCH_UNAVAILABLE,
-	   "which is told from a run that was told to end");
+	   "that failure is distinguished from a cancellation");
 	fetcher_free(f);
 }
 
@@ -269,7 +275,7 @@ static void test_two_at_once(void)
 		pthread_join(t[i], NULL);
 	ok((results[0] == FETCH_FETCHED && results[1] == FETCH_CACHED) ||
 		   (results[0] == FETCH_CACHED && results[1] == FETCH_FETCHED),
-	   "of two that want one file one fetches it (%d, %d)", results[0], results[1]);
+	   "of two agents that want one file, one fetches it (%d, %d)", results[0], results[1]);
 }
 
 int main(int argc, char *argv[])

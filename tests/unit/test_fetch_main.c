@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 #include "fetch/child.h"
-#include "fetch/exit_status.h"
+#include "fetch/fetch_exit.h"
+#include "fetch/fetch_main.h"
 #include "fetch/fetcher.h"
 #include "tap.h"
 
@@ -61,10 +62,11 @@ int main(void)
 	ok(start_program(FETCH_PROBE, getpid()) == 0,
 	   "a fetch ends with its parent, cannot be traced, and has no capability");
 	ok(start_program(FETCH_PROBE, getppid()) == EXIT_NO_PROGRAM,
-	   "it does nothing if that has ended");
-	ok(start_program("no id", getpid()) == EXIT_NO_PROGRAM, "nor without a build-id");
+	   "a fetch whose parent has ended does nothing");
+	ok(start_program("no id", getpid()) == EXIT_NO_PROGRAM,
+	   "a fetch without a build-id does nothing");
 	ok(start_program("1001", getpid()) == EXIT_RESULT_BASE + FETCH_NOT_FOUND,
-	   "a client that keeps no log is believed that there is no such file");
+	   "a client without a log is believed about a missing file");
 	snprintf(path, sizeof(path), "%s/%s", dir, CHILD_LOG);
 	(void)unlink(path);
 	(void)rmdir(dir);

@@ -112,7 +112,7 @@ static void test_good(void)
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		const char *mistake = server_url_mistake(good[i]);
 
-		ok(!mistake, "'%s' is one%s%s", good[i], mistake ? ": " : "",
+		ok(!mistake, "'%s' is a URL%s%s", good[i], mistake ? ": " : "",
 		   mistake ? mistake : "");
 	}
 }
@@ -122,8 +122,8 @@ static void test_bad(void)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		const char *mistake = server_url_mistake(bad[i].url);
 
-		ok(mistake && strstr(mistake, bad[i].mistake), "number %zu is none: %s", i,
-		   mistake ? mistake : "but nothing is said");
+		ok(mistake && strstr(mistake, bad[i].mistake), "URL number %zu is refused: %s", i,
+		   mistake ? mistake : "a refused URL has a reason");
 	}
 }
 
@@ -139,14 +139,14 @@ static void test_library(void)
 	struct settings s;
 
 	opts.nr_debuginfod_urls = 1;
-	ok(settings_init(&s, &opts, &err) == 0, "a good server is taken");
+	ok(settings_init(&s, &opts, &err) == 0, "a valid server is accepted");
 	settings_done(&s);
 	opts.nr_debuginfod_urls = 2;
 	ok(settings_init(&s, &opts, &err) == -EINVAL &&
-		   strstr(err.text, "--debuginfod-url 'http://a:65536': its port"),
-	   "a bad one is refused by the option's name: %s", err.text);
+		   strstr(err.text, "pa_options.debuginfod_urls 'http://a:65536': its port"),
+	   "an invalid server is refused with the option's name: %s", err.text);
 	ok(!pa_url_mistake(urls[0]) && pa_url_mistake(urls[1]) == server_url_mistake(urls[1]),
-	   "callers can ask before");
+	   "callers can check a URL in advance");
 }
 
 int main(void)

@@ -40,7 +40,7 @@ static int story(struct tracker *t)
 	return r;
 }
 
-static bool is_told(const struct tracker *t)
+static bool is_reported(const struct tracker *t)
 {
 	const struct process *p = tracker_find(t, 11, 250);
 	const struct mapping *m = p ? process_mapping(p, 102 << 12, 250) : NULL;
@@ -50,7 +50,7 @@ static bool is_told(const struct tracker *t)
 }
 
 /* 0 or -ENOMEM; the store may also fail to come into being. */
-static int run(const struct fake *f, unsigned long nth, bool *ret_is_told)
+static int run(const struct fake *f, unsigned long nth, bool *ret_is_reported)
 {
 	_cleanup_(filestore_freep) struct filestore *files = NULL;
 	_cleanup_(tracker_freep) struct tracker *t = NULL;
@@ -64,11 +64,11 @@ static int run(const struct fake *f, unsigned long nth, bool *ret_is_told)
 	if (r == 0)
 		r = story(t);
 	fail_at = 0;
-	*ret_is_told = true;
+	*ret_is_reported = true;
 	if (!t)
 		return r;
 	again = r < 0 ? story(t) : 0;
-	*ret_is_told = again == 0 && (r < 0 || is_told(t));
+	*ret_is_reported = again == 0 && (r < 0 || is_reported(t));
 	tracker_forget(t, 1000);
 	return r;
 }
@@ -76,7 +76,7 @@ static int run(const struct fake *f, unsigned long nth, bool *ret_is_told)
 int main(void)
 {
 	struct fake f;
-	bool is_right = true, is_told_now;
+	bool is_right = true, is_reported_now;
 	unsigned long nth = 0;
 	int r;
 
@@ -85,12 +85,12 @@ int main(void)
 	fake_write(&f, "10/maps", "400000-500000 r-xp 00000000 00:09 5000 /lib/a.so\n");
 	fake_write(&f, "10/map_files/400000-500000", "A");
 	do {
-		r = run(&f, ++nth, &is_told_now);
-		is_right = is_right && is_told_now && (r == 0 || r == -ENOMEM);
+		r = run(&f, ++nth, &is_reported_now);
+		is_right = is_right && is_reported_now && (r == 0 || r == -ENOMEM);
 	} while (r < 0 && is_right);
 	ok(is_right, "whichever allocation fails, the result is -ENOMEM and a second try works");
 	ok(nth > 30, "%lu allocations were failed", nth - 1);
-	ok(r == 0 && is_told_now, "with enough memory the story is told");
+	ok(r == 0 && is_reported_now, "with enough memory the scenario succeeds");
 	fake_done(&f);
 	return tap_done();
 }

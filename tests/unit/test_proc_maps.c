@@ -61,12 +61,12 @@ static void test_fields(void)
 
 	ok(nr_bad == 0 && s.nr == 2, "two lines are two entries");
 	ok(s.e[0].start == 0x7f00a000 && s.e[0].end == 0x7f00b000, "the range is hexadecimal");
-	ok(s.e[0].offset == 0x1f000, "so is the offset");
-	ok(s.e[0].major == 0xfd && s.e[0].minor == 0x1c, "and the device");
+	ok(s.e[0].offset == 0x1f000, "the offset is hexadecimal");
+	ok(s.e[0].major == 0xfd && s.e[0].minor == 0x1c, "the device is hexadecimal");
 	ok(s.e[0].inode == 184467, "the inode is decimal");
 	ok(s.e[0].is_exec && !s.e[1].is_exec, "x means executable");
 	ok(strcmp(s.path[0], "/usr/lib/a.so") == 0, "the path follows the padding");
-	ok(strcmp(s.path[1], "") == 0, "no path is an empty one");
+	ok(strcmp(s.path[1], "") == 0, "a missing path is empty");
 }
 
 static void test_odd_paths(void)
@@ -78,7 +78,7 @@ static void test_odd_paths(void)
 	parse("1000-2000 r-xp 0 0:0 1 /x\\012y\\012\n", &s);
 	ok(strcmp(s.path[0], "/x\ny\n") == 0, "\\012 is a newline again");
 	parse("1000-2000 r-xp 0 0:0 1 /x\\01\n", &s);
-	ok(strcmp(s.path[0], "/x\\01") == 0, "half an escape is left alone");
+	ok(strcmp(s.path[0], "/x\\01") == 0, "half an escape is left unchanged");
 	parse("1000-2000 r-xp 0 0:0 1 \\012", &s);
 	ok(strcmp(s.path[0], "\n") == 0, "an escape may be the whole path");
 	parse("1000-2000 r-xp 0 0:0 1 /\xff\xfe\x01\n", &s);
@@ -86,7 +86,7 @@ static void test_odd_paths(void)
 	parse("1000-2000 r-xp 0 0:0 1 /cut", &s);
 	ok(strcmp(s.path[0], "/cut") == 0, "a last line without newline has its whole path");
 	parse("1000-2000 r-xp 0 0:0 1", &s);
-	ok(s.nr == 1 && strcmp(s.path[0], "") == 0, "and needs no path");
+	ok(s.nr == 1 && strcmp(s.path[0], "") == 0, "a last line without newline may lack a path");
 }
 
 static void test_bad_lines(void)
@@ -122,7 +122,7 @@ static void test_bad_lines(void)
 		ok(parse(bad[i], &s) == 1 && s.nr == 0, "refused: '%s'", bad[i]);
 	ok(parse("1000-2000 r-xp 0 0:0 1 /a\n\nnonsense\n3000-4000 r-xp 0 0:0 1 /b\n", &s) == 2 &&
 		   s.nr == 2,
-	   "bad lines are counted and do not stop the others");
+	   "bad lines are counted and do not affect the others");
 	ok(parse("0-ffffffffffffffff r-xp ffffffffffffffff ffffffff:ffffffff "
 		 "18446744073709551615 /p",
 		 &s) == 0,
@@ -131,7 +131,7 @@ static void test_bad_lines(void)
 	ok(parse_n("1000-2000 r-xp 0 0:0 1 /a\0b\n", 28, &s, &r) == 1 && s.nr == 0,
 	   "a NUL in the text is refused");
 	s = (struct seen){ 0 };
-	ok(parse_n("", 0, &s, &r) == 0 && r == 0 && s.nr == 0, "no text is no entry");
+	ok(parse_n("", 0, &s, &r) == 0 && r == 0 && s.nr == 0, "an empty text has no entry");
 }
 
 static void test_ends_early(void)
@@ -140,7 +140,7 @@ static void test_ends_early(void)
 	int r;
 
 	parse_n("1000-2000 r-xp 0 0:0 1 /a\n3000-4000 r-xp 0 0:0 1 /b\n", 52, &s, &r);
-	ok(r == 7 && s.nr == 1, "the reader can stop, and its result comes back");
+	ok(r == 7 && s.nr == 1, "the callback can stop, and its result is returned");
 }
 
 /* scanf as the second opinion, on the maps of this very process. */
@@ -180,7 +180,7 @@ static void test_agrees_with_scanf(void)
 	again = fmemopen(copy, n, "r");
 	must(again);
 	ok(maps_parse(text, n, compare, again, &nr_bad) == 0 && nr_bad == 0,
-	   "our own maps read the same by scanf");
+	   "our own maps are parsed as by scanf");
 	fclose(again);
 }
 

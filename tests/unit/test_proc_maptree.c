@@ -72,7 +72,7 @@ static void change(struct maptree_pool *pool, struct pair *p, uint32_t *state, u
 	struct mapping m = { .start = start, .end = end, .offset = file, .file = file };
 
 	if (is_cut)
-		must(maptree_cut(pool, &p->root, start, end) == 0);
+		must(maptree_remove(pool, &p->root, start, end) == 0);
 	else
 		must(maptree_put(pool, &p->root, &m) == 0);
 	for (uint64_t a = start; a < end; a++) {
@@ -106,12 +106,12 @@ static void test_random_changes_in_shared_trees(void)
 	}
 	for (int i = 0; i < NR_TREES; i++)
 		agree = agree && agrees(&pairs[i]);
-	ok(agree, "%d random changes in %d trees that share nodes are as an array has them",
+	ok(agree, "%d random changes in %d trees that share nodes equal those of an array",
 	   NR_ROUNDS, NR_TREES);
-	ok(height > 6, "the trees are of some height (%u)", height);
+	ok(height > 6, "the trees have some height (%u)", height);
 	for (int i = 0; i < NR_TREES; i++)
 		maptree_unref(&pool, pairs[i].root);
-	ok(pool.nr_used == 0, "every node comes back");
+	ok(pool.nr_used == 0, "every node of random trees is freed");
 	maptree_pool_done(&pool);
 }
 
@@ -136,13 +136,13 @@ static void test_height(bool is_random)
 	   "%d mappings in %s order make a balanced tree of height %u", NR,
 	   is_random ? "mixed" : "ascending", maptree_height(root));
 	old = maptree_ref(root);
-	must(maptree_cut(&pool, &root, 0x800, (uint64_t)NR * 0x1000 - 0x800) == 0);
+	must(maptree_remove(&pool, &root, 0x800, (uint64_t)NR * 0x1000 - 0x800) == 0);
 	ok(maptree_nr(root) == 2 && maptree_nr(old) == NR,
-	   "a cut through nearly all leaves the two ends, and the other tree as it was");
-	ok(pool.nr_used <= NR + 64, "the two share what they can (%u nodes)", pool.nr_used);
+	   "a removal of nearly everything leaves the two ends, and the other tree unchanged");
+	ok(pool.nr_used <= NR + 64, "two trees share what they can (%u nodes)", pool.nr_used);
 	maptree_unref(&pool, old);
 	maptree_unref(&pool, root);
-	ok(pool.nr_used == 0, "every node comes back");
+	ok(pool.nr_used == 0, "every node of shared trees is freed");
 	maptree_pool_done(&pool);
 }
 

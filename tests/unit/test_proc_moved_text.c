@@ -44,20 +44,20 @@ static void test_bytes(struct file *f)
 {
 	struct file none = { .fd = -1 };
 
-	ok(is_same(f, SIZE, OFFSET), "a copy of the file's bytes");
-	ok(is_same(f, 4096, OFFSET), "of one page of it");
-	ok(!is_same(f, SIZE, OFFSET + 4096), "bytes from elsewhere in the file");
-	ok(!is_same(f, SIZE, 1u << 20), "from behind its end");
-	ok(!is_same(&none, SIZE, OFFSET), "a file that is not open");
-	ok(!is_same(f, 64, OFFSET) && !is_same(f, 0, OFFSET), "too few of them");
+	ok(is_same(f, SIZE, OFFSET), "a copy of the file's bytes is recognized");
+	ok(is_same(f, 4096, OFFSET), "a copy of one page is recognized");
+	ok(!is_same(f, SIZE, OFFSET + 4096), "bytes from elsewhere in the file are not recognized");
+	ok(!is_same(f, SIZE, 1u << 20), "bytes after the end of the file are not recognized");
+	ok(!is_same(&none, SIZE, OFFSET), "a file that is not open recognizes nothing");
+	ok(!is_same(f, 64, OFFSET) && !is_same(f, 0, OFFSET), "too few bytes are not recognized");
 	memory[SIZE / 2] ^= 1;
-	ok(!is_same(f, SIZE, OFFSET), "bytes of which some are not the file's");
+	ok(!is_same(f, SIZE, OFFSET), "bytes that are partly not the file's are not");
 	memset(memory, 0, SIZE);
-	ok(!is_same(f, SIZE, OFFSET), "memory that nothing was copied to yet");
+	ok(!is_same(f, SIZE, OFFSET), "memory without a copy yet is not");
 	must(pwrite(f->fd, memory, SIZE, OFFSET) == SIZE);
-	ok(!is_same(f, SIZE, OFFSET), "nothing but filling, which is like that of any file");
+	ok(!is_same(f, SIZE, OFFSET), "padding, which any file has, is not");
 	munmap(memory, SIZE);
-	ok(!is_same(f, SIZE, OFFSET), "memory that is gone");
+	ok(!is_same(f, SIZE, OFFSET), "memory that is gone is not");
 }
 
 static void test_budget(void)
@@ -68,15 +68,15 @@ static void test_budget(void)
 	moved_text_budget_init(&b);
 	for (nr_looks = 0; nr < 10000 && moved_text_may_look(&b, &nr_looks);)
 		nr++;
-	ok(nr == MOVED_TEXT_PROCESS_LOOKS, "one process is looked at %u times", nr);
+	ok(nr == MOVED_TEXT_PROCESS_LOOKS, "one process is checked %u times", nr);
 	for (uint32_t i = 0; i < 1000; i++)
 		for (nr_looks = 0; moved_text_may_look(&b, &nr_looks);)
 			nr_all++;
 	ok(nr_all >= MOVED_TEXT_LOOKS - nr && nr_all < 2 * MOVED_TEXT_LOOKS,
-	   "a thousand not much more often than the limit of all: %u", nr_all);
+	   "a thousand processes are checked hardly more often than the common limit: %u", nr_all);
 	b.since_ns -= 1000000000ull;
 	nr_looks = 0;
-	ok(moved_text_may_look(&b, &nr_looks), "which grows with time");
+	ok(moved_text_may_look(&b, &nr_looks), "the common limit grows with time");
 }
 
 int main(void)

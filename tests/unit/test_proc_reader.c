@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "fake_proc.h"
-#include "proc/mountinfo.h"
 #include "proc/run_clock.h"
 #include "proc/unanswered.h"
 #include "proc/wait_accounts.h"
@@ -65,21 +64,21 @@ static void test_reads(const struct fake *f, struct reader *r)
 	fake_write(f, "1/comm", "x\n");
 	fake_write_bytes(f, "1/big", big, 300000);
 	ok(has_text(r, "1/comm", "x\n"), "a file is read");
-	ok(read_text(r, "1/none", text) == -ENOENT, "one that is not there is -ENOENT");
+	ok(read_text(r, "1/none", text) == -ENOENT, "a missing file is -ENOENT");
 	ok(reader_read(r, "1/big", 0, 1u << 20, NULL, &b) == 0 && b.len == 300000 &&
 		   memcmp(b.data, big, b.len) == 0,
-	   "one that is larger than a packet comes whole");
+	   "a file larger than a packet is read completely");
 	buf_clear(&b);
 	ok(reader_read(r, "1/big", 70000, 100000, NULL, &b) == 0 && b.len == 100000 &&
 		   memcmp(b.data, big + 70000, b.len) == 0,
-	   "or as much of it as is wanted");
+	   "no more of a file is read than asked for");
 	ok(read_text(r, "1/big", text) == 0 && reader_read(r, "1/big", 0, 64, NULL, &b) == 0,
-	   "what is not wanted is not received");
+	   "unwanted text is not received");
 	fake_link(f, "1/link", "/some/where");
 	buf_clear(&b);
 	ok(reader_link(r, "1/link", NULL, &b) == 0 && b.len == 11 &&
 		   !memcmp(b.data, "/some/where", 11),
-	   "a link is told");
+	   "the target of a link is returned");
 }
 
 /* Within five seconds; one that has ended may not have been waited for yet. */
@@ -110,15 +109,15 @@ static void test_no_answer(const struct fake *f)
 	char text[64];
 
 	make_fifo(f, "2/maps");
-	ok(read_text(r, "2/maps", text) == -ETIMEDOUT, "a file that never answers is given up");
-	ok(has_text(r, "1/comm", "x\n"), "and the next one is read");
+	ok(read_text(r, "2/maps", text) == -ETIMEDOUT, "a file that never answers is abandoned");
+	ok(has_text(r, "1/comm", "x\n"), "after an abandoned request the next one is answered");
 	after = reader_pid(r);
-	ok(before != after && after > 0, "by another process");
+	ok(before != after && after > 0, "after an abandoned request another process answers");
 	stats = reader_stats(r);
-	ok(stats.nr_unanswered == 1 && stats.nr_abandoned == 1, "it is counted");
-	ok(ends(before), "the one that waits was killed");
+	ok(stats.nr_unanswered == 1 && stats.nr_abandoned == 1, "an abandoned reader is counted");
+	ok(ends(before), "an abandoned reader is killed");
 	reader_free(r);
-	ok(ends(after), "and no reader outlives its session");
+	ok(ends(after), "no reader outlives its session");
 }
 
 /* ---- slow files ---- */
@@ -170,19 +169,27 @@ static void test_sleep_is_measured(const struct fake *f)
 	struct slow s;
 
 	slow_begin(&s, f, "3/slow");
-	ok(reader_read(r, "1/comm", 0, 64, &wait, &b) == 0, "a file answers at once");
-	ok(wait.slept_ns < 10 * NS_PER_MS, "which costs nothing: %llu ns",
+	ok(reader_read(r, "1/comm", 0, 64, &wait, &b) == 0, "sleep: a file answers at once");
+	/* A host may take the CPU away meanwhile, which looks like sleep; the time before a request always would. */
+	for (int i = 0; i < 100 && (i == 0 || wait.slept_ns >= 10 * NS_PER_MS); i++) {
+		usleep(20000);
+		buf_clear(&b);
+		must(reader_read(r, "1/comm", 0, 64, &wait, &b) == 0);
+	}
+	ok(wait.slept_ns < 10 * NS_PER_MS,
+	   "sleep: a file that answers at once costs nothing: %llu ns",
 	   (unsigned long long)wait.slept_ns);
 	wait.slept_ns = 0;
 	/* On a busy machine the other end may come just when this one does. */
 	for (int i = 0; i < 100 && result == -ESPIPE && wait.slept_ns <= NS_PER_MS; i++)
 		result = reader_read(r, "3/slow", 0, 64, &wait, &b);
-	ok(result == -ESPIPE, "a FIFO opens, but late");
-	ok(wait.slept_ns > NS_PER_MS, "which costs that: %llu ns",
+	ok(result == -ESPIPE, "sleep: a FIFO opens late");
+	ok(wait.slept_ns > NS_PER_MS, "sleep: opening late costs that time: %llu ns",
 	   (unsigned long long)wait.slept_ns);
 	wait = (struct reader_wait){ .deadline_ns = 20 * NS_PER_MS };
-	ok(reader_read(r, "2/maps", 0, 64, &wait, &b) == -ETIMEDOUT, "another never opens");
-	ok(wait.slept_ns >= wait.deadline_ns, "and who does not answer, the deadline: %llu ns",
+	ok(reader_read(r, "2/maps", 0, 64, &wait, &b) == -ETIMEDOUT,
+	   "sleep: another FIFO never opens");
+	ok(wait.slept_ns >= wait.deadline_ns, "sleep: no answer costs the deadline: %llu ns",
 	   (unsigned long long)wait.slept_ns);
 	slow_end(&s);
 	reader_free(r);
@@ -211,14 +218,14 @@ static void test_run_clock(const struct fake *f)
 
 	for (int i = 0; i < 8; i++)
 		nr += counts_work(own);
-	ok(nr == 8, "work of less than a tick is not sleep: %d of 8 times", nr);
+	ok(nr == 8, "sleep: work below a tick does not count: %d of 8 times", nr);
 	fake_write(f, "3/schedstat", "0 0 0\n");
 	fd = open(fake_path(f, "3/schedstat", path), O_RDONLY | O_CLOEXEC);
-	ok(counts_work(fd), "nor is it where the kernel keeps no statistics");
+	ok(counts_work(fd), "sleep: work does not count without kernel statistics either");
 	fake_write(f, "3/schedstat", "1 9000000000000 5\n");
 	diff_ns = run_clock_ns(fd) - clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	ok(diff_ns > 8999 * NS_PER_S && diff_ns < 9001 * NS_PER_S,
-	   "waiting for a CPU is not sleep either");
+	   "sleep: waiting for a CPU does not count");
 	closep(&fd);
 	closep(&own);
 }
@@ -239,7 +246,7 @@ static void test_hurry_shortens_a_wait(const struct fake *f)
 	_cleanup_(buf_done) struct buf b = BUF_INIT(64);
 
 	ok(reader_read(r, "2/maps", 0, 64, &wait, &b) == -ETIMEDOUT,
-	   "who asks for the end does not wait for a long deadline");
+	   "a request to stop shortens a long deadline");
 	reader_free(r);
 }
 
@@ -308,10 +315,30 @@ static bool opens_within_10_s(struct reader *r, const struct silent_fs *s)
 	return false;
 }
 
+/* A reader that has waited for a silent file, and not much longer than its deadline: a busy machine may
+ * wake it up too late, more than once. */
+static struct reader *reader_after_short_wait(const struct fake *f,
+					      const struct reader_limits *limits,
+					      const struct silent_fs *s, struct reader_wait *wait)
+{
+	struct reader *r = NULL;
+
+	for (int i = 0; i < 100; i++) {
+		*wait = (struct reader_wait){ .deadline_ns = NS_PER_MS };
+		must(reader_new(f->procfs.fd, limits, &r) == 0);
+		must(open_there(r, s, "/silent", wait) == -ETIMEDOUT);
+		if (wait->slept_ns < limits->deadline_ns)
+			break;
+		r = reader_free(r);
+	}
+	must(r);
+	return r;
+}
+
 static void test_silent_file_system(const struct fake *f)
 {
 	struct reader_limits limits = { .deadline_ns = 3 * QUICK_NS, .silent_ns = 2 * NS_PER_S };
-	struct reader_wait wait = { .deadline_ns = NS_PER_MS };
+	struct reader_wait wait;
 	struct silent_fs s;
 	struct reader *r;
 
@@ -319,18 +346,15 @@ static void test_silent_file_system(const struct fake *f)
 		tap_skip("needs openat2(), fanotify permissions and a tmpfs at /dev/shm");
 		return;
 	}
-	must(reader_new(f->procfs.fd, &limits, &r) == 0);
-	ok(open_there(r, &s, "/silent", &wait) == -ETIMEDOUT, "a file does not answer in time");
-	if (wait.slept_ns < limits.deadline_ns)
-		ok(!wait.is_device_spent && open_there(r, &s, "/usual", NULL) == 0,
-		   "a short deadline says little of its file system");
-	else
-		tap_skip("the machine is too busy for a short deadline");
+	r = reader_after_short_wait(f, &limits, &s, &wait);
+	ok(!wait.is_device_spent && open_there(r, &s, "/usual", NULL) == 0,
+	   "device: missing a short deadline says little about the file system");
 	wait = (struct reader_wait){ 0 };
 	ok(open_there(r, &s, "/silent", &wait) == -ETIMEDOUT && wait.is_device_spent,
-	   "within the usual deadline it does");
-	ok(open_there(r, &s, "/usual", NULL) == -EHOSTDOWN, "it is not asked again");
-	ok(opens_within_10_s(r, &s), "but after a while");
+	   "device: missing the regular deadline marks the file system");
+	ok(open_there(r, &s, "/usual", NULL) == -EHOSTDOWN,
+	   "device: a marked file system is not asked again");
+	ok(opens_within_10_s(r, &s), "device: it is asked again after a while");
 	reader_free(r);
 	silent_fs_end(&s);
 }
@@ -342,99 +366,13 @@ static void test_silent_reader_is_left(const struct fake *f)
 
 	must(kill(reader_pid(r), SIGSTOP) == 0);
 	ok(read_text(r, "1/comm", text) == -ETIMEDOUT && has_text(r, "1/comm", "x\n"),
-	   "a reader that was stopped is replaced");
+	   "a stopped reader is replaced");
 	reader_free(r);
 }
 
-/* ---- accounts ---- */
+/* ---- slow users ---- */
 
 #define USER 1000u
-
-static const struct wait_limits few = { .user_ns = 10 * NS_PER_S,
-					.all_ns = 15 * NS_PER_S,
-					.root_ns = 20 * NS_PER_S,
-					.hurry_ns = 2 * NS_PER_S,
-					.deadline_ns = 5 * NS_PER_S,
-					.short_deadline_ns = NS_PER_S };
-
-static bool may_ask(struct wait_accounts *a, uint64_t payer, uint64_t deadline_ns)
-{
-	struct reader_wait wait;
-
-	return wait_accounts_ask(a, payer, WAIT_FILE, &wait) == 0 &&
-	       wait.deadline_ns == deadline_ns;
-}
-
-static void test_accounts(void)
-{
-	struct wait_accounts a;
-
-	wait_accounts_init(&a, &few);
-	wait_accounts_charge(&a, USER, WAIT_FILE, 9 * NS_PER_S);
-	ok(may_ask(&a, USER, 5 * NS_PER_S), "a user is asked while his account lasts");
-	wait_accounts_charge(&a, USER, WAIT_FILE, 2 * NS_PER_S);
-	ok(!may_ask(&a, USER, 5 * NS_PER_S) && may_ask(&a, USER + 1, 5 * NS_PER_S),
-	   "then others are");
-	wait_accounts_charge(&a, USER + 1, WAIT_FILE, 8 * NS_PER_S);
-	wait_accounts_charge(&a, USER + 2, WAIT_FILE, 3 * NS_PER_S);
-	ok(may_ask(&a, USER + 1, NS_PER_S),
-	   "over the limit of all, who had more than his part has a short deadline");
-	ok(may_ask(&a, USER + 2, 5 * NS_PER_S) && may_ask(&a, USER + 3, 5 * NS_PER_S),
-	   "and others pay nothing for him");
-	ok(may_ask(&a, PAYER_ROOT, 5 * NS_PER_S), "root's deadline is not shorter");
-	wait_accounts_charge(&a, PAYER_ROOT, WAIT_FILE, 30 * NS_PER_S);
-	ok(may_ask(&a, PAYER_ROOT, NS_PER_S), "until it is slow itself; it is never refused");
-	a.last_ns -= 1200 * NS_PER_S;
-	ok(may_ask(&a, USER, 5 * NS_PER_S), "twenty minutes later it is forgiven");
-	ok(wait_accounts_total_ns(&a) == 52 * NS_PER_S, "what was charged is known");
-	wait_accounts_done(&a);
-}
-
-static void test_accounts_of_text(void)
-{
-	struct reader_wait wait = { 0 };
-	struct wait_accounts a;
-
-	wait_accounts_init(&a, &few);
-	wait_accounts_charge(&a, USER, WAIT_FILE, 100 * NS_PER_S);
-	ok(wait_accounts_ask(&a, USER, WAIT_TEXT, &wait) == 0 && wait.deadline_ns == NS_PER_S,
-	   "who is spent is asked for text, with a short deadline");
-	ok(wait_accounts_ask(&a, USER, WAIT_FILE, &wait) == -EDQUOT, "but not for files");
-	wait_accounts_charge(&a, USER, WAIT_TEXT, 11 * NS_PER_S);
-	ok(wait_accounts_ask(&a, USER, WAIT_TEXT, &wait) < 0, "until that is slow as well");
-	wait_accounts_done(&a);
-}
-
-static void test_accounts_are_not_flushed(void)
-{
-	struct wait_accounts a;
-
-	wait_accounts_init(&a, &few);
-	a.limits.all_ns = 10000 * NS_PER_S;
-	for (uint64_t i = 0; i < 1000; i++)
-		wait_accounts_charge(&a, USER + i, WAIT_FILE, 11 * NS_PER_S);
-	ok(!may_ask(&a, USER, 5 * NS_PER_S) && !may_ask(&a, USER + 999, 5 * NS_PER_S),
-	   "a thousand users do not make room for the first again");
-	ok(may_ask(&a, PAYER_ROOT, 5 * NS_PER_S) && may_ask(&a, PAYER_OWN_ROOT, 5 * NS_PER_S),
-	   "nor do they keep root from having an account of its own");
-	wait_accounts_done(&a);
-}
-
-static void test_accounts_in_a_hurry(void)
-{
-	struct wait_accounts a;
-	bool hurries = false;
-
-	wait_accounts_init(&a, &few);
-	a.hurry = (struct cancel){ is_asked, &hurries };
-	wait_accounts_charge(&a, USER, WAIT_FILE, 3 * NS_PER_S);
-	hurries = true;
-	ok(!may_ask(&a, USER, NS_PER_S) && may_ask(&a, USER + 1, NS_PER_S),
-	   "in a hurry, who was slow is not asked");
-	wait_accounts_charge(&a, PAYER_ROOT, WAIT_FILE, 3 * NS_PER_S);
-	ok(!may_ask(&a, PAYER_ROOT, NS_PER_S), "and in the end nobody is");
-	wait_accounts_done(&a);
-}
 
 /* Forty processes of one user, of which each answers late, but does. */
 static void test_slow_user(struct fake *f)
@@ -456,13 +394,13 @@ static void test_slow_user(struct fake *f)
 			must(chown(fake_path(f, name, path), USER, USER) == 0);
 		nr += procfs_stat(&f->procfs, pid, &st) == -ETIMEDOUT;
 	}
-	ok(nr > 20, "a slow user is not asked for ever: %d of 40 are not", nr);
+	ok(nr > 20, "slow user: not asked forever: %d of 40 are not", nr);
 	ok(f->procfs.unanswered->nr == 1 && f->procfs.unanswered->nr_pids == 0 &&
 		   strstr(f->procfs.unanswered->items[0].what, "slow files of user"),
-	   "which is reported, though each request was answered");
+	   "slow user: reported, although each request was answered");
 	fake_write(f, "140/stat", "140 (a) S 1 1\n");
 	if (geteuid() == 0)
-		ok(procfs_stat(&f->procfs, 140, &st) == 0, "others are asked");
+		ok(procfs_stat(&f->procfs, 140, &st) == 0, "slow user: others are asked");
 	else
 		tap_skip("needs root, to have files of two users");
 	slow_end(&s);
@@ -497,10 +435,11 @@ static void test_spent_user_has_mappings(struct fake *f)
 	fake_link(f, "29/map_files/1000-2000", fake_path(f, "29/a.so", path));
 	user = give_to_user(f, "29");
 	wait_accounts_charge(f->procfs.waits, user, WAIT_FILE, 100 * NS_PER_S);
-	ok(procfs_maps(&f->procfs, 29, nothing, NULL) == 0 && procfs_stat(&f->procfs, 29, &st) == 0,
-	   "a user whose files were slow still has mappings");
+	ok(procfs_maps(&f->procfs, 29, nothing, NULL, NULL) == 0 &&
+		   procfs_stat(&f->procfs, 29, &st) == 0,
+	   "slow user: still has mappings");
 	ok(procfs_open_mapped(&f->procfs, 29, 0x1000, 0x2000, NULL) == -ETIMEDOUT,
-	   "though no file of his is opened");
+	   "slow user: no file is opened");
 }
 
 static void test_root_has_its_payer(struct fake *f)
@@ -525,17 +464,17 @@ static void test_root_has_its_payer(struct fake *f)
 	procfs_keep_root(&f->procfs, fd, 30);
 	procfs_keep_root(&f->procfs, other, 31);
 	ok(wait_accounts_root_payer(waits, fd) == user,
-	   "a root is its user's, though his account is spent");
+	   "a root is charged to its user, although the account is used up");
 	ok(wait_accounts_root_payer(waits, other) == PAYER_OTHERS &&
 		   wait_accounts_root_payer(waits, 1000) == PAYER_OTHERS,
-	   "a root whose process has gone is not ours");
+	   "a root whose process has gone is not charged to us");
 	ok(procfs_open_beneath(&f->procfs, fd, "/lib/a.so", NULL) == -ETIMEDOUT &&
 		   procfs_open_beneath(&f->procfs, other, "/lib/a.so", NULL) == -ETIMEDOUT,
-	   "who is spent is not asked for files");
+	   "a used-up account allows no files of a root");
 	wait_accounts_charge(waits, PAYER_OWN_ROOT, WAIT_FILE, 100 * NS_PER_S);
 	ok(wait_accounts_ask(waits, PAYER_OWN_ROOT, WAIT_FILE, &wait) < 0 &&
 		   wait.deadline_ns == waits->limits.short_deadline_ns && wait.budget_ns,
-	   "files of our own root that nobody can make slow have a bound as well");
+	   "files of our own root that no one can make slow have a limit as well");
 	close(fd);
 	close(other);
 }
@@ -546,13 +485,13 @@ static void test_death(const struct fake *f)
 	pid_t pid = reader_pid(r);
 
 	must(kill(pid, SIGKILL) == 0);
-	ok(has_text(r, "1/comm", "x\n") && reader_pid(r) != pid, "a reader that dies is replaced");
-	ok(reader_stats(r).nr_unanswered == 0, "which is nobody's fault");
+	ok(has_text(r, "1/comm", "x\n") && reader_pid(r) != pid, "a killed reader is replaced");
+	ok(reader_stats(r).nr_unanswered == 0, "a killed reader is charged to no one");
 	ok(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD,
 	   "a host that waits for its children sees none of ours");
 	reader_free(r);
 	ok(waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD,
-	   "and none is left in the end");
+	   "no child of ours is left in the end");
 }
 
 static void test_signals(const struct fake *f)
@@ -561,7 +500,7 @@ static void test_signals(const struct fake *f)
 
 	must(kill(reader_pid(r), SIGINT) == 0 && kill(reader_pid(r), SIGTERM) == 0);
 	ok(has_text(r, "1/comm", "x\n") && getsid(reader_pid(r)) != getsid(0),
-	   "a terminal's signals are not for it");
+	   "signals of a terminal do not reach the reader");
 	reader_free(r);
 }
 
@@ -580,22 +519,22 @@ static void test_open(const struct fake *f, struct reader *r)
 	fake_link(f, "1/map_files/1000-2000", fake_path(f, "lib/a.so", path));
 	ok(reader_open_link(r, "1/map_files/1000-2000", "", NULL, &file) == 0 &&
 		   read(file.fd, &byte, 1) == 1 && byte == 'A',
-	   "a descriptor of the mapped file comes back");
+	   "open: a descriptor of the mapped file is returned");
 	must(stat(path, &own) == 0);
 	ok(!file.is_copy && file.st.st_ino == own.st_ino && file.st.st_dev == own.st_dev,
-	   "with what is known of it; a local file is not copied");
-	ok(fcntl(file.fd, F_GETFD) == FD_CLOEXEC, "and is not passed on to children");
+	   "open: with its attributes; a local file is not copied");
+	ok(fcntl(file.fd, F_GETFD) == FD_CLOEXEC, "open: the descriptor is close-on-exec");
 	close(file.fd);
 	if (!fake_can_open_in_root(f)) {
 		tap_skip("needs openat2()");
 		return;
 	}
-	ok(reader_open_beneath(r, &root, "/lib/a.so", NULL, &file) == 0, "so does one in a root");
+	ok(reader_open_beneath(r, &root, "/lib/a.so", NULL, &file) == 0, "open: a path in a root");
 	close(file.fd);
 	fd = reader_open_root(r, "1", NULL, &st, &mount);
 	must(stat(fake_path(f, "1", path), &own) == 0);
 	ok(fd >= 0 && st.st_ino == own.st_ino && (fcntl(fd, F_GETFL) & O_PATH),
-	   "and a root itself");
+	   "open: a root itself");
 	close(fd);
 }
 
@@ -632,19 +571,19 @@ static void test_copy(const struct fake *f)
 	close(fd);
 	ok(open_copy(f, "/far", quick, &file) == 0 && file.is_copy && fstat(file.fd, &st) == 0 &&
 		   st.st_mtim.tv_sec == 2000 && st.st_size == (64 << 20) + 3,
-	   "a file that is not local is copied, with its time and size");
+	   "copy: a file that is not local is copied, with its time and size");
 	ok(pread(file.fd, bytes, 5, 0) == 5 && !memcmp(bytes, "begin", 5) &&
 		   pread(file.fd, bytes, 3, 64 << 20) == 3 && !memcmp(bytes, "end", 3),
-	   "and its bytes");
-	ok(st.st_blocks < 1000, "what is not stored is not copied: %ld blocks", (long)st.st_blocks);
+	   "copy: with its bytes");
+	ok(st.st_blocks < 1000, "copy: holes are not copied: %ld blocks", (long)st.st_blocks);
 	must(stat(path, &st) == 0);
 	ok(file.st.st_ino == st.st_ino && file.st.st_dev == st.st_dev,
-	   "what is told is of the file");
+	   "copy: attributes are those of the file");
 	close(file.fd);
 	ok(open_copy(f, "/far", (struct reader_limits){ .file_bytes = 4096 }, &file) == -EFBIG &&
 		   open_copy(f, "/far", (struct reader_limits){ .copy_bytes = 4096 }, &file) ==
 			   -EFBIG,
-	   "one that is too large is refused");
+	   "copy: a file that is too large is refused");
 }
 
 static void test_readable(const struct fake *f, struct reader *r)
@@ -658,11 +597,11 @@ static void test_readable(const struct fake *f, struct reader *r)
 	}
 	root.owner = getuid();
 	ok(reader_open_beneath(r, &root, "/lib/a.so", NULL, &file) == 0,
-	   "what its owner names is opened");
+	   "readable: a file of the given owner is opened");
 	close(file.fd);
 	root.owner++;
 	ok(reader_open_beneath(r, &root, "/lib/a.so", NULL, &file) == -EACCES,
-	   "and not for others");
+	   "readable: for other owners it is not");
 }
 
 static void *use_reader(void *ctx)
@@ -686,7 +625,7 @@ static void test_threads(struct reader *r)
 		must(pthread_join(threads[i], &result) == 0);
 		nr_wrong += (intptr_t)result;
 	}
-	ok(nr_wrong == 0, "four threads at once have 800 right answers");
+	ok(nr_wrong == 0, "four concurrent threads get 800 right answers");
 }
 
 /* ---- who is not asked again ---- */
@@ -697,87 +636,16 @@ static void test_process_is_asked_once(struct fake *f)
 
 	make_fifo(f, "20/maps");
 	fake_write(f, "20/stat", "20 (a) S 1 1\n");
-	ok(procfs_stat(&f->procfs, 20, &st) == 0, "a process answers");
-	ok(procfs_maps(&f->procfs, 20, nothing, NULL) == -ETIMEDOUT, "until it does not");
-	ok(procfs_maps(&f->procfs, 20, nothing, NULL) == -ETIMEDOUT &&
+	ok(procfs_stat(&f->procfs, 20, &st) == 0, "silent: a process answers");
+	ok(procfs_maps(&f->procfs, 20, nothing, NULL, NULL) == -ETIMEDOUT,
+	   "silent: a process does not answer");
+	ok(procfs_maps(&f->procfs, 20, nothing, NULL, NULL) == -ETIMEDOUT &&
 		   procfs_stat(&f->procfs, 20, &st) == -ETIMEDOUT &&
 		   reader_stats(f->procfs.reader).nr_unanswered == 1,
-	   "it is not asked again, for anything");
+	   "silent: it is not asked again, for anything");
 	ok(f->procfs.unanswered->nr == 1 && f->procfs.unanswered->items[0].pid == 20 &&
 		   !strcmp(f->procfs.unanswered->items[0].what, "maps"),
-	   "and known by name");
-}
-
-static void test_places(void)
-{
-	struct unanswered u;
-
-	unanswered_init(&u);
-	unanswered_note_path(&u, 7, "/usr/lib/debug/a");
-	ok(unanswered_has_path(&u, 7, "/other/b") && !unanswered_has_path(&u, 8, "/other/b"),
-	   "a root is not searched again");
-	unanswered_note_path(&u, -1, "/mnt/a/b");
-	ok(unanswered_has_path(&u, -1, "/mnt/a/c") && !unanswered_has_path(&u, -1, "/mnt/b"),
-	   "our own is, but not that folder");
-	u.roots[0].until_ns = u.folders[0].until_ns = clock_mono_ns();
-	ok(!unanswered_has_path(&u, 7, "/other/b") && !unanswered_has_path(&u, -1, "/mnt/a/c"),
-	   "after a while both are tried again");
-	for (int i = 0; i < 300; i++)
-		unanswered_note_pid(&u, 1000010 + i, "a path that is longer than the room for it");
-	ok(u.nr == 2 + 300 && u.nr_items == UNANSWERED_MAX_ITEMS, "all are counted");
-	unanswered_note_path(&u, 7, "/usr/lib/debug/a");
-	ok(u.nr == 2 + 300, "each once");
-	unanswered_done(&u);
-}
-
-/* A PID is free for another process when its owner has gone. */
-static void test_pid_is_reused(void)
-{
-	struct unanswered u;
-	pid_t pid = fork();
-
-	must(pid >= 0);
-	if (pid == 0) {
-		pause();
-		_exit(0);
-	}
-	unanswered_init(&u);
-	unanswered_note_pid(&u, pid, "maps");
-	ok(unanswered_has_pid(&u, pid), "a process that did not answer");
-	u.pids[0].until_ns = clock_mono_ns();
-	ok(!unanswered_has_pid(&u, pid), "is asked again after a while");
-	u.pids[0].until_ns += 60 * NS_PER_S;
-	must(kill(pid, SIGKILL) == 0 && waitpid(pid, NULL, 0) == pid);
-	if (u.pids[0].pidfd < 0)
-		tap_skip("needs pidfd_open(), which valgrind 3.19 does not know");
-	else
-		ok(!unanswered_has_pid(&u, pid), "is not the one that has its PID next");
-	unanswered_done(&u);
-}
-
-static bool is_mount(const char *line, uint64_t id, uint32_t minor, bool is_overlay)
-{
-	struct mount_line m = { 0 };
-
-	return mountinfo_parse(line, strlen(line), &m) && m.id == id && m.minor == minor &&
-	       m.is_overlay == is_overlay;
-}
-
-static void test_mountinfo(void)
-{
-	struct mount_line m;
-
-	ok(is_mount("36 35 0:52 / /mnt rw,noatime master:1 shared:2 - overlay overlay rw,x=y", 36,
-		    52, true),
-	   "mountinfo: an overlay");
-	ok(is_mount("36 35 98:0 / /mnt rw - ext4 /dev/root rw", 36, 0, false), "mountinfo: a disk");
-	ok(is_mount("36 35 0:5 / /a\\040-\\040overlay rw - fuse x rw", 36, 5, false),
-	   "mountinfo: a path that looks like an overlay");
-	ok(is_mount("36 35 0:5 / /a rw - overlayx x rw", 36, 5, false), "mountinfo: a longer name");
-	ok(!mountinfo_parse("36 35 0:5 / /a rw overlay x rw", 30, &m) &&
-		   !mountinfo_parse("", 0, &m) && !mountinfo_parse("36 35 0:", 8, &m) &&
-		   !mountinfo_parse("99999999999 1 0:5 / / rw - overlay", 34, &m),
-	   "mountinfo: damaged lines");
+	   "silent: it is reported by name");
 }
 
 int main(void)
@@ -799,15 +667,8 @@ int main(void)
 	test_hurry_shortens_a_wait(&f);
 	test_silent_file_system(&f);
 	test_silent_reader_is_left(&f);
-	test_accounts();
-	test_accounts_of_text();
-	test_accounts_are_not_flushed();
-	test_accounts_in_a_hurry();
 	test_signals(&f);
 	test_process_is_asked_once(&f);
-	test_places();
-	test_pid_is_reused();
-	test_mountinfo();
 	fake_done(&f);
 	fake_init(&f);
 	test_slow_user(&f);

@@ -13,16 +13,17 @@ static void test_one(void)
 	text_accounts_init(&a);
 	ok(!text_accounts_charge(&a, 1000, TEXT_FREE_BYTES, false) && text_accounts_are_clean(&a) &&
 		   text_accounts_max_bytes(&a, 1000) == all,
-	   "ordinary lists are charged to nobody");
+	   "ordinary lists are not charged");
 	ok(!text_accounts_charge(&a, 1000, all / 2, false) && !text_accounts_are_clean(&a) &&
 		   text_accounts_max_bytes(&a, 1000) == all - (all / 2 - TEXT_FREE_BYTES),
-	   "long ones are, less what is free");
-	ok(text_accounts_max_bytes(&a, 1001) == all, "to one user alone");
-	ok(text_accounts_charge(&a, 1000, all, true), "one that is cut is told");
+	   "long lists are charged, minus the free part");
+	ok(text_accounts_max_bytes(&a, 1001) == all, "a list is charged to one user only");
+	ok(text_accounts_charge(&a, 1000, all, true), "a truncated list is reported");
 	ok(!text_accounts_charge(&a, 1000, TEXT_FREE_BYTES, true), "once");
-	ok(text_accounts_max_bytes(&a, 1000) == TEXT_FREE_BYTES, "an ordinary list is still read");
+	ok(text_accounts_max_bytes(&a, 1000) == TEXT_FREE_BYTES,
+	   "an ordinary list is read even if the account is used up");
 	a.last_ns -= 3600 * NS_PER_S;
-	ok(text_accounts_max_bytes(&a, 1000) == all, "with time, all is given back");
+	ok(text_accounts_max_bytes(&a, 1000) == all, "everything is credited back with time");
 	text_accounts_done(&a);
 }
 
@@ -31,12 +32,12 @@ static void test_many(void)
 	uint64_t sum = 0;
 
 	text_accounts_init(&a);
-	for (uint64_t user = 1; user <= 4 * TEXT_ACCOUNTS_MAX; user++) {
+	for (uint64_t user = 1; user <= 4 * ACCOUNTS_MAX; user++) {
 		sum += text_accounts_max_bytes(&a, user) - TEXT_FREE_BYTES;
 		(void)text_accounts_charge(&a, user, TEXT_FREE_BYTES + TEXT_USER_BYTES, false);
 	}
-	ok(sum <= (TEXT_ACCOUNTS_MAX + 1) * TEXT_USER_BYTES,
-	   "however many users there are, it ends");
+	ok(sum <= (ACCOUNTS_MAX + 1) * TEXT_USER_BYTES,
+	   "the total is bounded for any number of users");
 	text_accounts_done(&a);
 }
 

@@ -13,6 +13,9 @@
 #include "plt_maker.h"
 #include "symbolize/kernel_cache.h"
 #include "symbolize/symbolizer.h"
+#include "symbolize/symbolizer_elf.h"
+#include "symbolize/symbolizer_jit.h"
+#include "symbolize/symbolizer_kernel.h"
 
 #define MANY 20000
 #define NR_SYMBOLS 300
@@ -105,7 +108,7 @@ static int use_elf(void *ctx)
 	return use_file(ctx, expect_all);
 }
 
-/* Without memory it is tried anew. */
+/* Without memory it is tried again. */
 static int expect_again(struct symbolizer *s, uint64_t addr, const char *name)
 {
 	int r = expect(s, addr, name);
@@ -133,8 +136,8 @@ static int use_jit(void *ctx)
 {
 	const struct jit_files *f = ctx;
 	struct jit_address addrs[NR_SYMBOLS + 1] = { { 0x7000, 30 } };
-	struct jit_sources src = { .told = { JIT_TOLD(f->map_fd, f->dump_fd) },
-				   .nr_told = 1,
+	struct jit_sources src = { .symbol_files = { JIT_SYMBOL_FILES(f->map_fd, f->dump_fd) },
+				   .nr_symbol_files = 1,
 				   .addresses = addrs,
 				   .nr_addresses = NR_SYMBOLS + 1 };
 	struct jit_counts counts = { 0 };
@@ -232,9 +235,9 @@ static void test_kernel(void)
 	pass = survives(use_kernel, NULL, &few);
 	ok(pass, "kallsyms: any allocation may fail");
 	pass = survives(use_kernel_first, cache, &few);
-	ok(pass, "kallsyms: also when a cache is written");
+	ok(pass, "kallsyms: any allocation may fail while a cache is written");
 	pass = survives(use_kernel, cache, &few);
-	ok(pass, "kallsyms: and when it is read");
+	ok(pass, "kallsyms: any allocation may fail while a cache is read");
 	must(unlink(cache) == 0);
 	must(use_kernel(NULL) == 0);
 	nr_allocations = 0;
@@ -395,8 +398,8 @@ static void test_dwarf(void)
 	pass = survives(use_dwarf, &m, &nr);
 	ok(pass && nr > 20, "dwarf: any of %lu allocations may fail", nr);
 	pass = survives(use_lines, &m, &nr);
-	ok(pass, "dwarf: also below a symbolizer");
-	ok(nr_live == before, "dwarf: and nothing is left behind");
+	ok(pass, "dwarf: any allocation may fail below a symbolizer");
+	ok(nr_live == before, "dwarf: failed allocations leave nothing behind");
 	maker_done(&m);
 }
 

@@ -26,29 +26,29 @@ static void test_cxx(void)
 	ok(gives("_Z1fv", "f()"), "a C++ function");
 	ok(gives("_ZNSt6vectorIiSaIiEE9push_backERKi",
 		 "std::vector<int, std::allocator<int> >::push_back(int const&)"),
-	   "a member of a template, with its parameters");
-	ok(gives("__ZN1a1bEv", "a::b()"), "one more underscore in front");
+	   "C++: a member of a template, with its parameters");
+	ok(gives("__ZN1a1bEv", "a::b()"), "C++: one more leading underscore");
 	ok(gives("_ZN3foo3barEv.cold", "foo::bar() [clone .cold]"), "a clone");
 	ok(gives("_GLOBAL__I__Z1fv", "global constructors keyed to f()"),
-	   "constructors keyed to a mangled symbol");
-	ok(stays("_GLOBAL__I_main"), "constructors keyed to a plain one stay");
-	ok(stays("_GLOBAL__sub_I_main.cpp"), "so do those of a file");
+	   "C++: constructors keyed to a mangled symbol");
+	ok(stays("_GLOBAL__I_main"), "C++: constructors keyed to a plain symbol are unchanged");
+	ok(stays("_GLOBAL__sub_I_main.cpp"), "C++: constructors keyed to a file are unchanged");
 }
 
 static void test_rust(void)
 {
 	ok(gives("_ZN4core3fmt9Formatter3pad17h0123456789abcdefE", "core::fmt::Formatter::pad"),
-	   "a legacy Rust name, without its hash");
+	   "Rust: a legacy name, without its hash");
 	ok(gives("_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$"
 		 "3bar17h930b740aa94f1d3aE",
 		 "<Test + 'static as foo::Bar<Test>>::bar"),
-	   "a legacy Rust name with escapes");
-	ok(gives("_RNvC6_123foo3bar", "123foo::bar"), "a v0 Rust name");
+	   "Rust: a legacy name with escapes");
+	ok(gives("_RNvC6_123foo3bar", "123foo::bar"), "Rust: a v0 name");
 	ok(gives("_RNvMs_NtC4core3strNtB4_3Str3len", "<core::str::Str>::len"),
-	   "a v0 Rust name with a back reference");
+	   "Rust: a v0 name with a back reference");
 	ok(gives("_RNvC7mycrateu8gdel_5qa", "mycrate::g\xc3\xb6"
 					    "del"),
-	   "a v0 Rust name in Punycode");
+	   "Rust: a v0 name in Punycode");
 }
 
 static void test_d(void)
@@ -61,20 +61,20 @@ static void test_d(void)
 	ok(gives("_D4demo4mainFZ9__lambda1MFiZi", "demo.main.__lambda1"),
 	   "D: a lambda in a function");
 	ok(gives("_D4demo3runFAyaPG4iDFiZvZ5innerMFZv", "demo.run.inner"),
-	   "D: a function in one that takes an array, a pointer and a delegate");
+	   "D: a nested function with an array, a pointer and a delegate");
 	ok(gives("_D3std5stdio__T7writelnTAyaZQnFNfQjZv", "std.stdio.writeln!(...)"),
 	   "D: a template instance");
 	ok(gives("_D3std5stdio17__T7writelnTAyaZ7writelnFAyaZv", "std.stdio.writeln!(...)"),
-	   "D: as compilers before 2.077 spell it");
-	ok(gives("_D4demo3fooQeFZv", "demo.foo.foo"), "D: a name that refers back to another");
+	   "D: the mangling of compilers before 2.077");
+	ok(gives("_D4demo3fooQeFZv", "demo.foo.foo"), "D: a back reference");
 	ok(stays("_D") && stays("_D4dem") && stays("_D4demo") && stays("_D4demo3fib") &&
 		   stays("_D99999999999999999999x") && stays("_D0") && stays("_Dfoo") &&
 		   stays("_D4de-oZ") && stays("_D4demoQzZ1") && stays("_D4demo__T") &&
 		   stays("_D4demo__T9x"),
-	   "D: what does not parse");
+	   "D: an invalid name is unchanged");
 	ok(!demangle("_D4demo4fib5FiZi", small, sizeof(small)) &&
 		   demangle("_D4demo3fibFiZi", small, sizeof(small)),
-	   "D: what does not fit");
+	   "D: a name that does not fit is unchanged");
 }
 
 static void test_ada(void)
@@ -104,10 +104,10 @@ static void test_limits(void)
 	memset(name, 'a', sizeof(name));
 	memcpy(name, "_Z4090", 6);
 	memcpy(name + 6 + 4090, "v", 2);
-	ok(stays(name), "one past the limit is not");
-	ok(demangle("_Z2ffv", small, 5) && strcmp(small, "ff()") == 0, "an exact fit");
-	ok(!demangle("_Z3fffv", small, 5), "one byte more does not fit");
-	ok(!demangle("_Z1fv", small, 0), "nothing fits nothing");
+	ok(stays(name), "a name beyond the limit is not demangled");
+	ok(demangle("_Z2ffv", small, 5) && strcmp(small, "ff()") == 0, "an exact fit is demangled");
+	ok(!demangle("_Z3fffv", small, 5), "one byte too many is not demangled");
+	ok(!demangle("_Z1fv", small, 0), "an empty buffer takes nothing");
 }
 
 static double cpu_s(void)
@@ -161,31 +161,34 @@ static void test_exponential_names(void)
 	double before;
 
 	make_doubling_cxx(name, sizeof(name), 3);
-	ok(demangle(name, out, sizeof(out)), "a C++ name that doubles three times: %s", out);
+	ok(demangle(name, out, sizeof(out)), "a C++ name that doubles three times is demangled: %s",
+	   out);
 	make_doubling_cxx(name, sizeof(name), 34);
 	before = cpu_s();
-	ok(stays(name), "one that doubles 34 times is given up");
-	ok(cpu_s() - before < 1, "at once");
+	ok(stays(name), "a C++ name that doubles 34 times is refused");
+	ok(cpu_s() - before < 1, "a C++ name that doubles 34 times is refused at once");
 	make_doubling_rust(name, sizeof(name), 4);
-	ok(demangle(name, out, sizeof(out)), "a Rust name that doubles four times: %s", out);
+	ok(demangle(name, out, sizeof(out)), "a Rust name that doubles four times is demangled: %s",
+	   out);
 	make_doubling_rust(name, sizeof(name), 60);
 	before = cpu_s();
-	ok(stays(name), "one that doubles 60 times is given up");
-	ok(cpu_s() - before < 1, "at once");
-	ok(gives("_Z1fv", "f()"), "afterwards all is well");
+	ok(stays(name), "a Rust name that doubles 60 times is refused");
+	ok(cpu_s() - before < 1, "a Rust name that doubles 60 times is refused at once");
+	ok(gives("_Z1fv", "f()"), "after refused names, others are demangled");
 }
 
 static void test_whose_symbol(void)
 {
-	ok(is_rust_symbol("_RNvC1a1b") && is_rust_symbol("_R0NvC1a1b"), "Rust's v0 is known");
+	ok(is_rust_symbol("_RNvC1a1b") && is_rust_symbol("_R0NvC1a1b"),
+	   "Rust's v0 mangling is recognized");
 	ok(is_rust_symbol("_ZN1a1b17h0123456789abcdefE") &&
 		   is_rust_symbol("_ZN1a317hE17h0123456789abcdefE.llvm.1"),
-	   "so is its older mangling, by the hash");
+	   "Rust's legacy mangling is recognized by its hash");
 	ok(!is_rust_symbol("_ZN1a1b17h0123456789abcdeE") &&
 		   !is_rust_symbol("_ZN1a1b17h0123456789abcdefa") && !is_rust_symbol("_ZN1a1bEv"),
-	   "C++ is not");
+	   "C++ is not taken for Rust");
 	ok(!is_rust_symbol("_Reserve") && !is_rust_symbol("_R") && !is_rust_symbol("17h"),
-	   "nor is what begins alike");
+	   "a similar prefix is not taken for Rust");
 }
 
 int main(void)

@@ -4,7 +4,10 @@
 #include <inttypes.h>
 
 #include "elf_maker.h"
+#include "forked_symbols.h"
+#include "jit_maker.h"
 #include "symbolize/symbolizer.h"
+#include "symbolize/symbolizer_elf.h"
 #include "tap.h"
 
 #define MAGIC_1_18 0xfffffff0u
@@ -156,12 +159,12 @@ static void test_lines(void)
 	open_program();
 	ok(is_at(CODE, "main.work /src/b.go:10 9"), "a line at the start of a function");
 	ok(is_at(CODE + 16, "main.small /src/a.go:30 29 < main.work /src/b.go:10 9"),
-	   "an inlined function, and where it was called");
+	   "an inlined function, and its call site");
 	ok(is_at(CODE + 31, "main.small /src/a.go:30 29 < main.work /src/b.go:10 9"),
-	   "... at its last byte");
+	   "an inlined function at its last byte");
 	ok(is_at(CODE + 32, "main.work /src/b.go:12 9") &&
 		   is_at(CODE + 63, "main.work /src/b.go:12 9"),
-	   "behind it the function goes on");
+	   "after the inlined function the outer one continues");
 	close_program();
 }
 
@@ -171,13 +174,14 @@ static void test_module_in_data(void)
 	p.module_section = ".noptrdata";
 	open_program();
 	ok(is_at(CODE + 16, "main.small /src/a.go:30 29 < main.work /src/b.go:10 9"),
-	   "before Go 1.26 the module is found in the data");
+	   "before Go 1.26 the module data is found in the data");
 	close_program();
 	begin(MAGIC_1_20);
 	p.module_section = ".noptrdata";
 	p.module[8]++;
 	open_program();
-	ok(is_at(CODE + 16, "main.work /src/b.go:0 9"), "but nothing that is like it");
+	ok(is_at(CODE + 16, "main.work /src/b.go:0 9"),
+	   "similar data is not taken for the module data");
 	close_program();
 }
 
@@ -190,24 +194,28 @@ static void test_calls_not_found(void)
 	p.module_section = NULL;
 	open_program();
 	ok(is_at(CODE + 16, "main.work /src/b.go:0 9"),
-	   "without the calls, inlined code has no line");
-	ok(is_at(CODE + 32, "main.work /src/b.go:12 9"), "... other code has");
+	   "without the inlined calls, inlined code has no line");
+	ok(is_at(CODE + 32, "main.work /src/b.go:12 9"),
+	   "without the inlined calls, other code has its line");
 	close_program();
 	begin(MAGIC_1_18);
 	open_program();
-	ok(is_at(CODE + 16, "main.work /src/b.go:0 0"), "nor with those of Go 1.18");
+	ok(is_at(CODE + 16, "main.work /src/b.go:0 0"),
+	   "with calls of Go 1.18, inlined code has no line");
 	close_program();
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		begin(MAGIC_1_20);
 		memcpy(p.code + (CALLS - CODE) + 8, &bad[i], 4);
 		open_program();
-		ok(is_at(CODE + 16, "main.work /src/b.go:0 9"), "nor with a call at 0x%x", bad[i]);
+		ok(is_at(CODE + 16, "main.work /src/b.go:0 9"),
+		   "with a call at 0x%x, inlined code has no line", bad[i]);
 		close_program();
 	}
 	begin(MAGIC_1_20);
 	memcpy(p.code + (CALLS - CODE) + 8, &(uint32_t){ 20 }, 4);
 	open_program();
-	ok(is_at(CODE + 16, "main.work /src/b.go:0 9"), "nor with a call that is in itself");
+	ok(is_at(CODE + 16, "main.work /src/b.go:0 9"),
+	   "with a call inside itself, inlined code has no line");
 	close_program();
 }
 
@@ -216,19 +224,19 @@ static void test_damage(void)
 	begin(MAGIC_1_20);
 	put32(UNITS + 8, 0xffffffff);
 	open_program();
-	ok(is_at(CODE, "main.work ?:0 9"), "a file that is left out has no name and no lines");
+	ok(is_at(CODE, "main.work ?:0 9"), "a missing file has no name and no lines");
 	close_program();
 	begin(MAGIC_1_20);
 	put32(ENTRY + 32, 0x40000000);
 	open_program();
-	ok(is_at(CODE, "main.work ?:0 9"), "nor has a unit outside of the table");
+	ok(is_at(CODE, "main.work ?:0 9"), "a unit outside the table has no lines");
 	close_program();
 	begin(MAGIC_1_20);
 	p.table[VALUES + 4] = 200; /* and so on: more bytes than the function has */
 	p.table[VALUES + 5] = 200;
 	open_program();
 	ok(is_at(CODE, "main.work /src/b.go:10 9") && is_at(CODE + 32, "main.work /src/b.go:0 9"),
-	   "lines end where their table is damaged");
+	   "lines end where their table is malformed");
 	close_program();
 }
 
@@ -250,7 +258,40 @@ static void test_every_byte(void)
 			close_program();
 		}
 	}
-	ok(nr == TABLE_BYTES * 5 * 8, "damage anywhere in the table still gives an answer");
+	ok(nr == TABLE_BYTES * 5 * 8,
+	   "a malformed byte anywhere in the table still gives an answer");
+}
+
+/* A process that has only the file gives the same functions and lines. */
+static void test_elsewhere(void)
+{
+	static struct symbol_item items[3];
+	_cleanup_(buf_done) struct buf bytes = BUF_INIT(0);
+	struct symbol_job job = SYMBOL_JOB(SYMBOL_JOB_FILE);
+	struct symbol_reply reply;
+
+	if (!can_empty_root()) {
+		tap_skip("needs root or user namespaces, to have an empty root directory");
+		return;
+	}
+	begin(MAGIC_1_20);
+	open_program();
+	for (uint64_t i = 0; i < 3; i++)
+		items[i].offset = p.elf.phdrs[0].p_offset + 4 + 16 * i;
+	job.fd = jit_file(p.elf.bytes, p.elf.len);
+	job.items = items;
+	job.nr_items = 3;
+	job.label = "prog";
+	ok(is_same_elsewhere(&job, &bytes),
+	   "Go: a process with an empty root gives the same bytes");
+	must(symbol_reply_read(&bytes, 3, &reply) == 0);
+	ok(is_answer(&reply, 0, "main.work /src/b.go:10") &&
+		   is_answer(&reply, 1, "main.small /src/a.go:30 < main.work /src/b.go:10"),
+	   "Go: the reply has functions, lines and inlined calls");
+	symbol_reply_done(&reply);
+	close(job.fd);
+	close_program();
+	rmdir(empty_root);
 }
 
 int main(void)
@@ -260,5 +301,6 @@ int main(void)
 	test_calls_not_found();
 	test_damage();
 	test_every_byte();
+	test_elsewhere();
 	return tap_done();
 }

@@ -1,63 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Code made at run time: what perf maps and jitdumps call it. */
-#include <errno.h>
-
-#include "jit_maker.h"
-#include "patience.h"
-#include "symbolize/jit_budget.h"
+/* Generated code: symbols from perf maps and jitdumps. */
+#include "jit_named.h"
 #include "symbolize/jit_cover.h"
 #include "symbolize/jit_name.h"
-
-static struct jit_counts counts;
-
-static struct symbolizer *named_by(int map_fd, int dump_fd, struct jit_address *addrs, uint32_t nr)
-{
-	struct jit_sources src = { .told = { JIT_TOLD(map_fd, dump_fd) },
-				   .nr_told = 1,
-				   .addresses = addrs,
-				   .nr_addresses = nr };
-	struct symbolizer *s = NULL;
-
-	counts = (struct jit_counts){ 0 };
-	must(symbolizer_new_jit(&src, &counts, &s) == 0);
-	if (map_fd >= 0)
-		close(map_fd);
-	if (dump_fd >= 0)
-		close(dump_fd);
-	return s;
-}
-
-/* "name|file|line" */
-static const char *at(struct symbolizer *s, uint64_t addr)
-{
-	static char text[8192];
-	struct symbol_result r;
-
-	must(s->ops->resolve(s, addr, &r) == 0 && r.nr_frames == 1);
-	must(r.is_named == (strncmp(r.frames[0].name, "0x", 2) != 0));
-	snprintf(text, sizeof(text), "%s|%s|%u", r.frames[0].name,
-		 r.frames[0].filename ? r.frames[0].filename : "", r.frames[0].line);
-	return text;
-}
-
-static bool is(struct symbolizer *s, uint64_t addr, const char *expected)
-{
-	const char *found = at(s, addr);
-
-	if (strcmp(found, expected) != 0)
-		printf("# 0x%" PRIx64 " is %s, not %s\n", addr, found, expected);
-	return strcmp(found, expected) == 0;
-}
-
-/* The addresses from 0x1000 on, 16 apart. */
-static struct symbolizer *map_of(const char *text)
-{
-	struct jit_address addrs[256];
-
-	for (uint32_t i = 0; i < 256; i++)
-		addrs[255 - i] = (struct jit_address){ .addr = 0x1000 + i * 16 };
-	return named_by(jit_file(text, strlen(text)), -1, addrs, 256);
-}
 
 static void test_decode(void)
 {
@@ -151,6 +96,27 @@ static void test_cover(void)
 	jit_cover_done(&c);
 }
 
+static void test_anonymous(void)
+{
+	static const struct {
+		const char *map, *expected;
+	} cases[] = {
+		{ "1000 40 JS:~ /app/srv.js:5:94\n", "(anonymous srv.js:5)|/app/srv.js|5" },
+		{ "1000 40 JS:* node:internal/fs:7:2\n", "(anonymous fs:7)|node:internal/fs|7" },
+		{ "1000 40 Script:~ x.js:1:1\n", "(script x.js:1)|x.js|1" },
+		{ "1000 40 JS:*\n", "(anonymous)||0" },
+		{ "1000 40 JS:*f /x.js:3:9\n", "f|/x.js|3" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct symbolizer *s = map_of(cases[i].map);
+
+		ok(is(s, 0x1000, cases[i].expected),
+		   "map: JavaScript without a name is called by its place: %s", cases[i].expected);
+		symbolizer_free(s);
+	}
+}
+
 static void test_map(void)
 {
 	struct symbolizer *s = map_of("1000 40 first\n"
@@ -160,15 +126,15 @@ static void test_map(void)
 				      "10f0 10 unfinished");
 
 	ok(is(s, 0x1000, "first||0"), "map: the first address of a range");
-	ok(is(s, 0x1030, "first||0"), "map: its last");
+	ok(is(s, 0x1030, "first||0"), "map: the last address of a range");
 	ok(is(s, 0x1050, "f|/a.py|0"), "map: the next range, decoded");
-	ok(is(s, 0x1070, "with 0x||0"), "map: 0x and a carriage return do no harm");
+	ok(is(s, 0x1070, "with 0x||0"), "map: 0x and a carriage return are accepted");
 	ok(is(s, 0x1080, "\xff\xfe bytes||0"), "map: names are bytes");
-	ok(is(s, 0x1090, "0x1090||0"), "map: behind the last range it is raw");
-	ok(is(s, 0x10f0, "0x10f0||0"), "map: a line that is still being written does not count");
+	ok(is(s, 0x1090, "0x1090||0"), "map: after the last range an address is raw");
+	ok(is(s, 0x10f0, "0x10f0||0"), "map: an incomplete last line does not count");
 	ok(is(s, 0x5, "0x5||0"), "map: an address that was not announced is raw");
 	ok(counts.nr_maps == 1 && counts.nr_map_lines == 4 && counts.nr_map_bad_lines == 0,
-	   "map: four lines, all good");
+	   "map: four lines, all valid");
 	symbolizer_free(s);
 }
 
@@ -194,14 +160,14 @@ static void test_overlap(void)
 				      "1300 10 last\n");
 
 	ok(is(s, 0x1050, "all||0") && is(s, 0x1000, "all||0") && is(s, 0x1210, "all||0"),
-	   "map: a later range covers all before it");
-	ok(is(s, 0x1300, "last||0"), "map: except what comes after it");
+	   "map: a later range replaces all before it");
+	ok(is(s, 0x1300, "last||0"), "map: a still later range replaces it in turn");
 	symbolizer_free(s);
 	s = map_of("1000 100 old\n1040 40 new\n1000 10 again\n1200 100 same\n1200 100 replaced\n");
 	ok(is(s, 0x1000, "again||0") && is(s, 0x1010, "old||0") && is(s, 0x1040, "new||0") &&
 		   is(s, 0x1070, "new||0") && is(s, 0x1080, "old||0"),
 	   "map: the last definition of each address counts, the rest of a range stays");
-	ok(is(s, 0x1210, "replaced||0"), "map: of two equal ranges the later");
+	ok(is(s, 0x1210, "replaced||0"), "map: of two equal ranges the later counts");
 	symbolizer_free(s);
 }
 
@@ -221,7 +187,7 @@ static void test_garbage(void)
 	ok(counts.nr_map_lines == 10 && counts.nr_map_bad_lines == 9,
 	   "map: of ten lines nine are bad (%" PRIu64 ")", counts.nr_map_bad_lines);
 	ok(is(s, 0x1000, "0x1000||0") && is(s, 0x1010, "good||0"),
-	   "map: the good one counts all the same");
+	   "map: a valid line among invalid ones counts");
 	symbolizer_free(s);
 }
 
@@ -243,18 +209,12 @@ static void test_long_line(void)
 	strcpy(text + 20000, "\n1010 10 good\n");
 	s = map_of(text);
 	ok(is(s, 0x1010, "good||0") && strlen(at(s, 0x1000)) == 4096 + 3,
-	   "map: a name of 20,000 bytes is cut to 4,096");
+	   "map: a name of 20,000 bytes is truncated to 4,096");
 	symbolizer_free(s);
 	free(text);
 }
 
 /* ---- jitdumps ---- */
-
-static struct symbolizer *dump_of(const struct dump_maker *d, struct jit_address *addrs,
-				  uint32_t nr)
-{
-	return named_by(-1, jit_file(d->bytes, d->len), addrs, nr);
-}
 
 static void test_dump(struct dump_maker *d)
 {
@@ -271,10 +231,10 @@ static void test_dump(struct dump_maker *d)
 	s = dump_of(d, a, 4);
 	ok(is(s, 0x1000, "f|/a.py|0"), "dump: a function by name");
 	ok(is(s, 0x2000, "g||0"), "dump: by the code that was there at the time");
-	ok(is(s, 0x1010, "f|/a.py|0"), "dump: code that ran before it was told of");
-	ok(is(s, 0x3000, "0x3000||0"), "dump: code that it does not tell of");
+	ok(is(s, 0x1010, "f|/a.py|0"), "dump: code that ran before its record");
+	ok(is(s, 0x3000, "0x3000||0"), "dump: code without a record is raw");
 	ok(counts.nr_dumps == 1 && counts.nr_dump_records == 5 && counts.nr_dump_bad_records == 0,
-	   "dump: five records, all good");
+	   "dump: five records, all valid");
 	symbolizer_free(s);
 }
 
@@ -312,10 +272,10 @@ static void test_move(struct dump_maker *d)
 	dump_move(d, 20, 0x1000, 0x5000, 0x20, 7);
 	dump_move(d, 21, 0x1000, 0x6000, 0x20, 99);
 	s = dump_of(d, a, 4);
-	ok(is(s, 0x1000, "mover|/m.x|3"), "dump: before it moved");
+	ok(is(s, 0x1000, "mover|/m.x|3"), "dump: code before it moved");
 	ok(is(s, 0x5008, "mover|/m.x|3") && is(s, 0x5014, "mover|/m.x|4"),
-	   "dump: what moved keeps its name and lines");
-	ok(is(s, 0x6000, "0x6000||0"), "dump: what was never loaded has no name");
+	   "dump: moved code keeps its name and lines");
+	ok(is(s, 0x6000, "0x6000||0"), "dump: code that was never loaded has no name");
 	symbolizer_free(s);
 }
 
@@ -347,10 +307,11 @@ static void test_lines(struct dump_maker *d)
 	ok(is(s, 0x1004, "f|/a.py|10") && is(s, 0x1009, "f|/a.py|11") && is(s, 0x1018, "f|/b.py|5"),
 	   "dump: lines, with the file of the entry before and with another");
 	ok(is(s, 0x2009, "f|/a.js|21"), "dump: V8's lines are 0x40 too high");
-	ok(is(s, 0x3001, "bad||0"), "dump: a line outside of the function spoils all its lines");
-	ok(is(s, 0x4001, "g|/a.js|7"), "dump: so does a name of freed memory; the name's stays");
+	ok(is(s, 0x3001, "bad||0"), "dump: a line outside the function discards all its lines");
+	ok(is(s, 0x4001, "g|/a.js|7"),
+	   "dump: a name in freed memory discards the lines; the name's line stays");
 	ok(is(s, 0x5001, "none||0"), "dump: lines belong to the next function only");
-	ok(counts.nr_dump_bad_lines == 2, "dump: both are counted");
+	ok(counts.nr_dump_bad_lines == 2, "dump: discarded lines are counted");
 	symbolizer_free(s);
 }
 
@@ -368,38 +329,40 @@ static void test_bad_dumps(struct dump_maker *d)
 	d->len -= 3;
 	s = dump_of(d, a, 2);
 	ok(is(s, 0x1000, "f||0") && is(s, 0x2000, "g||0") && counts.nr_dump_bad_records == 0,
-	   "dump: a last record without all of its code still has a name");
+	   "dump: a last record without all of its code has its name");
 	symbolizer_free(s);
 	d->len -= 5; /* the rest of the code */
 	s = dump_of(d, a, 2);
-	ok(is(s, 0x2000, "g||0"), "dump: nor does it need any code");
+	ok(is(s, 0x2000, "g||0"), "dump: a last record needs no code at all");
 	symbolizer_free(s);
 	d->len -= 1; /* the NUL */
 	s = dump_of(d, a, 2);
 	ok(is(s, 0x1000, "f||0") && is(s, 0x2000, "0x2000||0") && counts.nr_dump_bad_records == 1,
-	   "dump: a name without its end is none, and the whole records count");
+	   "dump: an unterminated name is dropped, and complete records count");
 	symbolizer_free(s);
 	s = named_by(jit_file(map, strlen(map)), jit_file(d->bytes, d->len), a, 2);
-	ok(is(s, 0x1000, "f||0") && is(s, 0x2000, "by_map||0"), "a map tells what a dump does not");
+	ok(is(s, 0x1000, "f||0") && is(s, 0x2000, "by_map||0"),
+	   "a map resolves what a dump does not");
 	symbolizer_free(s);
 	d->len = whole;
 	dump_u32(d, 0);
 	dump_u32(d, 3); /* smaller than its own head: there is no way on */
 	dump_u64(d, 0);
 	s = dump_of(d, a, 2);
-	ok(is(s, 0x1000, "f||0") && counts.nr_dump_bad_records == 1, "dump: an impossible size");
+	ok(is(s, 0x1000, "f||0") && counts.nr_dump_bad_records == 1,
+	   "dump: an impossible size ends it");
 	symbolizer_free(s);
 	d->len = whole;
 	dump_load(d, 10, UINT64_MAX - 4, 0x20, 1, "g");
 	dump_load(d, 10, 0x2000, 0, 1, "g");
 	s = dump_of(d, a, 2);
 	ok(is(s, 0x2000, "0x2000||0") && counts.nr_dump_bad_records == 2,
-	   "dump: impossible places");
+	   "dump: impossible addresses are refused");
 	symbolizer_free(s);
 	d->bytes[0] = 'J'; /* as a big-endian machine would have it */
 	s = named_by(jit_file(map, strlen(map)), jit_file(d->bytes, d->len), a, 2);
 	ok(is(s, 0x1000, "not_asked||0") && counts.nr_dumps_bad == 1,
-	   "dump: another byte order is no dump; the map counts");
+	   "dump: another byte order is refused; the map counts");
 	symbolizer_free(s);
 }
 
@@ -407,7 +370,7 @@ static void test_bad_dumps(struct dump_maker *d)
 static void test_inherited(struct dump_maker *d)
 {
 	struct jit_address a[] = { { 0x1000, 50 }, { 0x2000, 50 }, { 0x3000, 50 }, { 0x4000, 50 } };
-	struct jit_sources src = { .nr_told = 2, .addresses = a, .nr_addresses = 4 };
+	struct jit_sources src = { .nr_symbol_files = 2, .addresses = a, .nr_addresses = 4 };
 	static const char own[] = "1000 10 own\n",
 			  parents[] = "4000 10 by_map\n1000 10 not_asked\n";
 	struct symbolizer *s = NULL;
@@ -417,288 +380,20 @@ static void test_inherited(struct dump_maker *d)
 	dump_load(d, 20, 0x2000, 0x20, 2, "before");
 	dump_load(d, 30, 0x2000, 0x20, 3, "after");
 	dump_load(d, 30, 0x3000, 0x20, 4, "after");
-	src.told[0] = JIT_TOLD(jit_file(own, strlen(own)), -1);
-	src.told[1] = JIT_TOLD(jit_file(parents, strlen(parents)), jit_file(d->bytes, d->len));
-	src.told[1].until_ns = 29;
+	src.symbol_files[0] = JIT_SYMBOL_FILES(jit_file(own, strlen(own)), -1);
+	src.symbol_files[1] =
+		JIT_SYMBOL_FILES(jit_file(parents, strlen(parents)), jit_file(d->bytes, d->len));
+	src.symbol_files[1].until_ns = 29;
 	counts = (struct jit_counts){ 0 };
 	must(symbolizer_new_jit(&src, &counts, &s) == 0);
-	ok(is(s, 0x1000, "own||0"), "inherited: what a process tells itself comes first");
-	ok(is(s, 0x2000, "before||0"), "inherited: then what its parent told until the fork");
-	ok(is(s, 0x3000, "0x3000||0"), "inherited: what came later was never the child's");
+	ok(is(s, 0x1000, "own||0"), "inherited: the process's own files come first");
+	ok(is(s, 0x2000, "before||0"), "inherited: then the parent's, as of the fork");
+	ok(is(s, 0x3000, "0x3000||0"), "inherited: later records of the parent do not count");
 	ok(is(s, 0x4000, "by_map||0"), "inherited: a map has no times");
 	symbolizer_free(s);
-	close(src.told[0].map_fd);
-	close(src.told[1].map_fd);
-	close(src.told[1].dump_fd);
-}
-
-/* ---- versions ---- */
-
-#define MAX_ASKED 8
-
-struct asked {
-	uint64_t addr;
-	uint64_t versions[MAX_ASKED]; /* by time */
-	uint32_t nr;
-	uint32_t stop_at; /* 0: never */
-};
-
-static int ask(void *ctx, uint32_t i, const struct jit_versions *v)
-{
-	struct asked *a = ctx;
-
-	must(i == a->nr);
-	if (i < MAX_ASKED)
-		a->versions[i] = jit_versions_at(v, a->addr);
-	a->nr++;
-	return a->stop_at && a->nr == a->stop_at ? -EIO : 0;
-}
-
-/* The address's own time is 15. */
-static int versions_of(const struct dump_maker *d, uint64_t addr, const uint64_t *times_ns,
-		       uint32_t nr, struct asked *ret)
-{
-	struct jit_address a[] = { { 0x1000, 15 }, { 0x1010, 15 }, { 0x3000, 15 }, { addr, 15 } };
-	int fd = jit_file(d->bytes, d->len);
-	int r;
-
-	*ret = (struct asked){ .addr = addr, .stop_at = ret->stop_at };
-	r = jit_versions_each(fd, a, 4, times_ns, nr, ask, ret, NULL);
-	close(fd);
-	return r;
-}
-
-static void test_versions(struct dump_maker *d)
-{
-	static const uint64_t times[] = { 5, 10, 19, 20, 29, 30, 39, 40 };
-	struct asked a = { 0 };
-
-	dump_init(d, 0);
-	dump_load(d, 10, 0x1000, 0x20, 1, "one");
-	dump_load(d, 20, 0x1010, 0x20, 2, "two");
-	dump_load(d, 30, 0x1000, 0x20, 3, "three");
-	dump_move(d, 40, 0x1000, 0x1008, 0x10, 1);
-	ok(versions_of(d, 0x1010, times, 8, &a) == 1 && a.nr == 8, "versions: each time is asked");
-	ok(!a.versions[0] && !a.versions[1] && !a.versions[2],
-	   "versions: 0 at its own time, and before, for nothing else was told of");
-	ok(a.versions[3] && a.versions[3] == a.versions[4], "versions: another from then on");
-	ok(a.versions[5] && a.versions[5] != a.versions[3] && a.versions[6] == a.versions[5] &&
-		   a.versions[7] && a.versions[7] != a.versions[5],
-	   "versions: and others, by loads and moves");
-	ok(versions_of(d, 0x1000, times, 8, &a) == 1 && !a.versions[4] && a.versions[5] &&
-		   a.versions[7] == a.versions[5],
-	   "versions: code next to what is replaced stays");
-	ok(versions_of(d, 0x1010, NULL, 0, &a) == 1 && a.nr == 0, "versions: of no time at all");
-	a.stop_at = 3;
-	ok(versions_of(d, 0x1010, times, 8, &a) == -EIO && a.nr == 3,
-	   "versions: who asks may stop");
-	a.stop_at = 0;
-	d->bytes[32] = 1; /* flags: times of another clock */
-	ok(versions_of(d, 0x1010, times, 8, &a) == 0 && a.nr == 0,
-	   "versions: none where times are of another clock");
-}
-
-/* What a version is called, also next to the address's first. */
-static void test_version_names(struct dump_maker *d)
-{
-	static const uint64_t times[] = { 25 };
-	struct jit_address a[] = { { 0x1010, 15 }, { 0x1010, 0, 1 }, { 0x1010, 0, 77777 } };
-	struct symbol_result res;
-	struct asked asked = { 0 };
-	struct symbolizer *s;
-
-	dump_init(d, 0);
-	dump_load(d, 10, 0x1000, 0x20, 1, "one");
-	dump_load(d, 20, 0x1010, 0x20, 2, "two");
-	must(versions_of(d, 0x1010, times, 1, &asked) == 1);
-	a[1].version = asked.versions[0];
-	s = dump_of(d, a, 3);
-	ok(is(s, 0x1010, "one||0"), "versions: the first has its name");
-	must(s->ops->resolve_version(s, 0x1010, asked.versions[0], &res) == 0);
-	ok(strcmp(res.frames[0].name, "two") == 0, "versions: the other its own");
-	must(s->ops->resolve_version(s, 0x1010, 77777, &res) == 0);
-	ok(!res.is_named, "versions: one that the dump does not tell of has none");
-	must(s->ops->resolve_version(s, 0x1010, 1, &res) == 0);
-	ok(!res.is_named, "versions: nor has one that was not announced");
-	symbolizer_free(s);
-}
-
-static void test_bad_versions(struct dump_maker *d)
-{
-	static const uint64_t times[] = { 5, 25, 35 };
-	struct asked a = { 0 };
-
-	dump_init(d, 0);
-	dump_load(d, 10, 0x1000, 0x20, 1, "one");
-	dump_load(d, 20, 0x3000, 0x20, 2, "else");
-	ok(versions_of(d, 0x1010, times, 3, &a) == 0 && a.nr == 0,
-	   "versions: nothing is asked where nothing was replaced");
-	dump_load(d, 20, UINT64_MAX - 4, 0x20, 1, "overflow");
-	dump_load(d, 30, 0x1000, 0x20, 2, "two");
-	d->len -= 9;
-	ok(versions_of(d, 0x1010, times, 3, &a) == 0,
-	   "versions: a record without the end of its name is none");
-	d->len += 9;
-	ok(versions_of(d, 0x1010, times, 3, &a) == 1 && !a.versions[1] && a.versions[2],
-	   "versions: what makes no sense costs nothing else");
-	d->bytes[0] = 0;
-	ok(versions_of(d, 0x1010, times, 3, &a) == -EBADMSG, "versions: not a dump");
-}
-
-/* A million times the same place: memory goes with the addresses. */
-static void test_many_versions(struct dump_maker *d)
-{
-	enum { RECORDS = 1000000 };
-	uint64_t *times = calloc(RECORDS, sizeof(*times)), nr_wrong = 0;
-	int fd = memfd_create("dump", MFD_CLOEXEC);
-	FILE *f = fdopen(dup(fd), "w");
-	struct jit_address addr = { 0x1010, 1 };
-	struct asked a = { .addr = 0x1010 };
-
-	must(times && fd >= 0 && f);
-	dump_init(d, 0);
-	must(fwrite(d->bytes, 1, d->len, f) == d->len);
-	for (uint64_t i = 0; i < RECORDS; i++) {
-		d->len = 0;
-		dump_load(d, 10 + i * 10, 0x1000, 0x20, i, "f");
-		must(fwrite(d->bytes, 1, d->len, f) == d->len);
-		times[i] = 15 + i * 10;
-	}
-	must(fclose(f) == 0);
-	must(jit_versions_each(fd, &addr, 1, times, RECORDS, ask, &a, NULL) == 1);
-	ok(a.nr == RECORDS, "versions: of a million records, at %u times", a.nr);
-	for (uint32_t i = 1; i < MAX_ASKED; i++)
-		nr_wrong += !a.versions[i] || a.versions[i] == a.versions[i - 1];
-	ok(!a.versions[0] && nr_wrong == 0, "versions: each is another");
-	close(fd);
-	free(times);
-}
-
-/* Of a long list no more is read than was under way. */
-static void test_cancelled_map(void)
-{
-	enum { LINES = 200000 };
-	struct jit_address a = { .addr = 0x1000 };
-	struct patience p = { .left = 3 };
-	struct cancel wish = patience_wish(&p);
-	struct jit_sources src = { .nr_told = 1, .addresses = &a, .nr_addresses = 1 };
-	int fd = memfd_create("map", MFD_CLOEXEC);
-	struct symbolizer *s = NULL;
-	FILE *f;
-
-	src.told[0] = JIT_TOLD(fd, -1);
-	f = fdopen(dup(fd), "w");
-	must(fd >= 0 && f);
-	for (unsigned int i = 0; i < LINES; i++)
-		fprintf(f, "%x 10 function_%u\n", 0x1000 + i * 16, i);
-	must(fclose(f) == 0);
-	counts = (struct jit_counts){ 0 };
-	src.cancel = &wish;
-	ok(symbolizer_new_jit(&src, &counts, &s) == -ECANCELED, "reading a map can be cancelled");
-	ok(counts.nr_map_lines > 0 && counts.nr_map_lines < LINES / 2,
-	   "after %" PRIu64 " of %d lines", counts.nr_map_lines, LINES);
-	src.cancel = NULL;
-	must(symbolizer_new_jit(&src, &counts, &s) == 0);
-	ok(is(s, 0x1000, "function_0||0"), "which else is read to its end");
-	symbolizer_free(s);
-	close(fd);
-}
-
-static int sized_list(off_t bytes, uid_t owner)
-{
-	int fd = memfd_create("map", MFD_CLOEXEC);
-
-	must(fd >= 0 && ftruncate(fd, bytes) == 0);
-	if (geteuid() == 0)
-		must(fchown(fd, owner, owner) == 0);
-	return fd;
-}
-
-/* Lists that many processes have in common, each larger than it looks. */
-static void test_budget(void)
-{
-	struct jit_address a = { .addr = 0x1000 };
-	struct jit_sources src = { .nr_told = 1, .addresses = &a, .nr_addresses = 1 };
-	struct symbolizer *s = NULL;
-	struct jit_budget b;
-	uint64_t nr = 0;
-	int fd = sized_list(100 << 20, 1000), small = jit_file("1000 10 f\n", 10);
-
-	jit_budget_init(&b);
-	while (jit_budget_take(&b, fd, JIT_FOR_CODE))
-		nr++;
-	ok(nr == 15, "a user's lists of 100 MiB are read %" PRIu64 " times", nr);
-	src.budget = &b;
-	src.told[0] = JIT_TOLD(fd, -1);
-	counts = (struct jit_counts){ 0 };
-	must(symbolizer_new_jit(&src, &counts, &s) == 0);
-	ok(counts.nr_maps_cut == 1 && counts.nr_maps == 0, "then they are counted");
-	symbolizer_free(s);
-	if (geteuid() == 0) {
-		src.told[0] = JIT_TOLD(small, -1);
-		must(symbolizer_new_jit(&src, &counts, &s) == 0);
-		ok(is(s, 0x1000, "f||0"), "and others are read");
-		symbolizer_free(s);
-		for (uid_t uid = 2000; uid < 2100; uid++) {
-			close(fd);
-			fd = sized_list(100 << 20, uid);
-			while (jit_budget_take(&b, fd, JIT_FOR_CODE))
-				nr++;
-		}
-		ok(nr < 41, "a hundred users have a limit together: %" PRIu64, nr);
-	} else {
-		tap_skip("needs root, to have files of other users");
-	}
-	jit_budget_done(&b);
-	close(fd);
-	close(small);
-}
-
-/* A list is needed for several things; 40 workers are no attack. */
-static void test_budget_purposes(void)
-{
-	static const enum jit_purpose all[] = { JIT_FOR_MOMENTS, JIT_FOR_CODE, JIT_FOR_FILES };
-	struct jit_budget b;
-	uint32_t nr = 0, nr_left = 0;
-	int fd;
-
-	jit_budget_init(&b);
-	fd = sized_list(600 << 20, 1000);
-	for (size_t i = 0; i < 3; i++)
-		nr += jit_budget_take(&b, fd, all[i]) > 600 << 20;
-	ok(nr == 3, "a list of 600 MB is read for each purpose: %u", nr);
-	must(ftruncate(fd, 700 << 20) == 0);
-	ok(jit_budget_take(&b, fd, JIT_FOR_CODE) > 700 << 20, "and again, which is charged");
-	must(ftruncate(fd, 1000 << 20) == 0);
-	ok(jit_budget_take(&b, fd, JIT_FOR_FILES) == (700 << 20) + 4096,
-	   "what it has grown by meanwhile is charged as well");
-	close(fd);
-	jit_budget_done(&b);
-	jit_budget_init(&b);
-	nr = 0;
-	for (int i = 0; i < 40; i++) {
-		fd = sized_list(30 << 20, 1000);
-		nr += jit_budget_take(&b, fd, JIT_FOR_CODE) > 0;
-		nr_left += jit_budget_take(&b, fd, JIT_FOR_FILES) == 0;
-		close(fd);
-	}
-	ok(nr == 40 && !nr_left, "40 maps of 30 MiB of one user are read: %u", nr);
-	jit_budget_done(&b);
-}
-
-static void test_cancelled_dump(struct dump_maker *d)
-{
-	struct jit_address a = { 0x1000, 50 };
-	struct patience p = { .left = 1 };
-	struct cancel wish = patience_wish(&p);
-	struct jit_sources src = { .nr_told = 1, .addresses = &a, .nr_addresses = 1 };
-	struct symbolizer *s = NULL;
-
-	dump_init(d, 0);
-	src.told[0] = JIT_TOLD(-1, jit_file(d->bytes, d->len));
-	src.cancel = &wish;
-	ok(symbolizer_new_jit(&src, &counts, &s) == -ECANCELED, "so can reading a jitdump");
-	close(src.told[0].dump_fd);
+	close(src.symbol_files[0].map_fd);
+	close(src.symbol_files[1].map_fd);
+	close(src.symbol_files[1].dump_fd);
 }
 
 int main(void)
@@ -707,6 +402,7 @@ int main(void)
 
 	must(d);
 	test_decode();
+	test_anonymous();
 	test_cover();
 	test_map();
 	test_system_name();
@@ -719,14 +415,6 @@ int main(void)
 	test_lines(d);
 	test_bad_dumps(d);
 	test_inherited(d);
-	test_versions(d);
-	test_version_names(d);
-	test_bad_versions(d);
-	test_many_versions(d);
-	test_cancelled_map();
-	test_budget();
-	test_budget_purposes();
-	test_cancelled_dump(d);
 	free(d);
 	return tap_done();
 }

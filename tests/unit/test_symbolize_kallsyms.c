@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "symbolize/symbolizer.h"
+#include "symbolize/symbolizer_kernel.h"
 #include "tap.h"
 
 #define MANY 200000
@@ -64,14 +65,16 @@ static void test_ranges(void)
 				      "ffffffff81000400 w also_weak\n");
 
 	ok(strcmp(source, "/proc/kallsyms") == 0, "the source is named");
-	ok(is(s, 0xffffffff80ffffff, "0xffffffff80ffffff"), "below the first symbol it is raw");
-	ok(is(s, 0xffffffff81000000, "_text"), "the first address of a symbol");
-	ok(is(s, 0xffffffff810000ff, "_text"), "the last before the next");
-	ok(is(s, 0xffffffff81000100, "helper"), "the next");
+	ok(is(s, 0xffffffff80ffffff, "0xffffffff80ffffff"),
+	   "below the first symbol an address is raw");
+	ok(is(s, 0xffffffff81000000, "_text"), "the first address of a symbol is resolved");
+	ok(is(s, 0xffffffff810000ff, "_text"),
+	   "the last address before the next symbol is resolved");
+	ok(is(s, 0xffffffff81000100, "helper"), "the next symbol is resolved");
 	ok(is(s, 0xffffffff81000250, "helper"), "data symbols do not name code");
-	ok(is(s, 0xffffffff81000300, "weak"), "weak symbols do");
-	ok(is(s, 0xffffffff81001fff, "also_weak"), "the last symbol reaches into the next page");
-	ok(is(s, 0xffffffff81002000, "0xffffffff81002000"), "and no further");
+	ok(is(s, 0xffffffff81000300, "weak"), "weak symbols name code");
+	ok(is(s, 0xffffffff81001fff, "also_weak"), "the last symbol extends into the next page");
+	ok(is(s, 0xffffffff81002000, "0xffffffff81002000"), "the last symbol extends no further");
 	ok(is(s, 0x1000, "0x1000"), "an address of user space is raw");
 	symbolizer_free(s);
 }
@@ -84,7 +87,7 @@ static void test_holes(void)
 
 	ok(is(s, 0xffffffffc003ffff, "bpf_prog_1_f [bpf]"), "a function may be long");
 	ok(is(s, 0xffffffffc0040000, "0xffffffffc0040000"),
-	   "but not all up to the next one is its own");
+	   "a function does not extend over a large gap");
 	symbolizer_free(s);
 }
 
@@ -98,7 +101,7 @@ static void test_modules_and_order(void)
 				      "ffffffff81000100 T stop\n");
 	struct symbol_result r;
 
-	ok(is(s, 0xffffffffc0001800, "early [mod_a]"), "a module's function names its module");
+	ok(is(s, 0xffffffffc0001800, "early [mod_a]"), "a module's function has its module");
 	ok(is(s, 0xffffffffc0002800, "late [mod_b]"), "lines need not be in order");
 	ok(is(s, 0xffffffffc0003001, "bpf_prog_6deef7357e7b4530_f [bpf]"),
 	   "BPF programs are named");
@@ -106,7 +109,7 @@ static void test_modules_and_order(void)
 	ok(is(s, 0xffffffffc0004001, "foo::bar [rust_mod]"), "Rust in the kernel is demangled");
 	must(s->ops->resolve(s, 0xffffffffc0004001, &r) == 0);
 	ok(strcmp(r.frames[0].system_name, "_RNvC3foo3bar [rust_mod]") == 0,
-	   "and its symbol is kept");
+	   "a demangled symbol keeps its raw name");
 	symbolizer_free(s);
 }
 
@@ -120,7 +123,7 @@ static void test_aliases(void)
 				      "ffffffff81000100 t two\n");
 
 	ok(is(s, 0xffffffff81000000, "last_global"), "the last global alias is shown");
-	ok(is(s, 0xffffffff81000100, "two"), "the last local one where there is no global");
+	ok(is(s, 0xffffffff81000100, "two"), "without a global alias the last local one is shown");
 	symbolizer_free(s);
 	s = kernel("ffffffff81000100 t one\n"
 		   "ffffffff81000000 T first\n"
@@ -129,7 +132,7 @@ static void test_aliases(void)
 		   "ffffffff81000000 W weak\n"
 		   "ffffffff81000100 t two\n");
 	ok(is(s, 0xffffffff81000000, "last_global") && is(s, 0xffffffff81000100, "two"),
-	   "also when the file had to be sorted");
+	   "aliases are chosen the same way if the file had to be sorted");
 	symbolizer_free(s);
 }
 
@@ -138,15 +141,16 @@ static void test_nothing_to_use(void)
 	struct symbolizer *s = kernel("0000000000000000 T _text\n0000000000000000 t f\t[m]\n");
 
 	ok(strstr(source, "none: ") == source && strstr(source, "zeroes"), "zeroes: %s", source);
-	ok(is(s, 0xffffffff81000000, "0xffffffff81000000"), "names are raw then");
-	ok(strstr(s->missing_cure, "CAP_SYSLOG"), "and the cure is told: %s", s->missing_cure);
+	ok(is(s, 0xffffffff81000000, "0xffffffff81000000"), "without addresses all is raw");
+	ok(s->missing == WHY_KERNEL_ZEROES, "without addresses the fix is reported: %s",
+	   symbol_why_text(s->missing).advice);
 	symbolizer_free(s);
 	s = kernel("");
 	ok(strstr(source, "none: ") == source, "an empty file: %s", source);
 	symbolizer_free(s);
 	must(new_kernel((char[]){ "/nonexistent/kallsyms" }, &s) == 0);
 	ok(strstr(source, "none: /proc/kallsyms: there is none") == source, "no file: %s", source);
-	ok(is(s, 0x10, "0x10"), "names are raw then as well");
+	ok(is(s, 0x10, "0x10"), "without a file all is raw");
 	symbolizer_free(s);
 	must(new_kernel((char[]){ "/" }, &s) == 0);
 	ok(strstr(source, "none: ") == source, "a directory: %s", source);
@@ -160,10 +164,9 @@ static void test_odd_lines(void)
 				      "fffffffff81000000 T seventeen\nG T g\n"
 				      "ffffffff81000010 T good\nffffffff81000020 T unended");
 
-	ok(is(s, 0xffffffff81000000, "0xffffffff81000000"),
-	   "lines of another shape are no symbols");
-	ok(is(s, 0xffffffff81000010, "good"), "those between them are");
-	ok(is(s, 0xffffffff81000020, "unended"), "also a last one without a newline");
+	ok(is(s, 0xffffffff81000000, "0xffffffff81000000"), "lines of another format are skipped");
+	ok(is(s, 0xffffffff81000010, "good"), "lines between them are read");
+	ok(is(s, 0xffffffff81000020, "unended"), "a last line without a newline is read");
 	symbolizer_free(s);
 }
 
@@ -181,9 +184,8 @@ static void test_line_longer_than_a_read(void)
 	memcpy(text, "ffffffff81000010 T ", 19);
 	memcpy(text + long_bytes, after, sizeof(after));
 	s = kernel(text);
-	ok(is(s, 0xffffffff81000018, "0xffffffff81000018"),
-	   "a line that is too long is passed over");
-	ok(is(s, 0xffffffff81000020, "after"), "and the next one is read");
+	ok(is(s, 0xffffffff81000018, "0xffffffff81000018"), "a line that is too long is skipped");
+	ok(is(s, 0xffffffff81000020, "after"), "the line after it is read");
 	symbolizer_free(s);
 	free(text);
 }

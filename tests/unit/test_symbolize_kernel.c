@@ -12,6 +12,7 @@
 #include "symbolize/kernel_cache.h"
 #include "symbolize/kernel_ranges.h"
 #include "symbolize/symbolizer.h"
+#include "symbolize/symbolizer_kernel.h"
 #include "tap.h"
 
 #define CORE 0xffffffff81000000u
@@ -152,23 +153,24 @@ static void test_cache(void)
 	reset();
 	s = new_kernel();
 	ok(nr_opened[0] == 1 && !outcome.is_cached && !strcmp(outcome.source, "the file"),
-	   "the first run reads the list: %s", outcome.source);
-	ok(has_all(s), "and knows every name");
+	   "cache: the first run reads the list: %s", outcome.source);
+	ok(has_all(s), "cache: the first run resolves every name");
 	symbolizer_free(s);
 	must(stat(cache_path, &st) == 0);
-	ok((st.st_mode & 0777) == 0600, "the cache is private (%o)", st.st_mode & 0777);
+	ok((st.st_mode & 0777) == 0600, "cache: the file is private (%o)", st.st_mode & 0777);
 	s = new_kernel();
 	ok(nr_opened[0] == 0 && outcome.is_cached && !strcmp(outcome.source, "the file (cached)"),
-	   "the second does not: %s", outcome.source);
+	   "cache: the second run does not read the list: %s", outcome.source);
 	ok(is(s, CORE, "start") && is(s, MODULE, "probe [mod]") && nr_opened[0] == 0,
-	   "the kernel and its modules come from the cache");
+	   "cache: kernel and module symbols come from the cache");
 	ok(is(s, BPF + 8, "bpf_prog_1_f [bpf]") && nr_opened[0] == 1,
-	   "a BPF program does not: the list is read after all");
+	   "cache: for a BPF program the list is read again");
 	ok(is(s, NOWHERE, "0xffffffffe0000000") && nr_opened[0] == 1, "once");
 	symbolizer_free(s);
 	write_file(list_path[0], "ffffffff81000000 T start\n", 25);
 	s = new_kernel();
-	ok(is(s, BPF + 8, "0xffffffffc0100008"), "and is no longer named when it is gone");
+	ok(is(s, BPF + 8, "0xffffffffc0100008"),
+	   "cache: a BPF program that is gone is not resolved");
 	symbolizer_free(s);
 }
 
@@ -177,16 +179,16 @@ static void test_key(void)
 	reset();
 	must(reads_list());
 	key.boot_id[0] = 'f';
-	ok(reads_list(), "another boot has other addresses");
+	ok(reads_list(), "cache: not used after another boot");
 	key.modules++;
-	ok(reads_list(), "so have other modules");
+	ok(reads_list(), "cache: not used with other modules");
 	key.boot_id[0] = '\0';
 	(void)unlink(cache_path);
-	ok(reads_list() && access(cache_path, F_OK) < 0, "without a boot id nothing is kept");
+	ok(reads_list() && access(cache_path, F_OK) < 0, "cache: not written without a boot ID");
 	reset();
 	key_changes = true;
 	ok(reads_list() && access(cache_path, F_OK) < 0,
-	   "nor when modules come or go while the list is read");
+	   "cache: not written if modules change while the list is read");
 }
 
 /* Whether the cache serves the two that it can know, with no look at the list. */
@@ -220,20 +222,21 @@ static void test_damage(void)
 		symbolizer_free(s);
 		nr_kept += !is_served();
 	}
-	ok(nr_used == 0, "with any of its %zu bytes changed it is not used (%zu)", n, nr_used);
-	ok(nr_wrong == 0, "the names are right all the same");
-	ok(nr_kept == 0, "and it is made anew");
+	ok(nr_used == 0, "cache: with any of its %zu bytes changed it is not used (%zu)", n,
+	   nr_used);
+	ok(nr_wrong == 0, "cache: with a corrupt file the names are right");
+	ok(nr_kept == 0, "cache: a corrupt file is rewritten");
 	nr_used = 0;
 	for (size_t i = 0; i < n; i++) {
 		write_file(cache_path, good, i);
 		must(chmod(cache_path, 0600) == 0);
 		nr_used += !reads_list();
 	}
-	ok(nr_used == 0, "cut anywhere it is not used");
+	ok(nr_used == 0, "cache: a truncated file is not used");
 	memcpy(bad, good, n);
 	bad[n] = 0;
 	write_file(cache_path, bad, n + 1);
-	ok(reads_list(), "nor with a byte too many");
+	ok(reads_list(), "cache: a file with an extra byte is not used");
 }
 
 static void test_owner(void)
@@ -241,10 +244,10 @@ static void test_owner(void)
 	reset();
 	must(reads_list() && is_served());
 	must(chmod(cache_path, 0666) == 0);
-	ok(!is_served(), "a file that others may write to is not used");
-	ok(is_served(), "but replaced");
+	ok(!is_served(), "cache: a file that others can write to is not used");
+	ok(is_served(), "cache: a file that others can write to is replaced");
 	must(rename(cache_path, list_path[1]) == 0 && symlink(list_path[1], cache_path) == 0);
-	ok(!is_served(), "nor what a link leads to");
+	ok(!is_served(), "cache: a link is not followed");
 	must(unlink(cache_path) == 0 && mkdir(cache_path, 0700) == 0);
 	ok(!is_served() && strstr(outcome.source, "not cached"), "%s", outcome.source);
 	must(rmdir(cache_path) == 0);
@@ -253,7 +256,7 @@ static void test_owner(void)
 		return;
 	}
 	must(reads_list() && chown(cache_path, 12345, 12345) == 0);
-	ok(!is_served(), "a file of another user is not used");
+	ok(!is_served(), "cache: a file of another user is not used");
 }
 
 static void test_order(void)
@@ -263,30 +266,31 @@ static void test_order(void)
 	reset();
 	write_file(list_path[0], zero_text, strlen(zero_text));
 	s = new_kernel();
-	ok(has_all(s) && outcome.is_fallback, "a list of zeroes: the next one: %s", outcome.source);
+	ok(has_all(s) && outcome.is_fallback, "a list of zeroes: the next source is used: %s",
+	   outcome.source);
 	ok(strstr(outcome.source, "the iterator; the file: it shows zeroes") == outcome.source,
-	   "which is told");
+	   "the reason is reported");
 	symbolizer_free(s);
 	key.modules++;
 	s = new_kernel();
 	ok(has_all(s) && nr_opened[0] == 0 && nr_opened[1] == 1,
-	   "for the rest of this boot it is the first");
+	   "for the rest of this boot the working source is first");
 	symbolizer_free(s);
 	s = new_kernel_of(1, NULL);
 	ok(nr_opened[0] == 1 && is(s, CORE, "0xffffffff81000000"),
-	   "who may not use it does not use what was kept of it either");
+	   "without permission for a source its cache is not used either");
 	symbolizer_free(s);
 	key.modules++;
 	(void)unlink(list_path[1]);
 	s = new_kernel();
 	ok(nr_opened[1] == 1 && nr_opened[0] == 1 && is(s, CORE, "0xffffffff81000000"),
-	   "when it fails the others are tried again");
+	   "when the first source fails the others are tried again");
 	ok(!strcmp(outcome.source,
 		   "none: the file: it shows zeroes (kptr_restrict, or CAP_SYSLOG is "
 		   "missing); the iterator: there is none; mount /proc, or use a kernel "
 		   "with CONFIG_KALLSYMS"),
-	   "and none is told with all reasons: %s", outcome.source);
-	ok(symbolizer_is_raw(s), "addresses are raw then");
+	   "if none works all reasons are reported: %s", outcome.source);
+	ok(symbolizer_is_raw(s), "if none works addresses are raw");
 	symbolizer_free(s);
 }
 
@@ -306,7 +310,7 @@ static void test_behind_a_module(void)
 		s = new_kernel();
 		ok(outcome.is_cached == (i > 0) && is(s, MODULE + 0xfff, "probe [mod]") &&
 			   nr_opened[0] == (i == 0) && is(s, MODULE + 0x1008, "bpf_prog_1_f [bpf]"),
-		   "a program behind a module is not the module's, %s the cache",
+		   "a program after a module is not the module's, %s the cache",
 		   i ? "with" : "without");
 		symbolizer_free(s);
 	}
@@ -365,10 +369,10 @@ static void test_lines(void)
 
 	must(syms);
 	vmlinux = make_vmlinux(&m, syms);
-	ok(line_of(right, vmlinux, &in_module) == 10, "the kernel's file gives lines");
-	ok(in_module == 0, "but none for modules, which are not in it");
+	ok(line_of(right, vmlinux, &in_module) == 10, "vmlinux gives lines");
+	ok(in_module == 0, "vmlinux gives no lines for modules");
 	ok(line_of(other, vmlinux, &in_module) == 0,
-	   "a file whose functions lie apart otherwise than the kernel's is not used");
+	   "a vmlinux whose functions have other distances is not used");
 	elf_image_free(vmlinux);
 	maker_done(&m);
 	free(syms);
@@ -391,9 +395,9 @@ static void test_zeroes_end_early(void)
 	symbolizer_free(s);
 }
 
-/* Whether exactly those addresses are told, by that name; "": by none. */
-static bool is_told(const struct kernel_ranges *k, uint64_t start, uint64_t size_bytes,
-		    const char *name)
+/* True if exactly those addresses are known, by that name; "": by none. */
+static bool has_name(const struct kernel_ranges *k, uint64_t start, uint64_t size_bytes,
+		     const char *name)
 {
 	const char *found;
 
@@ -419,23 +423,24 @@ static void test_reused_range(void)
 	reset();
 	must(kernel_ranges_add(&k, BPF, 0x40, "first [bpf]") == 0);
 	must(kernel_ranges_add(&k, BPF, 0x40, "first [bpf]") == 0); /* and is unloaded */
-	ok(is_told(&k, BPF, 0x40, "first [bpf]") && k.nr == 1 && k.names.len == 12,
-	   "what is told twice is the same");
+	ok(has_name(&k, BPF, 0x40, "first [bpf]") && k.nr == 1 && k.names.len == 12,
+	   "reused: a program reported twice is the same");
 	must(kernel_ranges_add(&k, BPF + 0x10, 0x10, "second [bpf]") == 0);
-	ok(is_told(&k, BPF, 0x10, "first [bpf]") && is_told(&k, BPF + 0x10, 0x10, "") &&
-		   is_told(&k, BPF + 0x20, 0x20, "first [bpf]"),
-	   "where two programs were in turn, neither is meant");
+	ok(has_name(&k, BPF, 0x10, "first [bpf]") && has_name(&k, BPF + 0x10, 0x10, "") &&
+		   has_name(&k, BPF + 0x20, 0x20, "first [bpf]"),
+	   "reused: where two programs were in turn, neither is meant");
 	must(kernel_ranges_add(&k, BPF - 0x10, 0x60, "third [bpf]") == 0);
-	ok(is_told(&k, BPF - 0x10, 0x10, "third [bpf]") && is_told(&k, BPF, 0x40, "") &&
-		   is_told(&k, BPF + 0x40, 0x10, "third [bpf]"),
-	   "nor of three; what only one of them had is its own");
+	ok(has_name(&k, BPF - 0x10, 0x10, "third [bpf]") && has_name(&k, BPF, 0x40, "") &&
+		   has_name(&k, BPF + 0x40, 0x10, "third [bpf]"),
+	   "reused: of three programs none is meant; what only one had is its own");
 	must(kernel_ranges_add(&k, BPF, 0x40, "first [bpf]") == 0);
-	ok(is_told(&k, BPF, 0x40, ""), "which holds to the end");
+	ok(has_name(&k, BPF, 0x40, ""), "reused: this holds to the end");
 	s = new_kernel_of(2, &k);
 	must(s->ops->resolve(s, BPF + 0x18, &r) == 0);
-	ok(r.is_raw && r.is_reused && !r.is_named && strstr(s->missing_why, "in turn"),
-	   "such an address is raw, also where the list has a name for it, and says why");
-	ok(is(s, BPF + 0x48, "third [bpf]") && is(s, CORE, "start"), "others are not");
+	ok(r.is_raw && r.is_reused && !r.is_named && s->missing == WHY_KERNEL_REUSED,
+	   "reused: such an address is raw, even if the list has a name for it, with the reason");
+	ok(is(s, BPF + 0x48, "third [bpf]") && is(s, CORE, "start"),
+	   "reused: other addresses are resolved");
 	symbolizer_free(s);
 	kernel_ranges_done(&k);
 }
@@ -448,10 +453,10 @@ static void test_full_ranges(void)
 	kernel_ranges_init(&k);
 	for (uint64_t i = 0; r == 0; i++)
 		r = kernel_ranges_add(&k, BPF + i * 0x40, 0x40, "many [bpf]");
-	must(is_told(&k, BPF, (uint64_t)k.nr * 0x40, "many [bpf]"));
+	must(has_name(&k, BPF, (uint64_t)k.nr * 0x40, "many [bpf]"));
 	ok(r == -E2BIG && kernel_ranges_add(&k, BPF + 0x40, 0x40, "more [bpf]") == -E2BIG &&
-		   is_told(&k, BPF + 0x40, 0x40, ""),
-	   "of two, the second without room, neither is meant either");
+		   has_name(&k, BPF + 0x40, 0x40, ""),
+	   "reused: of two programs, the second without room, neither is meant");
 	kernel_ranges_done(&k);
 }
 
@@ -465,17 +470,18 @@ static void test_ranges(void)
 	must(kernel_ranges_add(&k, BPF, 0x40, "new [bpf]") == 0);
 	must(kernel_ranges_add(&k, NOWHERE, 0x100, "gone [bpf]") == 0);
 	s = new_kernel_of(2, &k);
-	ok(is(s, BPF + 0x3f, "new [bpf]"),
-	   "code that came meanwhile is named by what was told of it");
-	ok(is(s, BPF + 0x40, "bpf_prog_1_f [bpf]"), "as far as it reaches");
-	ok(is(s, NOWHERE + 1, "gone [bpf]"), "also when it has gone again");
+	ok(is(s, BPF + 0x3f, "new [bpf]"), "code loaded meanwhile is resolved by its event");
+	ok(is(s, BPF + 0x40, "bpf_prog_1_f [bpf]"),
+	   "code loaded meanwhile is resolved up to its end");
+	ok(is(s, NOWHERE + 1, "gone [bpf]"),
+	   "code loaded meanwhile is resolved after it was unloaded");
 	symbolizer_free(s);
 	must(kernel_ranges_add(&k, BPF - 0x1000, 0x10, "below [bpf]") == 0);
-	ok(is_told(&k, BPF - 0x1000, 0x10, "below [bpf]") && is_told(&k, BPF, 0x40, "new [bpf]"),
-	   "any order will do");
+	ok(has_name(&k, BPF - 0x1000, 0x10, "below [bpf]") && has_name(&k, BPF, 0x40, "new [bpf]"),
+	   "ranges may come in any order");
 	ok(kernel_ranges_add(&k, UINT64_MAX, 2, "x") == -EINVAL &&
 		   kernel_ranges_add(&k, BPF, 0, "x") == -EINVAL,
-	   "a range that is none is refused");
+	   "an invalid range is refused");
 	kernel_ranges_done(&k);
 }
 
@@ -503,7 +509,7 @@ static void test_two_at_once(void)
 		nr_bad += status != 0;
 	ok(nr_bad == 0, "four processes share a cache that changes all the time");
 	must(!reads_list() || is_served());
-	ok(is_served(), "and leave a good one behind");
+	ok(is_served(), "four processes leave a valid cache behind");
 }
 
 int main(void)

@@ -2,6 +2,7 @@
 /* Names of stubs; tests/oracle/plt_names.py asks the same of files that linkers have made. */
 #include "plt_maker.h"
 #include "symbolize/symbolizer.h"
+#include "symbolize/symbolizer_elf.h"
 
 #define STR(s) (s), sizeof(s) - 1
 #define LAZY "\x68\0\0\0\0\xe9\0\0\0\0"
@@ -80,7 +81,7 @@ static void test_x86(struct plt_maker *p)
 	       { at[3], 8, "bnd@plt" }, { at[4], 16, "pad@plt" }, { at[5], 16, "pad_bnd@plt" },
 	       { at[6], 16, "n::readable()@plt" }, { at[7], 8, "chosen@plt" },
 	       { at[7] + 8, 1, "-" }),
-	   "x86-64: every kind of stub, but not the head");
+	   "x86-64: every kind of stub, but not the PLT header");
 }
 
 static void test_arm64(struct plt_maker *p)
@@ -134,7 +135,7 @@ static void test_chosen(struct plt_maker *p)
 	sym_add(&p->syms, "before", 0xa0f8, 8, STB_GLOBAL, STT_FUNC, section);
 	plt_end(p);
 	ok(ARE(p, { at[0], 8, "f@plt" }, { at[1], 8, "-" }),
-	   "a function that is chosen gives its stub its name, if it has one");
+	   "an IRELATIVE stub has the name of its resolver, if it has one");
 }
 
 static void test_names(struct plt_maker *p)
@@ -143,7 +144,7 @@ static void test_names(struct plt_maker *p)
 
 	plt_section(p, ".plt.got");
 	plt_end(p);
-	ok(ARE(p, { at, 8, "f@plt" }), "a version is cut off before the suffix");
+	ok(ARE(p, { at, 8, "f@plt" }), "a version is removed before the suffix");
 	at = one(p, R_X86_64_JUMP_SLOT, "");
 	plt_section(p, ".plt");
 	plt_end(p);
@@ -151,11 +152,11 @@ static void test_names(struct plt_maker *p)
 	at = one(p, R_X86_64_64, "f");
 	plt_section(p, ".plt");
 	plt_end(p);
-	ok(ARE(p, { at, 8, "-" }), "nor do words that are not for stubs");
+	ok(ARE(p, { at, 8, "-" }), "slots that are not for stubs name nothing");
 	at = one(p, R_X86_64_JUMP_SLOT, "f");
 	sym_add(&p->syms, "own", at, 4, STB_GLOBAL, STT_FUNC, plt_section(p, ".plt"));
 	plt_end(p);
-	ok(ARE(p, { at, 4, "own" }, { at + 4, 4, "f@plt" }), "a symbol of the code goes first");
+	ok(ARE(p, { at, 4, "own" }, { at + 4, 4, "f@plt" }), "a symbol of the code comes first");
 }
 
 static void test_hostile(struct plt_maker *p)
@@ -170,12 +171,12 @@ static void test_hostile(struct plt_maker *p)
 	p->relocs[0].r_info = ELF64_R_INFO(p->syms.nr, R_X86_64_JUMP_SLOT);
 	plt_section(p, ".plt");
 	plt_end(p);
-	ok(ARE(p, { at, 8, "-" }), "a symbol that is not there");
+	ok(ARE(p, { at, 8, "-" }), "a relocation with a missing symbol names nothing");
 	at = one(p, R_X86_64_JUMP_SLOT, "f");
 	i = plt_section(p, ".plt");
 	p->elf.shdrs[i].sh_size = UINT64_MAX;
 	plt_end(p);
-	ok(ARE(p, { at, 8, "-" }), "stubs past the end of the file");
+	ok(ARE(p, { at, 8, "-" }), "stubs beyond the end of the file");
 	at = one(p, R_X86_64_JUMP_SLOT, "f");
 	i = plt_section(p, ".plt");
 	p->elf.shdrs[i].sh_size = 5;
@@ -189,7 +190,7 @@ static void test_hostile(struct plt_maker *p)
 	at = one(p, R_X86_64_JUMP_SLOT, "f");
 	plt_section(p, ".plt");
 	maker_shdr(&p->elf, plt_end(p))->sh_size = UINT64_MAX;
-	ok(ARE(p, { at, 8, "-" }), "relocations past the end of the file");
+	ok(ARE(p, { at, 8, "-" }), "relocations beyond the end of the file");
 	at = one(p, R_X86_64_JUMP_SLOT, "f");
 	plt_section(p, ".plt");
 	i = plt_end(p);

@@ -68,7 +68,7 @@ int main(void)
 	}
 	fail_at = 0;
 	ok(nr > 10, "there are allocations to fail: %lu", nr);
-	ok(nr_wrong == 0, "each failure is reported as such");
-	ok(nr_leaks == 0, "and leaves nothing behind");
+	ok(nr_wrong == 0, "each failed allocation is reported as -ENOMEM");
+	ok(nr_leaks == 0, "failed allocations leave nothing behind");
 	return tap_done();
 }

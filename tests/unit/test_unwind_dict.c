@@ -9,9 +9,9 @@ static void test_fixed(void)
 	struct rule_dict d;
 
 	must(rule_dict_init(&d) == 0);
-	ok(d.rules[PA_RULE_ID_NONE] == PA_RULE_WORD_NONE, "the first rule is none");
-	ok(d.rules[PA_RULE_ID_USER] == PA_RULE_WORD_USER, "the second is for user space");
-	ok(d.nr == 2, "there are no others at first");
+	ok(d.rules[PA_RULE_ID_NONE] == PA_RULE_WORD_NONE, "rule 0 is none");
+	ok(d.rules[PA_RULE_ID_USER] == PA_RULE_WORD_USER, "rule 1 is for user space");
+	ok(d.nr == 2, "there are no other rules at first");
 	rule_dict_done(&d);
 }
 
@@ -23,7 +23,7 @@ static void test_intern(void)
 	must(rule_dict_init(&d) == 0);
 	must(rule_dict_intern(&d, 0x1234, &a) == 0 && rule_dict_intern(&d, 0x5678, &b) == 0);
 	must(rule_dict_intern(&d, 0x1234, &again) == 0);
-	ok(a == 2 && b == 3, "numbers are given in order");
+	ok(a == 2 && b == 3, "numbers are assigned in order");
 	ok(again == a && d.nr == 4, "a rule has one number");
 	ok(rule_dict_find(&d, 0x5678, &again) && again == b, "a rule is found");
 	ok(!rule_dict_find(&d, 0x9999, &again) && d.nr == 4, "finding adds nothing");
@@ -40,11 +40,11 @@ static void test_full(void)
 	for (uint64_t i = 2; i < PA_MAX_RULES; i++)
 		all &= rule_dict_intern(&d, i << 9, &id) == 0 && id == i;
 	ok(all && d.nr == PA_MAX_RULES, "65535 rules have a number each");
-	ok(d.nr_refused == 0, "nothing was refused so far");
+	ok(d.nr_refused == 0, "no rule was refused so far");
 	ok(rule_dict_intern(&d, 1ull << 60, &id) == 0 && id == PA_RULE_ID_USER,
-	   "one more becomes a rule for user space");
-	ok(d.nr_refused == 1 && d.nr == PA_MAX_RULES, "which is counted");
-	ok(rule_dict_intern(&d, 1000u << 9, &id) == 0 && id == 1000, "known ones are still found");
+	   "one rule more becomes a rule for user space");
+	ok(d.nr_refused == 1 && d.nr == PA_MAX_RULES, "a refused rule is counted");
+	ok(rule_dict_intern(&d, 1000u << 9, &id) == 0 && id == 1000, "known rules are still found");
 	rule_dict_done(&d);
 }
 
@@ -73,8 +73,8 @@ static void test_let_go(void)
 		    (is_held[at] && id != ids[at]))
 			nr_lost++;
 	}
-	ok(nr_lost == 0, "a rule is found while somebody holds it, and not longer");
-	ok(d.nr - d.nr_free == 2 + nr_held && d.nr <= 2 + NR, "numbers are given again");
+	ok(nr_lost == 0, "a rule is found while it is held, and not longer");
+	ok(d.nr - d.nr_free == 2 + nr_held && d.nr <= 2 + NR, "freed numbers are reused");
 	rule_dict_done(&d);
 }
 
@@ -88,11 +88,11 @@ static void test_held_twice(void)
 	must(rule_dict_hold(&d, 0x1234, &a) == 0 && rule_dict_hold(&d, 0x1234, &b) == 0 && a == b);
 	rule_dict_let_go(&d, a);
 	ok(rule_dict_hold(&d, 0x5678, &b) == 0 && b == PA_RULE_ID_USER,
-	   "what somebody else holds stays");
+	   "a rule with another holder stays");
 	rule_dict_let_go(&d, b);
 	rule_dict_let_go(&d, a);
-	ok(rule_dict_hold(&d, 0x5678, &b) == 0 && b == a, "then it is another one's");
-	ok(d.rules[PA_RULE_ID_USER] == PA_RULE_WORD_USER, "the fixed ones never go");
+	ok(rule_dict_hold(&d, 0x5678, &b) == 0 && b == a, "without a holder its number is reused");
+	ok(d.rules[PA_RULE_ID_USER] == PA_RULE_WORD_USER, "the fixed rules are never freed");
 	rule_dict_done(&d);
 }
 

@@ -48,16 +48,18 @@ static bool fails(const char *expr, size_t n, int error)
 static void test_constants(void)
 {
 	ok(gives(BYTES("\x30"), 0) && gives(BYTES("\x4f"), 31), "literals");
-	ok(gives(BYTES("\x08\xff"), 255) && gives(BYTES("\x09\xff"), UINT64_MAX), "of one byte");
-	ok(gives(BYTES("\x0a\xfe\xff"), 65534) && gives(BYTES("\x0b\xfe\xff"), -2ull), "of two");
+	ok(gives(BYTES("\x08\xff"), 255) && gives(BYTES("\x09\xff"), UINT64_MAX),
+	   "constants of one byte");
+	ok(gives(BYTES("\x0a\xfe\xff"), 65534) && gives(BYTES("\x0b\xfe\xff"), -2ull),
+	   "constants of two bytes");
 	ok(gives(BYTES("\x0c\xfe\xff\xff\xff"), 0xfffffffe) &&
 		   gives(BYTES("\x0d\xfe\xff\xff\xff"), -2ull),
-	   "of four");
+	   "constants of four bytes");
 	ok(gives(BYTES("\x0e\x01\0\0\0\0\0\0\x80"), 1ull << 63 | 1) &&
 		   gives(BYTES("\x0f\xff\xff\xff\xff\xff\xff\xff\xff"), UINT64_MAX),
-	   "of eight");
+	   "constants of eight bytes");
 	ok(gives(BYTES("\x10\x80\x01"), 128) && gives(BYTES("\x11\x7f"), UINT64_MAX),
-	   "of any length");
+	   "constants of any length");
 }
 
 static void test_registers_and_memory(void)
@@ -65,27 +67,28 @@ static void test_registers_and_memory(void)
 	uint64_t cfa = 4096, v;
 
 	ok(gives(BYTES("\x77\x08"), 1008) && gives(BYTES("\x77\x78"), 992), "register + offset");
-	ok(gives(BYTES("\x92\x10\x00"), 0x401234), "by number: the pc has one as well");
+	ok(gives(BYTES("\x92\x10\x00"), 0x401234), "registers by number, including the pc");
 	ok(fails(BYTES("\x75\x00"), -ENODATA) && fails(BYTES("\x92\x28\x00"), -ENODATA),
-	   "one that is not known, or does not exist");
+	   "an unknown or missing register");
 	ok(gives(BYTES("\x73\x00\x06"), 0x1122334455667788), "memory");
 	ok(gives(BYTES("\x73\x08\x94\x01"), 255) && gives(BYTES("\x73\x00\x94\x02"), 0x7788),
-	   "less of it");
-	ok(fails(BYTES("\x73\x08\x06"), -EFAULT), "none that can be read");
+	   "memory of less than a word");
+	ok(fails(BYTES("\x73\x08\x06"), -EFAULT), "unreadable memory");
 	ok(fails(BYTES("\x73\x00\x94\x00"), -EBADMSG) && fails(BYTES("\x73\x00\x94\x09"), -EBADMSG),
-	   "sizes that cannot be");
-	ok(eval(BYTES("\x23\x08"), &cfa, &v) == 0 && v == 4104, "the CFA is on the stack");
-	ok(eval(BYTES(""), &cfa, &v) == 0 && v == 4096, "and stays there");
+	   "impossible sizes of memory");
+	ok(eval(BYTES("\x23\x08"), &cfa, &v) == 0 && v == 4104,
+	   "the CFA is on the stack at the start");
+	ok(eval(BYTES(""), &cfa, &v) == 0 && v == 4096, "the CFA stays on the stack");
 }
 
 static void test_arithmetic(void)
 {
 	ok(gives(BYTES("\x37\x33\x22"), 10) && gives(BYTES("\x37\x33\x1c"), 4), "plus, minus");
-	ok(gives(BYTES("\x37\x33\x1e"), 21), "mul, as OpenSSL has it");
+	ok(gives(BYTES("\x37\x33\x1e"), 21), "mul, as in OpenSSL");
 	ok(gives(BYTES("\x11\x79\x32\x1b"), -3ull), "div is signed: -7 / 2");
-	ok(gives(BYTES("\x0e\0\0\0\0\0\0\0\x80\x09\xff\x1b"), 1ull << 63), "and never traps");
+	ok(gives(BYTES("\x0e\0\0\0\0\0\0\0\x80\x09\xff\x1b"), 1ull << 63), "div never traps");
 	ok(gives(BYTES("\x37\x33\x1d"), 1) && fails(BYTES("\x37\x30\x1d"), -EBADMSG), "mod");
-	ok(fails(BYTES("\x37\x30\x1b"), -EBADMSG), "nothing is divided by 0");
+	ok(fails(BYTES("\x37\x30\x1b"), -EBADMSG), "division by 0 is refused");
 	ok(gives(BYTES("\x3c\x3a\x1a"), 8) && gives(BYTES("\x3c\x3a\x21"), 14) &&
 		   gives(BYTES("\x3c\x3a\x27"), 6),
 	   "and, or, xor");
@@ -105,12 +108,12 @@ static void test_arithmetic(void)
 static void test_comparisons(void)
 {
 	ok(gives(BYTES("\x09\xff\x31\x2d"), 1) && gives(BYTES("\x09\xff\x31\x2b"), 0),
-	   "are signed: -1 < 1");
+	   "comparisons are signed: -1 < 1");
 	ok(gives(BYTES("\x31\x31\x29"), 1) && gives(BYTES("\x31\x31\x2e"), 0), "eq, ne");
 	ok(gives(BYTES("\x31\x31\x2a"), 1) && gives(BYTES("\x31\x31\x2c"), 1), "ge, le");
 	ok(gives(BYTES("\x77\x08\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22"), 1008) &&
 		   gives(BYTES("\x77\x08\x80\x00\x3f\x1a\x34\x2a\x33\x24\x22"), 1016),
-	   "the form of a stub, before its push and behind it");
+	   "the PLT form, before the stub's push and after it");
 }
 
 static void test_stack(void)
@@ -125,8 +128,8 @@ static void test_stack(void)
 	ok(fails(BYTES(""), -EBADMSG) && fails(BYTES("\x31\x22"), -EBADMSG) &&
 		   fails(BYTES("\x31\x15\x01"), -EBADMSG) && fails(BYTES("\x31\x16"), -EBADMSG) &&
 		   fails(BYTES("\x31\x32\x17"), -EBADMSG),
-	   "too little on it");
-	ok(fails(BYTES("\x31\x12\x2f\xfc\xff"), -EBADMSG), "too much");
+	   "too few values on the stack");
+	ok(fails(BYTES("\x31\x12\x2f\xfc\xff"), -EBADMSG), "too many values on the stack");
 }
 
 static void test_flow(void)
@@ -135,20 +138,20 @@ static void test_flow(void)
 	ok(gives(BYTES("\x35\x31\x28\x01\x00\x36"), 5) &&
 		   gives(BYTES("\x35\x30\x28\x01\x00\x36"), 6),
 	   "bra");
-	ok(gives(BYTES("\x31\x2f\x00\x00"), 1), "to the end");
+	ok(gives(BYTES("\x31\x2f\x00\x00"), 1), "a jump to the end");
 	ok(fails(BYTES("\x31\x2f\x01\x00"), -EBADMSG) && fails(BYTES("\x31\x2f\xfb\xff"), -EBADMSG),
-	   "not behind it, nor before the start");
-	ok(fails(BYTES("\x31\x2f\xfd\xff"), -E2BIG), "what jumps in a circle is left");
+	   "a jump after the end or before the start is refused");
+	ok(fails(BYTES("\x31\x2f\xfd\xff"), -E2BIG), "a loop of jumps is abandoned");
 }
 
 static void test_damage(void)
 {
 	ok(fails(BYTES("\x0e\x01"), -EBADMSG) && fails(BYTES("\x77\x80"), -EBADMSG) &&
 		   fails(BYTES("\x31\x2f\x01"), -EBADMSG),
-	   "a cut operand");
+	   "a truncated operand is refused");
 	ok(fails(BYTES("\x03\0\0\0\0\0\0\0\0"), -EBADMSG) && fails(BYTES("\x9c"), -EBADMSG) &&
 		   fails(BYTES("\x50"), -EBADMSG) && fails(BYTES("\xff"), -EBADMSG),
-	   "operations that have no place here");
+	   "operations that are not allowed in CFI are refused");
 }
 
 int main(void)

@@ -92,7 +92,7 @@ static uint64_t in(unsigned int i)
 
 static bool is_at(const struct full_walk *w, uint64_t pc, uint64_t sp)
 {
-	return w->pc == pc && w->regs.v[m.arch->sp] == sp;
+	return w->at.pc == pc && w->regs.v[m.arch->sp] == sp;
 }
 
 /* As the loader's code that binds a call: the CFA is in rbx, which two callees have saved. */
@@ -111,10 +111,12 @@ static void test_saved_register(void)
 	stack[0x108 / 8] = in(2);
 	ok(full_walk_frame(&w) && is_at(&w, in(1), STACK + 32) && w.regs.v[RBX] == STACK + 0x100,
 	   "a saved register is known in the caller");
-	ok(asked_pc == in(0) && !w.is_exact, "the first pc is looked up as it is");
-	ok(full_walk_frame(&w) && is_at(&w, in(2), STACK + 0x110), "and leads on from there");
-	ok(asked_pc == in(1) - 1, "a return address is looked up one before it");
-	ok(!full_walk_frame(&w) && w.stop == PA_STOP_END && w.nr == 3, "up to the end");
+	ok(asked_pc == in(0) && !w.at.is_exact, "the first pc is looked up as it is");
+	ok(full_walk_frame(&w) && is_at(&w, in(2), STACK + 0x110),
+	   "the first frame leads to its caller");
+	ok(asked_pc == in(1) - 1, "a return address is looked up at the byte before it");
+	ok(!full_walk_frame(&w) && w.at.stop == PA_STOP_END && w.at.nr == 3,
+	   "the walk reaches the outermost frame");
 }
 
 /* Hand-written code keeps the CFA in r9 across a call of its own. */
@@ -131,7 +133,7 @@ static void test_scratch_register(void)
 	stack[0] = in(1);
 	stack[0x200 / 8] = in(0);
 	ok(full_walk_frame(&w) && full_walk_frame(&w) && is_at(&w, in(0), STACK + 0x208),
-	   "what nothing is said about is unchanged");
+	   "a register without a rule is unchanged");
 }
 
 static void test_unknown_register(void)
@@ -145,13 +147,13 @@ static void test_unknown_register(void)
 	code = cfi_compile(&m);
 	w = start(in(0), STACK);
 	stack[0] = in(1);
-	ok(full_walk_frame(&w) && !full_walk_frame(&w) && w.stop == PA_STOP_HARD_RULE,
-	   "an undefined register that is needed ends it");
+	ok(full_walk_frame(&w) && !full_walk_frame(&w) && w.at.stop == PA_STOP_HARD_RULE,
+	   "a needed register that is undefined ends the walk");
 	w = start(in(2), STACK);
-	w.is_exact = true;
+	w.at.is_exact = true;
 	stack[0] = in(1);
-	ok(full_walk_frame(&w) && !full_walk_frame(&w) && w.stop == PA_STOP_HARD_RULE,
-	   "so does one that cannot be read");
+	ok(full_walk_frame(&w) && !full_walk_frame(&w) && w.at.stop == PA_STOP_HARD_RULE,
+	   "a needed register that cannot be read ends the walk");
 }
 
 static void test_red_zone(void)
@@ -166,8 +168,9 @@ static void test_red_zone(void)
 	stack[8] = in(0);
 	stack[7] = 99;
 	stack[9] = in(0);
-	ok(full_walk_frame(&w) && w.regs.v[RBX] == 77, "below sp it is good before the first call");
-	ok(full_walk_frame(&w) && w.regs.v[RBX] == 77, "and overwritten after it");
+	ok(full_walk_frame(&w) && w.regs.v[RBX] == 77,
+	   "a slot below sp is valid before the first call");
+	ok(full_walk_frame(&w) && w.regs.v[RBX] == 77, "a slot below sp is invalid after it");
 }
 
 /* Behind `pop rbp` of a function that has realigned its stack: r10 is the CFA, and the rules that
@@ -185,13 +188,14 @@ static void test_restored_by_expression(void)
 	stack[0x80 / 8] = 1;
 	stack[0x78 / 8] = 2;
 	stack[0xf8 / 8] = in(0);
-	ok(full_walk_frame(&w) && w.regs.v[RBP] == 1 && w.regs.v[RBX] == 2, "inside of the frame");
+	ok(full_walk_frame(&w) && w.regs.v[RBP] == 1 && w.regs.v[RBX] == 2,
+	   "a slot inside the frame is valid");
 	w = start(in(0), STACK);
 	set(&w, 10, STACK + 0x100);
 	set(&w, RBP, STACK + 0x180);
 	stack[0xf8 / 8] = in(0);
 	ok(full_walk_frame(&w) && w.regs.v[RBP] == STACK + 0x180 && w.regs.v[RBX] == 0x1000 + RBX,
-	   "outside of it they have been restored");
+	   "a slot outside the frame counts as restored");
 }
 
 static void test_kinds(void)
@@ -207,8 +211,8 @@ static void test_kinds(void)
 	stack[5] = STACK + 0x300;
 	ok(full_walk_frame(&w) && w.regs.v[RBX] == STACK + 48 && w.regs.v[1] == 0x1002 &&
 		   w.regs.v[4] == 5 && w.regs.v[RSP] == STACK + 0x300,
-	   "val_offset, register, val_expression, and a stack pointer that is not the CFA");
-	ok(w.regs.v[16] == in(0), "the pc's column is the caller's");
+	   "val_offset, register, val_expression, and an sp that is not the CFA");
+	ok(w.regs.v[16] == in(0), "the pc's column is the caller's pc");
 }
 
 static void test_expression_cfa(void)
@@ -223,7 +227,7 @@ static void test_expression_cfa(void)
 	stack[4] = in(0);
 	ok(rule_at(&code, in(0)) == PA_RULE_WORD_USER && full_walk_frame(&w) &&
 		   is_at(&w, in(0), STACK + 40),
-	   "a multiplication, which no row holds");
+	   "a multiplication, which fits into no row, is evaluated");
 }
 
 static void test_signal(void)
@@ -243,8 +247,9 @@ static void test_signal(void)
 		must(full_walk_frame(&w));
 		for (unsigned int i = 0; i < arch->nr_regs; i++)
 			nr_wrong += w.regs.v[i] != 0x5000 + i || !(w.regs.known >> i & 1);
-		ok(nr_wrong == 0 && w.pc == 0x5000u + arch->pc && w.is_exact && w.is_interrupted,
-		   "machine %u: a signal frame has them all", arch->machine);
+		ok(nr_wrong == 0 && w.at.pc == 0x5000u + arch->pc && w.at.is_exact &&
+			   w.at.is_interrupted,
+		   "machine %u: a signal frame has all registers", arch->machine);
 	}
 	word = 0;
 }
@@ -261,11 +266,13 @@ static void test_frame_pointers(void)
 	stack[8] = STACK + 128;
 	stack[9] = in(0);
 	ok(full_walk_frame(&w) && is_at(&w, in(0), STACK + 80) && w.regs.v[RBP] == STACK + 128,
-	   "by frame pointer where there is no rule");
-	ok(!full_walk_frame(&w) && w.stop == PA_STOP_HARD_RULE, "other registers are lost there");
+	   "no rule: the frame pointer is used");
+	ok(!full_walk_frame(&w) && w.at.stop == PA_STOP_HARD_RULE,
+	   "no rule: other registers are unknown in the caller");
 	w = start(NO_RULE_PC, STACK + 128);
 	set(&w, RBP, STACK + 64);
-	ok(!full_walk_frame(&w) && w.stop == PA_STOP_FP_END, "not by one below sp");
+	ok(!full_walk_frame(&w) && w.at.stop == PA_STOP_FP_END,
+	   "no rule: a frame pointer below sp is refused");
 }
 
 /* Whether the frame pointer of a frame in a gap, or without any table, is believed. */
@@ -276,11 +283,11 @@ static bool goes_by_fp(pa_rule of_pc, bool is_exact)
 
 	set(&w, RBP, STACK + 64);
 	stack[9] = in(0);
-	w.is_exact = is_exact;
+	w.at.is_exact = is_exact;
 	word = of_pc;
 	goes = full_walk_frame(&w) && is_at(&w, in(0), STACK + 80);
 	word = 0;
-	return goes || w.stop != PA_STOP_FP_END;
+	return goes || w.at.stop != PA_STOP_FP_END;
 }
 
 static void test_doubt(void)
@@ -290,11 +297,12 @@ static void test_doubt(void)
 	code = cfi_compile(&m);
 	place = PA_RECORD_AT_FP;
 	ok(goes_by_fp(PA_RULE_WORD_GAP, true) && goes_by_fp(PA_RULE_WORD_GAP, false),
-	   "a frame pointer that returns behind a call is believed");
+	   "gap: a frame pointer whose return address follows a call is accepted");
 	is_behind_call = false;
-	ok(!goes_by_fp(PA_RULE_WORD_GAP, true), "another one is not, where a table has a gap");
-	ok(!goes_by_fp(PA_RULE_WORD_GAP, false), "nor in the caller");
-	ok(goes_by_fp(0, true) && goes_by_fp(0, false), "code without any table has nothing else");
+	ok(!goes_by_fp(PA_RULE_WORD_GAP, true), "gap: another frame pointer is refused");
+	ok(!goes_by_fp(PA_RULE_WORD_GAP, false), "gap: it is refused for a caller, too");
+	ok(goes_by_fp(0, true) && goes_by_fp(0, false),
+	   "no table: the frame pointer is accepted without a call");
 	is_behind_call = true;
 }
 
@@ -313,13 +321,15 @@ static void test_code(void)
 	stack[0] = in(0);
 	stack[5] = in(0);
 	ok(full_walk_frame(&w) && is_at(&w, in(0), STACK + 8) && w.regs.v[RBP] == STACK + 64,
-	   "without a record, the return address is at sp");
-	ok(full_walk_frame(&w) && is_at(&w, in(0), STACK + 48), "other registers are unchanged");
+	   "no record: the return address is at sp");
+	ok(full_walk_frame(&w) && is_at(&w, in(0), STACK + 48),
+	   "no record: other registers are unchanged");
 	w = start(NO_RULE_PC, STACK);
-	w.is_exact = false;
+	w.at.is_exact = false;
 	set(&w, RBP, STACK + 64);
 	stack[9] = in(0);
-	ok(full_walk_frame(&w) && is_at(&w, in(0), STACK + 80), "whoever has called has a record");
+	ok(full_walk_frame(&w) && is_at(&w, in(0), STACK + 80),
+	   "a caller always has its frame record");
 	place = PA_RECORD_AT_SP;
 	w = start(NO_RULE_PC, STACK);
 	set(&w, RBP, STACK + 64);
@@ -328,15 +338,15 @@ static void test_code(void)
 	stack[1] = in(0);
 	stack[5] = in(0);
 	ok(full_walk_frame(&w) && is_at(&w, in(0), STACK + 16) && w.regs.v[RBP] == STACK + 64,
-	   "one that was just pushed is at sp");
+	   "a frame record that was just pushed is at sp");
 	ok(full_walk_frame(&w) && is_at(&w, in(0), STACK + 48),
-	   "and no other register has changed");
+	   "after the push no other register has changed");
 	place = PA_RECORD_NONE;
 	m.arch = &unwind_arch_arm64;
 	w = start(NO_RULE_PC, STACK);
 	set(&w, 30, in(0) | 0x7bull << 56);
 	ok(full_walk_frame(&w) && is_at(&w, in(0), STACK) && !(w.regs.known >> 30 & 1),
-	   "or the return address is in lr, once");
+	   "the return address is in lr, once");
 	place = PA_RECORD_AT_FP;
 }
 
@@ -354,8 +364,9 @@ static void test_link_register(void)
 	set(&w, 30, in(1));
 	stack[3] = in(0) | 0x7bull << 56;
 	ok(full_walk_frame(&w) && is_at(&w, in(1), STACK), "a leaf returns by lr, without a frame");
-	ok(full_walk_frame(&w) && is_at(&w, in(0), STACK + 32), "and the signature is taken off");
-	ok(!full_walk_frame(&w) && w.stop == PA_STOP_HARD_RULE, "a caller's lr is overwritten");
+	ok(full_walk_frame(&w) && is_at(&w, in(0), STACK + 32),
+	   "the signature of the return address is removed");
+	ok(!full_walk_frame(&w) && w.at.stop == PA_STOP_HARD_RULE, "a caller's lr is overwritten");
 
 	compiled_done(&code);
 	cfi_begin(&m);
@@ -366,7 +377,7 @@ static void test_link_register(void)
 	w = start(in(0), STACK);
 	set(&w, 30, in(1));
 	set(&w, 15, in(0));
-	ok(full_walk_frame(&w) && !full_walk_frame(&w) && w.stop == PA_STOP_BAD_FRAME,
+	ok(full_walk_frame(&w) && !full_walk_frame(&w) && w.at.stop == PA_STOP_BAD_FRAME,
 	   "only the leaf may be without a frame");
 }
 
@@ -391,7 +402,8 @@ static void test_uncounted(void)
 	code = cfi_compile(&m);
 	w = start(CODE, STACK);
 	stack[1] = in(0);
-	ok(full_walk_frame(&w) && is_at(&w, in(0), STACK + 16), "at the landing pad, too");
+	ok(full_walk_frame(&w) && is_at(&w, in(0), STACK + 16),
+	   "sp is above the return address at the landing pad, too");
 }
 
 /* Known code has a word, but no row. */
@@ -408,16 +420,18 @@ static void test_word_alone(void)
 	stack[3] = in(0);
 	ok(full_walk_frame(&w) && is_at(&w, in(0), STACK + 32) && w.regs.v[RBP] == 42 &&
 		   w.regs.v[RBX] == 0x1000 + RBX,
-	   "a word is carried out alone, other registers are unchanged");
+	   "a word without a row is evaluated, other registers are unchanged");
 	word = PA_CFA_DEREF | RSP << PA_RULE_REG_SHIFT;
 	w = start(CODE + 0x800, STACK);
-	ok(!full_walk_frame(&w) && w.stop == PA_STOP_HARD_RULE, "if it is a plain one");
+	ok(!full_walk_frame(&w) && w.at.stop == PA_STOP_HARD_RULE,
+	   "a word without a row must be a simple one");
 	m.arch = &unwind_arch_arm64;
 	word = rule_reg(31, 16) | rule_ra(PA_RA_LR);
 	w = start(CODE + 0x800, STACK);
 	set(&w, 30, CODE + 0x900);
-	ok(full_walk_frame(&w) && is_at(&w, CODE + 0x900, STACK + 16), "by the link register");
-	ok(!full_walk_frame(&w) && w.stop == PA_STOP_HARD_RULE, "once");
+	ok(full_walk_frame(&w) && is_at(&w, CODE + 0x900, STACK + 16),
+	   "a word without a row may use the link register");
+	ok(!full_walk_frame(&w) && w.at.stop == PA_STOP_HARD_RULE, "once");
 	word = 0;
 }
 
@@ -433,15 +447,17 @@ static void test_bad_frames(void)
 	code = cfi_compile(&m);
 	w = start(in(0), STACK + 8);
 	stack[0] = in(0);
-	ok(!full_walk_frame(&w) && w.stop == PA_STOP_BAD_FRAME, "a frame must be above the last");
+	ok(!full_walk_frame(&w) && w.at.stop == PA_STOP_BAD_FRAME,
+	   "a frame must lie above the last one");
 	w = start(in(1), STACK);
-	ok(!full_walk_frame(&w) && w.stop == PA_STOP_STACK_FAULT, "and be readable");
+	ok(!full_walk_frame(&w) && w.at.stop == PA_STOP_STACK_FAULT, "a frame must be readable");
 	w = start(in(2), STACK);
-	ok(!full_walk_frame(&w) && w.stop == PA_STOP_HARD_RULE, "the return address is somewhere");
+	ok(!full_walk_frame(&w) && w.at.stop == PA_STOP_HARD_RULE,
+	   "an unaligned return address ends the walk");
 	w = start(in(3), STACK);
-	ok(!full_walk_frame(&w) && w.stop == PA_STOP_HARD_RULE, "a CFA that makes no sense");
+	ok(!full_walk_frame(&w) && w.at.stop == PA_STOP_HARD_RULE, "an invalid CFA ends the walk");
 	w = start(0x2000, STACK);
-	ok(!full_walk_frame(&w) && w.stop == PA_STOP_NO_MAPPING, "code that nobody knows");
+	ok(!full_walk_frame(&w) && w.at.stop == PA_STOP_NO_MAPPING, "unknown code ends the walk");
 }
 
 static void test_depth(void)
@@ -456,7 +472,8 @@ static void test_depth(void)
 	stack[0] = STACK + 8;
 	while (full_walk_frame(&w))
 		;
-	ok(w.stop == PA_STOP_TOO_DEEP && w.nr == PA_MAX_USER_FRAMES, "a circle ends at the limit");
+	ok(w.at.stop == PA_STOP_TOO_DEEP && w.at.nr == PA_MAX_USER_FRAMES,
+	   "a loop ends at the frame limit");
 }
 
 int main(void)

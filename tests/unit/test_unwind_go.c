@@ -4,6 +4,7 @@
 #include "elf/go_table.h"
 #include "elf_maker.h"
 #include "symbolize/symbolizer.h"
+#include "symbolize/symbolizer_elf.h"
 #include "unwind/known_code.h"
 
 #define MAX_FUNCS 16
@@ -27,7 +28,7 @@ struct go_maker {
 	} funcs[MAX_FUNCS];
 	uint32_t nr;
 	uint8_t quantum;
-	uint64_t text_told; /* by the table */
+	uint64_t text_in_table; /* by the table */
 };
 
 static struct go_maker g;
@@ -77,8 +78,8 @@ static size_t make_table(uint32_t magic, uint8_t *to)
 
 	put(to, &len, magic | (uint64_t)g.quantum << 48 | 8ull << 56, 8);
 	put(to, &len, g.nr, 8);
-	put(to, &len, 0, 8);           /* files */
-	put(to, &len, g.text_told, 8); /* 0 as of 1.26 */
+	put(to, &len, 0, 8);               /* files */
+	put(to, &len, g.text_in_table, 8); /* 0 as of 1.26 */
 	put(to, &len, names, 8);
 	put(to, &len, deltas, 8); /* units: none */
 	put(to, &len, deltas, 8); /* files: none */
@@ -184,22 +185,33 @@ static void test_a_function(uint32_t magic, const char *section, const char *wha
 	open_program(&p, magic, section);
 	ok(at(&p, f) == frame(0) && at(&p, f + 1) == frame(8) && at(&p, f + 6) == frame(8) &&
 		   at(&p, f + 7) == frame(40),
-	   "%s: the distance of the stack pointer, piece by piece", what);
+	   "%s: the stack pointer delta, range by range", what);
 	ok(at(&p, f + 27) == frame(8) && at(&p, f + FUNC_BYTES - 1) == frame(8) &&
 		   at(&p, f + FUNC_BYTES) == PA_RULE_WORD_NONE,
-	   "%s: to where the next function begins", what);
+	   "%s: up to the start of the next function", what);
 	ok(at(&p, TEXT - 1) == (PA_CFA_SIGNAL | PA_RULE_SIGNAL) &&
 		   at(&p, TEXT + 9) == (PA_CFA_SIGNAL | PA_RULE_SIGNAL),
-	   "%s: where signal handlers return to stays what it is", what);
+	   "%s: the code that signal handlers return to keeps its rule", what);
 	ok(at(&p, TEXT + FUNC_BYTES + 5) == (frame(16) | PA_RULE_SIGNAL),
-	   "%s: who was preempted was interrupted", what);
+	   "%s: a preempted function was interrupted", what);
 	close_program(&p);
+}
+
+static pa_rule way(enum pa_switch to)
+{
+	return PA_CFA_SWITCH | (pa_rule)to << PA_RULE_REG_SHIFT;
+}
+
+/* The same to a frame of that many bytes on the other stack, and where this one holds the goroutine. */
+static pa_rule way_to(enum pa_switch to, uint64_t bytes, uint64_t slot)
+{
+	return way(to) | (bytes + 8) << PA_RULE_CFA_SHIFT | slot / 8 << PA_RULE_SLOT_SHIFT;
 }
 
 static void test_ends(void)
 {
 	struct program p;
-	uint64_t exit, tramp, mcall, more;
+	uint64_t exit, tramp, mcall, more, go;
 
 	begin();
 	exit = add("runtime.goexit", GO_ASM | GO_TOP_FRAME, BYTES("\x90\xe8"), "\x02\x06");
@@ -210,48 +222,83 @@ static void test_ends(void)
 		    BYTES(PUSH_FP "\x90\x49\x8b\x66\x38\x50\xff\xd0"), "\x02\x01\x10\x09\x10\x10");
 	more = add("runtime.morestack", GO_ASM | GO_SP_WRITE, BYTES("\x90\x90\x48\x8b\x63\x38\xe8"),
 		   "\x02\x10");
+	go = add("gogo", GO_ASM | GO_SP_WRITE, BYTES("\x48\x8b\x63\x38\xff\xe3"), "\x02\x10");
 	open_program(&p, MAGIC_1_20, ".gopclntab");
 	ok(at(&p, exit) == PA_CFA_END && at(&p, exit + 5) == PA_CFA_END,
-	   "a function that Go calls the top of a stack is its end");
+	   "a TOPFRAME function is an outermost frame");
 	ok(at(&p, tramp) == frame(0) && at(&p, tramp + 4) == frame(48),
-	   "but for the signal handler, which has interrupted somebody");
+	   "the signal handler is not an outermost frame");
 	ok(at(&p, mcall) == frame(0) && at(&p, mcall + 1) == frame(8) &&
 		   at(&p, mcall + 4) == PA_CFA_SWITCH,
-	   "mcall is left as any function until it has left its stack");
-	ok(at(&p, mcall + 8) == PA_CFA_SWITCH && at(&p, mcall + 9) == PA_CFA_END &&
-		   at(&p, mcall + 12) == PA_CFA_END,
-	   "from then on nothing is behind it");
-	ok(at(&p, more + 5) == frame(0) && at(&p, more + 6) == PA_CFA_END, "morestack likewise");
+	   "mcall is unwound normally until it leaves its stack");
+	ok(at(&p, mcall + 8) == PA_CFA_SWITCH && at(&p, mcall + 9) == way(PA_SWITCH_MCALL) &&
+		   at(&p, mcall + 12) == way(PA_SWITCH_MCALL),
+	   "mcall's caller is the goroutine that was left, from then on");
+	ok(at(&p, more + 5) == frame(0) && at(&p, more + 6) == way(PA_SWITCH_MORESTACK),
+	   "morestack's caller is the goroutine that was left, from then on");
+	ok(at(&p, go + 3) == frame(0) && at(&p, go + 4) == way(PA_SWITCH_LOST),
+	   "behind gogo's switch nothing is claimed");
 	close_program(&p);
 }
 
 static void test_switches(void)
 {
 	struct program p;
-	uint64_t now, old, plain, leaf, callback;
+	uint64_t now, old, plain, leaf;
 
 	begin();
 	now = add("runtime.systemstack", GO_ASM | GO_SP_WRITE,
 		  BYTES(PUSH_FP "\x48\x8b\x62\x38\xff\xd7\x5d\xc3"), "\x02\x01\x10\x0a\x0f\x01");
-	old = add("runtime.asmcgocall", GO_ASM | GO_SP_WRITE, BYTES("\x90\x48\x89\xdc\xff\xd7"),
+	old = add("runtime.racecall", GO_ASM | GO_SP_WRITE, BYTES("\x90\x48\x89\xdc\xff\xd7"),
 		  "\x02\x10");
 	plain = add("some.asm", GO_ASM, BYTES("\x50\x90\x58\xc3"), "\x02\x01\x10\x02");
 	leaf = add("time.now", GO_ASM | GO_SP_WRITE,
 		   BYTES("\x48\x83\xec\x18\x48\x89\x6c\x24\x10\x48\x8d\x6c\x24\x10\x90"),
 		   "\x02\x04\x30\x20");
-	callback = add("runtime.cgocallback", GO_ASM | GO_SP_WRITE,
-		       BYTES(PUSH_FP "\x48\x8b\x62\x38"), "\x02\x01\x10\x10");
 	open_program(&p, MAGIC_1_20, ".gopclntab");
 	ok(at(&p, now + 1) == frame(8) && at(&p, now + 4) == PA_CFA_SWITCH &&
 		   at(&p, now + 10) == PA_CFA_SWITCH && at(&p, now + 11) == frame(0),
-	   "with a frame pointer of its own a function is left by it, whatever the stack");
-	ok(at(&p, old + 3) == frame(0) && at(&p, old + 4) == PA_CFA_SWITCH,
-	   "without one, by the caller's, from the change of stacks on");
+	   "a stack switch with its own frame pointer is unwound by it");
+	ok(at(&p, old + 3) == frame(0) && at(&p, old + 4) == way(PA_SWITCH_LOST),
+	   "behind a stack switch without one nothing is claimed");
 	ok(at(&p, plain + 1) == (PA_CFA_REG | 7u << PA_RULE_REG_SHIFT | 16u << PA_RULE_CFA_SHIFT),
 	   "assembly that saves no frame pointer has not changed it");
 	ok(at(&p, leaf + 13) == frame(24) && at(&p, leaf + 14) == PA_CFA_SWITCH,
 	   "the prologue of older versions");
-	ok(at(&p, callback + 12) == frame(8), "cgocallback is left as Go leaves it");
+	close_program(&p);
+}
+
+/* Older versions have no frame pointer of their own in these. */
+static void test_known_switches(void)
+{
+	struct program p;
+	uint64_t old, c, old_c, callback;
+
+	begin();
+	old = add("runtime.systemstack", GO_ASM | GO_SP_WRITE,
+		  BYTES("\x90\x48\x89\xdc\xff\xd7\x48\x8b\x60\x38\x90\xc3"), "\x02\x10");
+	c = add("runtime.asmcgocall", GO_ASM | GO_SP_WRITE,
+		BYTES(PUSH_FP "\x48\x8b\x66\x38\x48\x89\x7c\x24\x08\xff\xd0\x48\x89\xf4\x5d\xc3"),
+		"\x02\x01\x10\x13\x0f\x01");
+	old_c = add("runtime.asmcgocall", GO_ASM | GO_SP_WRITE,
+		    BYTES("\x48\x8b\x66\x38\x48\x89\x7c\x24\x30\xff\xd0\xc3"), "\x02\x10");
+	callback = add("runtime.cgocallback", GO_ASM | GO_SP_WRITE,
+		       BYTES(PUSH_FP "\x48\x89\xfc\xff\xd0\x48\x8b\x66\x38\x90"),
+		       "\x02\x01\x10\x10");
+	open_program(&p, MAGIC_1_20, ".gopclntab");
+	ok(at(&p, old + 3) == frame(0) && at(&p, old + 4) == way_to(PA_SWITCH_SYSTEM, 0, 0) &&
+		   at(&p, old + 9) == way_to(PA_SWITCH_SYSTEM, 0, 0) &&
+		   at(&p, old + 10) == frame(0),
+	   "the goroutine's registers lead behind systemstack, until it is back");
+	ok(at(&p, c + 7) == PA_CFA_SWITCH && at(&p, c + 15) == way_to(PA_SWITCH_C, 8, 8) &&
+		   at(&p, c + 20) == frame(0),
+	   "asmcgocall's frame says who called it");
+	ok(at(&p, old_c + 11) == way_to(PA_SWITCH_C, 0, 48),
+	   "asmcgocall's frame says who called it before Go 1.21");
+	ok(at(&p, callback + 6) == frame(8) &&
+		   at(&p, callback + 9) == way_to(PA_SWITCH_CALLBACK, 8, 0) &&
+		   at(&p, callback + 13) == frame(8),
+	   "Go that C has called was called from the thread's own stack");
 	close_program(&p);
 }
 
@@ -269,8 +316,8 @@ static void test_damage(void)
 	open_program(&p, MAGIC_1_20, ".gopclntab");
 	ok(at(&p, bad) == frame(0) && at(&p, bad + 1) == PA_RULE_WORD_NONE &&
 		   at(&p, odd + 1) == PA_RULE_WORD_NONE && at(&p, huge + 2) == PA_RULE_WORD_NONE,
-	   "a function's damaged pieces have no rule");
-	ok(at(&p, good) == frame(0), "the next function has");
+	   "malformed ranges of a function have no rule");
+	ok(at(&p, good) == frame(0), "the next function has its rules");
 	close_program(&p);
 	begin();
 	open_program(&p, MAGIC_1_20 + 1, ".gopclntab");
@@ -279,7 +326,7 @@ static void test_damage(void)
 	begin();
 	memset(g.text + 0x40 + FUNC_BYTES, 0x90, 8);
 	open_program(&p, MAGIC_1_20, ".gopclntab");
-	ok(p.known.nr == 1, "nor one that is not about this code");
+	ok(p.known.nr == 1, "a table for other code is not read");
 	close_program(&p);
 }
 
@@ -316,7 +363,7 @@ static void test_spoilt(void)
 		open_image(&p);
 		close_program(&p);
 	}
-	ok(nr_tried > 200, "a spoilt table is survived, %u ways", nr_tried);
+	ok(nr_tried > 200, "a corrupt table is survived, %u ways", nr_tried);
 }
 
 /* ---- names, which symbolize/ takes from the same table ---- */
@@ -341,19 +388,19 @@ static void test_names(void)
 	work = add("main.work[...]", 0, BYTES("\xc3"), "\x02\x01");
 	make_elf(&p.elf, MAGIC_1_20, ".gopclntab");
 	p.img = maker_open(&p.elf);
-	ok(has_name(p.img, work, NULL), "without a known start of the code nothing is named");
+	ok(has_name(p.img, work, NULL), "names: none without a known text start");
 	elf_image_free(p.img);
 	((Elf64_Ehdr *)p.elf.bytes)->e_entry = entry;
 	p.img = maker_open(&p.elf);
 	ok(has_name(p.img, work, "main.work[...]") &&
 		   has_name(p.img, work + FUNC_BYTES - 1, "main.work[...]"),
-	   "a program's entry tells where its code begins");
-	ok(has_name(p.img, work + FUNC_BYTES, NULL), "behind the last function nothing is named");
+	   "names: the entry point gives the text start");
+	ok(has_name(p.img, work + FUNC_BYTES, NULL), "names: none after the last function");
 	elf_image_free(p.img);
 	((Elf64_Ehdr *)p.elf.bytes)->e_entry = 0;
 	memcpy(p.elf.bytes + maker_shdr(&p.elf, 1)->sh_offset + 24, &text, sizeof(text));
 	p.img = maker_open(&p.elf);
-	ok(has_name(p.img, work, "main.work[...]"), "or the table tells it");
+	ok(has_name(p.img, work, "main.work[...]"), "names: the table gives the text start");
 	elf_image_free(p.img);
 	maker_done(&p.elf);
 }
@@ -386,12 +433,13 @@ static bool has_name_by_module(uint64_t table_addr, uint64_t text, size_t n, boo
 static void test_module(void)
 {
 	ok(has_name_by_module(TABLE_ADDR, TEXT, MODULE_TEXT_AT + 8, true),
-	   "the runtime's description of the module tells where the code begins");
+	   "names: the module data gives the text start");
 	ok(has_name_by_module(TABLE_ADDR + 8, TEXT, MODULE_TEXT_AT + 8, false),
-	   "but not that of another table");
+	   "names: not the module data of another table");
 	ok(has_name_by_module(TABLE_ADDR, 0x999000, MODULE_TEXT_AT + 8, false),
-	   "nor where there is no code");
-	ok(has_name_by_module(TABLE_ADDR, TEXT, MODULE_TEXT_AT + 7, false), "nor one that is cut");
+	   "names: not if there is no code there");
+	ok(has_name_by_module(TABLE_ADDR, TEXT, MODULE_TEXT_AT + 7, false),
+	   "names: not if it is truncated");
 }
 
 /* The description holds zeros in the file, and relocations say what is filled in. */
@@ -436,12 +484,12 @@ static void test_module_filled_in(uint64_t table_addr, bool is_expected, const c
 /* What is special about a file whose table stands in .data.rel.ro among others' data. */
 struct merged {
 	uint16_t machine;
-	const char *mark; /* section that says that it is of Go; NULL: none */
-	size_t before;    /* bytes of others */
-	size_t nr_decoys; /* words among them that look like a table's first */
-	uint64_t addr;    /* of the section */
-	uint64_t told;    /* where code begins, by the table as it stands in the file */
-	Elf64_Rela rela;  /* r_offset counts from the table */
+	const char *mark;  /* section that says that it is of Go; NULL: none */
+	size_t before;     /* bytes of others */
+	size_t nr_decoys;  /* words among them that look like a table's first */
+	uint64_t addr;     /* of the section */
+	uint64_t in_table; /* where code begins, by the table as it stands in the file */
+	Elf64_Rela rela;   /* r_offset counts from the table */
 	bool is_other_machines, has_wrong_func;
 };
 
@@ -449,7 +497,7 @@ static const struct merged usual = { .machine = EM_X86_64,
 				     .mark = ".go.buildinfo",
 				     .before = 0x120,
 				     .addr = RELRO_ADDR,
-				     .told = TEXT };
+				     .in_table = TEXT };
 
 static void make_merged(struct elf_maker *e, const struct merged *m)
 {
@@ -464,7 +512,7 @@ static void make_merged(struct elf_maker *e, const struct merged *m)
 	for (size_t i = 0; i < m->nr_decoys; i++)
 		memcpy(bytes + m->before % 8 + i * 8, &decoy, 8);
 	g.quantum = (m->machine == EM_X86_64) != m->is_other_machines ? 1 : 4;
-	g.text_told = m->told;
+	g.text_in_table = m->in_table;
 	size = m->before + make_table(MAGIC_1_18, bytes + m->before);
 	if (m->has_wrong_func)
 		bytes[size - 48]++; /* where the last one begins, by itself */
@@ -524,25 +572,25 @@ static void test_merged(void)
 	foreign.is_other_machines = true;
 	wrong.has_wrong_func = true;
 	ok(is_read(usual) && is_read(with_mark(".note.go.buildid")),
-	   "a table without a section of its own is found behind others' data");
-	ok(!is_read(with_mark(NULL)), "not in a file that is not of Go");
+	   "search: a table without its own section is found after other data");
+	ok(!is_read(with_mark(NULL)), "search: not in a file that is not Go's");
 	ok(is_read(behind(0, 0, RELRO_ADDR)) && is_read(behind(16384 - 8, 0, RELRO_ADDR)) &&
 		   is_read(behind(16384, 0, RELRO_ADDR)) && is_read(behind(40000, 0, RELRO_ADDR)),
-	   "wherever it begins");
+	   "search: wherever it begins");
 	ok(is_read(behind(20, 0, RELRO_ADDR + 4)) && !is_read(behind(20, 0, RELRO_ADDR)),
-	   "but where its address is a multiple of its words");
-	ok(is_read(behind(504, 63, RELRO_ADDR)), "what begins like it is passed by");
-	ok(!is_read(behind(512, 64, RELRO_ADDR)), "as often as is sensible");
-	ok(!is_read(foreign), "a table for another machine is none");
-	ok(!is_read(wrong), "nor one whose functions begin elsewhere by what they say themselves");
+	   "search: only at aligned addresses");
+	ok(is_read(behind(504, 63, RELRO_ADDR)), "search: similar data is skipped");
+	ok(!is_read(behind(512, 64, RELRO_ADDR)), "search: candidates are limited");
+	ok(!is_read(foreign), "search: a table for another machine is refused");
+	ok(!is_read(wrong), "search: a table whose functions disagree is refused");
 }
 
-static struct merged filled_in(uint16_t machine, uint64_t told, uint32_t type, uint64_t at)
+static struct merged filled_in(uint16_t machine, uint64_t in_table, uint32_t type, uint64_t at)
 {
 	struct merged m = usual;
 
 	m.machine = machine;
-	m.told = told;
+	m.in_table = in_table;
 	m.rela = (Elf64_Rela){ at, ELF64_R_INFO(0, type), TEXT };
 	return m;
 }
@@ -550,15 +598,16 @@ static struct merged filled_in(uint16_t machine, uint64_t told, uint32_t type, u
 static void test_filled_in(void)
 {
 	ok(is_read(filled_in(EM_X86_64, 0, R_X86_64_RELATIVE, TEXT_AT)),
-	   "what the loader fills in tells where code begins");
+	   "search: relocations give the text start");
 	ok(is_read(filled_in(EM_X86_64, CODE + 0x10, R_X86_64_RELATIVE, TEXT_AT)) &&
 		   is_read(filled_in(EM_AARCH64, CODE + 0x10, R_AARCH64_RELATIVE, TEXT_AT)),
-	   "not what stood there before");
-	ok(is_read(filled_in(EM_AARCH64, 0, R_AARCH64_RELATIVE, TEXT_AT)), "on AArch64 as well");
+	   "search: not the value before relocation");
+	ok(is_read(filled_in(EM_AARCH64, 0, R_AARCH64_RELATIVE, TEXT_AT)),
+	   "search: on AArch64 as well");
 	ok(!is_read(filled_in(EM_X86_64, 0, R_X86_64_RELATIVE, TEXT_AT + 8)) &&
 		   !is_read(filled_in(EM_X86_64, 0, R_X86_64_64, TEXT_AT)) &&
 		   !is_read(filled_in(EM_AARCH64, 0, R_X86_64_RELATIVE, TEXT_AT)),
-	   "but not elsewhere, nor by another relocation");
+	   "search: not elsewhere, nor by another relocation");
 }
 
 static void test_merged_rules(void)
@@ -571,7 +620,7 @@ static void test_merged_rules(void)
 	make_merged(&p.elf, &usual);
 	open_image(&p);
 	ok(at(&p, f) == frame(0) && at(&p, f + 1) == frame(8) && at(&p, f + 7) == frame(40),
-	   "rules come of a table without a section as of any");
+	   "search: a table without a section gives rules");
 	close_program(&p);
 }
 
@@ -592,13 +641,13 @@ static void test_merged_spoilt(void)
 		close_program(&p);
 	}
 	ok(nr_tried > 500 && nr_read > 100 && nr_read < nr_tried,
-	   "a spoilt section is survived, %u ways, and %u times read", nr_tried, nr_read);
+	   "a corrupt section is survived, %u ways, and read %u times", nr_tried, nr_read);
 }
 
 int main(void)
 {
-	test_module_filled_in(TABLE_ADDR, true, "the loader may fill the description in");
-	test_module_filled_in(TABLE_ADDR + 8, false, "not with another table's address");
+	test_module_filled_in(TABLE_ADDR, true, "search: the module data may be relocated");
+	test_module_filled_in(TABLE_ADDR + 8, false, "search: not with another table's address");
 	test_merged();
 	test_filled_in();
 	test_merged_rules();
@@ -609,6 +658,7 @@ int main(void)
 	test_a_function(MAGIC_1_18, ".data.rel.ro.gopclntab", "Go 1.18, position-independent");
 	test_ends();
 	test_switches();
+	test_known_switches();
 	test_damage();
 	test_spoilt();
 	return tap_done();

@@ -112,13 +112,15 @@ static void test_table(void)
 	entries[0] = (struct table_entry){ CODE, cfi_fde(&m, CODE, 0x20, BYTES("")) };
 	h = make_hdr(entries, 2);
 	open_elf(&o, &h, false);
-	ok(has_rule(&o, CODE) && has_rule(&o, CODE + 0x80), "FDEs are found by the table");
+	ok(has_rule(&o, CODE) && has_rule(&o, CODE + 0x80), "FDEs are found by the search table");
 	close_elf(&o);
 	open_elf(&o, &h, true);
-	ok(has_rule(&o, CODE) && has_rule(&o, CODE + 0x80), "also without section headers");
+	ok(has_rule(&o, CODE) && has_rule(&o, CODE + 0x80),
+	   "FDEs are found without section headers");
 	close_elf(&o);
 	open_elf(&o, NULL, false);
-	ok(has_rule(&o, CODE) && has_rule(&o, CODE + 0x80), "and without the table");
+	ok(has_rule(&o, CODE) && has_rule(&o, CODE + 0x80),
+	   "FDEs are found without the search table");
 	close_elf(&o);
 }
 
@@ -138,16 +140,17 @@ static void test_damaged_table(void)
 	h = make_hdr(swapped, 3);
 	open_elf(&o, &h, false);
 	ok(has_rule(&o, CODE) && has_rule(&o, CODE + 0x20) && has_rule(&o, CODE + 0x40),
-	   "a table out of order is not used");
+	   "an unsorted search table is not used");
 	close_elf(&o);
 
 	entries[1].start += 4; /* the FDE says otherwise */
 	h = make_hdr(entries, 3);
 	open_elf(&o, &h, false);
 	ok(!has_rule(&o, CODE + 0x24) && !has_rule(&o, CODE + 0x3f),
-	   "an FDE that starts elsewhere is left out, and not taken for padding");
-	ok(has_rule(&o, CODE + 0x1f) && has_rule(&o, CODE + 0x40), "its neighbours are kept");
-	ok(o.c.table->stats.nr_bad == 1, "it is counted");
+	   "an FDE that starts elsewhere is skipped, and not taken for padding");
+	ok(has_rule(&o, CODE + 0x1f) && has_rule(&o, CODE + 0x40),
+	   "the neighbours of an FDE that starts elsewhere are kept");
+	ok(o.c.table->stats.nr_bad == 1, "an FDE that starts elsewhere is counted");
 	close_elf(&o);
 }
 
@@ -163,7 +166,7 @@ static void test_empty_fde_in_table(void)
 	h = make_hdr(entries, 1);
 	open_elf(&o, &h, false);
 	ok(PA_RULE_CFA_OFF(rule_at(&o.c, CODE)) == 16,
-	   "an empty FDE in the table does not hide the one behind it");
+	   "an empty FDE in the table does not hide the next one");
 	close_elf(&o);
 }
 
@@ -180,7 +183,7 @@ static int open_debug(const struct elf_maker *code, uint64_t flags, const void *
 	img = maker_open(&copy);
 	debug_img = maker_open(&debug);
 	r = cfi_open_debug_frame(img, debug_img, ret_cfi);
-	ok(r != 0 || cfi_nr_fdes(*ret_cfi) == 1, "an FDE that the linker has dropped is left out");
+	ok(r != 0 || cfi_nr_fdes(*ret_cfi) == 1, "an FDE of a dropped function is skipped");
 	if (r == 0)
 		cfi_free(*ret_cfi);
 	elf_image_free(img);
@@ -203,9 +206,11 @@ static void test_debug_file(void)
 	cfi_cie(&m, 4, "", NULL, 0, 16, BYTES(X86_INITIAL));
 	cfi_fde(&m, CODE, 0x20, BYTES(""));
 	cfi_fde(&m, 0, 0x20, BYTES(""));
-	ok(open_debug(&code, 0, m.bytes, m.len, &cfi) == 0, ".debug_frame of a separate file");
+	ok(open_debug(&code, 0, m.bytes, m.len, &cfi) == 0,
+	   ".debug_frame of a separate file is read");
 	p = pack(ELFCOMPRESS_ZLIB, m.bytes, m.len, m.len);
-	ok(open_debug(&code, SHF_COMPRESSED, p.bytes, p.len, &cfi) == 0, "a compressed one is too");
+	ok(open_debug(&code, SHF_COMPRESSED, p.bytes, p.len, &cfi) == 0,
+	   "a compressed .debug_frame is read");
 	free(p.bytes);
 	maker_done(&code);
 }
@@ -232,10 +237,10 @@ static int open_error(uint16_t machine, uint32_t flags)
 
 static void test_errors(void)
 {
-	ok(open_error(EM_X86_64, PF_R | PF_X) == 0, "a whole file opens");
+	ok(open_error(EM_X86_64, PF_R | PF_X) == 0, "a complete file opens");
 	ok(open_error(EM_RISCV, PF_R | PF_X) == -EOPNOTSUPP,
-	   "one of another architecture does not");
-	ok(open_error(EM_X86_64, PF_R) == -ENOENT, "nor does one without code");
+	   "a file of another architecture does not open");
+	ok(open_error(EM_X86_64, PF_R) == -ENOENT, "a file without code does not open");
 }
 
 int main(void)

@@ -73,24 +73,24 @@ static void test_trampolines(void)
 	int nr_found = 0;
 
 	put(0x100, BYTES(GO_RETURN "\xcd\x03"));
-	ok(finds(amd64, 0xff, 0x10a),
-	   "Go's: from the byte before it to the one behind, where the kernel returns to");
+	ok(finds(amd64, 0xff, 0x10a), "Go's trampoline: from the byte before it to the one after "
+				      "it, the pc in the system call");
 	put(0x100, BYTES(GO_RETURN));
-	ok(finds(amd64, 0xff, 0x109), "what follows it at once is somebody else's");
+	ok(finds(amd64, 0xff, 0x109), "the code right after a trampoline is not part of it");
 	put(0x100, BYTES(MUSL_RETURN "\x90"));
-	ok(finds(amd64, 0xff, 0x108), "the short form");
-	ok(finds_nothing(arm64), "it is none on another architecture");
+	ok(finds(amd64, 0xff, 0x108), "the short form is recognized");
+	ok(finds_nothing(arm64), "the short form is not recognized on another architecture");
 	put(0x100, BYTES(ARM64_RETURN "\0\0\0\0"));
 	ok(finds(arm64, 0xff, 0x109), "AArch64's");
 	put(TEXT_BYTES - 9, BYTES(GO_RETURN));
-	ok(finds(amd64, TEXT_BYTES - 10, TEXT_BYTES + 1), "one at the end of the code");
+	ok(finds(amd64, TEXT_BYTES - 10, TEXT_BYTES + 1), "a trampoline at the end of the code");
 	put(TEXT_BYTES - 8, BYTES("\x48\xc7\xc0\x0f\0\0\0\x0f"));
-	ok(finds_nothing(amd64), "half a one is none");
+	ok(finds_nothing(amd64), "half a trampoline is not recognized");
 	for (uint64_t at = 16384 - 12; at <= 16384 + 2; at++) {
 		put(at, BYTES(GO_RETURN "\xcc"));
 		nr_found += finds(amd64, at - 1, at + 10);
 	}
-	ok(nr_found == 15, "wherever the file is read in pieces it is found, once");
+	ok(nr_found == 15, "a trampoline is found once, wherever chunks end");
 }
 
 static void test_which_files(void)
@@ -100,7 +100,7 @@ static void test_which_files(void)
 
 	put(0x100, BYTES(GO_RETURN "\xcc"));
 	ok(finds_nothing(needy), "a file that needs a library is not searched");
-	ok(finds(go, 0xff, 0x10a), "unless it is a Go program, which makes its own system calls");
+	ok(finds(go, 0xff, 0x10a), "a Go program is searched even if it needs a library");
 }
 
 static struct compiled compile_known(struct known_range *ranges, uint32_t nr)
@@ -139,13 +139,13 @@ static void test_over_rows(void)
 	c = compile_known(ranges, 4);
 	ok(rule_at(&c, CODE + 0xf) == RULE(16) && rule_at(&c, CODE + 0x10) == SIGNAL &&
 		   rule_at(&c, CODE + 0x1f) == SIGNAL && rule_at(&c, CODE + 0x20) == RULE(16),
-	   "what is known counts, and what was said holds again behind it");
+	   "known code overrides the file's rule, which applies again after it");
 	ok(rule_at(&c, CODE + 0x30) == RULE(32) && rule_at(&c, CODE + 0x3f) == RULE(32) &&
 		   rule_at(&c, CODE + 0x40) == SIGNAL && rule_at(&c, CODE + 0x41) == SIGNAL,
-	   "one can follow the other, and rows inside do not show");
+	   "known ranges may be adjacent, and hide rows inside them");
 	ok(rule_at(&c, CODE + 0x48) == RULE(16) && rule_at(&c, CODE + 0x7f) == RULE(16),
-	   "the last row that was hidden holds behind it");
-	ok(rule_at(&c, CODE + 0x80) == PA_RULE_WORD_NONE, "and the end is where it was");
+	   "the last hidden row applies after a known range");
+	ok(rule_at(&c, CODE + 0x80) == PA_RULE_WORD_NONE, "the end of the code is unchanged");
 	compiled_done(&c);
 }
 
@@ -163,19 +163,19 @@ static void test_around_rows(void)
 	ok(rule_at(&c, CODE - 0x20001) == PA_RULE_WORD_NONE &&
 		   rule_at(&c, CODE - 0x20000) == SIGNAL &&
 		   rule_at(&c, CODE - 0x1fff0) == PA_RULE_WORD_NONE,
-	   "what is known may lie before the first row");
+	   "a known range may be before the first row");
 	ok(rule_at(&c, CODE + 0x3e) == RULE(16) && rule_at(&c, CODE + 0x3f) == RULE(64) &&
 		   rule_at(&c, CODE + 0x2ffff) == RULE(64) &&
 		   rule_at(&c, CODE + 0x30000) == PA_RULE_WORD_NONE,
-	   "it may reach over the end of the rows, and over pages");
+	   "a known range may extend over the last row and over pages");
 	ok(rule_at(&c, CODE + 0x50000) == SIGNAL &&
 		   rule_at(&c, CODE + 0x50001) == PA_RULE_WORD_NONE,
-	   "it may lie behind all rows");
+	   "a known range may be after all rows");
 	compiled_done(&c);
 	m.len = 0;
 	c = compile_known(ranges, 3);
 	ok(rule_at(&c, CODE) == PA_RULE_WORD_NONE && rule_at(&c, CODE + 0x40) == RULE(64),
-	   "and there may be no rows at all");
+	   "there may be known ranges without rows");
 	compiled_done(&c);
 }
 
@@ -188,11 +188,10 @@ static void test_damaged_entry(void)
 	cfi_fde(&m, CODE + 0x40, 64, BYTES("\x41\x0e\x10\x4f\x3f"));
 	cfi_fde(&m, CODE + 0x80, 64, BYTES("\x41\x0e\x10"));
 	c = compile_known(ranges, 1);
-	ok(c.table->stats.nr_bad == 1,
-	   "an entry that is damaged behind something known is taken back");
+	ok(c.table->stats.nr_bad == 1, "a malformed entry after a known range is rolled back");
 	ok(rule_at(&c, CODE + 0x41) == PA_RULE_WORD_NONE && rule_at(&c, CODE + 0x42) == SIGNAL &&
 		   rule_at(&c, CODE + 0x48) == PA_RULE_WORD_NONE,
-	   "what is known stays");
+	   "the known range stays");
 	compiled_done(&c);
 }
 

@@ -71,20 +71,20 @@ static bool is_all(struct compiled c, pa_rule rule)
 int main(void)
 {
 	ok(is_table(compile(EM_AARCH64, ".plt", SHT_PROGBITS, BYTES(PUSH ADRP)), 4),
-	   "the head pushes, stubs do not");
+	   "the PLT header pushes, stubs do not");
 	ok(is_table(compile(EM_AARCH64, ".plt", SHT_PROGBITS, BYTES(BTI PUSH)), 8),
-	   "behind a landing pad");
+	   "stubs with a landing pad");
 	ok(is_all(compile(EM_AARCH64, ".plt", SHT_PROGBITS, BYTES(ADRP ADRP)), STUB),
-	   "a table without a head, of a static program");
+	   "a PLT without a header, in a static program");
 	ok(is_all(compile(EM_AARCH64, ".iplt", SHT_PROGBITS, BYTES(BTI ADRP)), STUB),
-	   "and under its other name");
+	   "a PLT under its other name");
 	ok(is_all(compile(EM_AARCH64, ".plt", SHT_PROGBITS, PUSH + 1, 3), PA_RULE_WORD_NONE),
-	   "other instructions are not known");
+	   "other instructions are not recognized");
 	ok(is_all(compile(EM_AARCH64, ".plt", SHT_NOBITS, BYTES(PUSH ADRP)), PA_RULE_WORD_NONE),
-	   "nor what is not in the file");
+	   "a PLT that is not in the file is not recognized");
 	ok(is_all(compile(EM_AARCH64, ".text", SHT_PROGBITS, BYTES(PUSH ADRP)), PA_RULE_WORD_NONE),
-	   "nor other sections");
+	   "other sections are not recognized");
 	ok(is_all(compile(EM_X86_64, ".plt", SHT_PROGBITS, BYTES(PUSH ADRP)), PA_RULE_WORD_NONE),
-	   "nor those of other machines");
+	   "a PLT of another machine is not recognized");
 	return tap_done();
 }

@@ -47,13 +47,13 @@ static void test_bounds_of_an_fde(void)
 	fde_16(CODE, 0x20);
 	c = cfi_compile(&m);
 	ok(rule_at(&c, CODE - 1) == PA_RULE_WORD_NONE, "no rule before the first FDE");
-	ok(rule_at(&c, CODE) == sp_8, "its first byte has its first row");
+	ok(rule_at(&c, CODE) == sp_8, "the first byte has the first row");
 	ok(rule_at(&c, CODE + 1) == sp_16, "the second row begins where it says");
-	ok(rule_at(&c, CODE + 0x1f) == sp_16, "the last row holds to the end");
-	ok(rule_at(&c, CODE + 0x20) == PA_RULE_WORD_NONE, "no rule behind the last FDE");
-	ok(rule_at(&c, 0) == PA_RULE_WORD_NONE, "none at 0");
-	ok(rule_at(&c, UINT64_MAX) == PA_RULE_WORD_NONE, "none at the end of the address space");
-	ok(is_sound(c.table), "the table is sound");
+	ok(rule_at(&c, CODE + 0x1f) == sp_16, "the last row applies to the end");
+	ok(rule_at(&c, CODE + 0x20) == PA_RULE_WORD_NONE, "no rule after the last FDE");
+	ok(rule_at(&c, 0) == PA_RULE_WORD_NONE, "no rule at 0");
+	ok(rule_at(&c, UINT64_MAX) == PA_RULE_WORD_NONE, "no rule at the end of the address space");
+	ok(is_sound(c.table), "the table is consistent");
 	compiled_done(&c);
 }
 
@@ -68,8 +68,8 @@ static void test_gaps(void)
 	c = cfi_compile(&m);
 	ok(rule_at(&c, CODE + 0x3f) == sp_16, "32 bytes between two FDEs are padding");
 	ok(rule_at(&c, CODE + 0x60) == PA_RULE_WORD_NONE, "33 bytes are a gap without a rule");
-	ok(rule_at(&c, CODE + 0x80) == PA_RULE_WORD_NONE, "to its last byte");
-	ok(rule_at(&c, CODE + 0x81) == sp_8, "and then the next FDE begins");
+	ok(rule_at(&c, CODE + 0x80) == PA_RULE_WORD_NONE, "a gap has no rule to its last byte");
+	ok(rule_at(&c, CODE + 0x81) == sp_8, "after a gap the next FDE begins");
 	compiled_done(&c);
 }
 
@@ -82,8 +82,8 @@ static void test_equal_rows_are_one(void)
 	cfi_fde(&m, CODE + 0x10, 0x10, BYTES(""));
 	c = cfi_compile(&m);
 	/* one that carries "none" into the page, the rule, and the end */
-	ok(c.table->nr_rows == 3, "a row equal to the one before is dropped, across FDEs too");
-	ok(c.table->nr_rules == 1, "the table knows which rules it uses");
+	ok(c.table->nr_rows == 3, "a row equal to the previous one is dropped, across FDEs too");
+	ok(c.table->nr_rules == 1, "the table lists the rules it uses");
 	compiled_done(&c);
 }
 
@@ -99,8 +99,9 @@ static void test_order(void)
 	ok(rule_at(&c, CODE + 1) == sp_16 && rule_at(&c, CODE + 0x101) == sp_16 &&
 		   rule_at(&c, CODE + 0x201) == sp_16,
 	   "FDEs need not be in order");
-	ok(rule_at(&c, CODE + 0x50) == PA_RULE_WORD_NONE, "what lies between them has no rule");
-	ok(is_sound(c.table), "their table is sound");
+	ok(rule_at(&c, CODE + 0x50) == PA_RULE_WORD_NONE,
+	   "the gap between unordered FDEs has no rule");
+	ok(is_sound(c.table), "the table of unordered FDEs is consistent");
 	compiled_done(&c);
 }
 
@@ -112,9 +113,10 @@ static void test_overlap(void)
 	cfi_fde(&m, CODE, 0x100, BYTES(""));
 	fde_16(CODE + 0x40, 0x20);
 	c = cfi_compile(&m);
-	ok(rule_at(&c, CODE + 0x3f) == sp_8, "the first of two that overlap holds to the second");
-	ok(rule_at(&c, CODE + 0x41) == sp_16, "then the second counts");
-	ok(rule_at(&c, CODE + 0x60) == PA_RULE_WORD_NONE, "and behind it neither does");
+	ok(rule_at(&c, CODE + 0x3f) == sp_8, "overlap: the first FDE applies up to the second");
+	ok(rule_at(&c, CODE + 0x41) == sp_16, "overlap: then the second applies");
+	ok(rule_at(&c, CODE + 0x60) == PA_RULE_WORD_NONE,
+	   "overlap: after the second neither applies");
 	compiled_done(&c);
 
 	begin();
@@ -123,7 +125,7 @@ static void test_overlap(void)
 	fde_16(CODE + 0x100, 0x20);
 	c = cfi_compile(&m);
 	ok(rule_at(&c, CODE + 0xf0) == PA_RULE_WORD_NONE,
-	   "what is left of the first is code, and not taken for padding");
+	   "overlap: the rest of the first is code, and not taken for padding");
 	compiled_done(&c);
 
 	begin();
@@ -131,9 +133,8 @@ static void test_overlap(void)
 	cfi_fde(&m, CODE, 0x20, BYTES("\x0e\x10"));
 	cfi_fde(&m, CODE, 0, BYTES(""));
 	c = cfi_compile(&m);
-	ok(rule_at(&c, CODE) == sp_16,
-	   "of those with one start, the last that is not empty counts");
-	ok(c.table->stats.nr_outside == 1, "the empty one is counted");
+	ok(rule_at(&c, CODE) == sp_16, "same start: the last non-empty FDE counts");
+	ok(c.table->stats.nr_outside == 1, "same start: the empty FDE is counted");
 	compiled_done(&c);
 }
 
@@ -147,13 +148,13 @@ static void test_bad_fde_is_lost_alone(void)
 	cfi_fde(&m, CODE + 0x20, 0x10, BYTES("\x41\x0e\x18\x41\x0e\x20\x3f"));
 	fde_16(CODE + 0x30, 0x20);
 	c = cfi_compile(&m);
-	ok(rule_at(&c, CODE + 0x1f) == sp_16, "the FDE before a damaged one is kept");
-	ok(rule_at(&c, CODE + 0x31) == sp_16, "so is the one behind it");
+	ok(rule_at(&c, CODE + 0x1f) == sp_16, "malformed FDE: the one before it is kept");
+	ok(rule_at(&c, CODE + 0x31) == sp_16, "malformed FDE: the one after it is kept");
 	ok(rule_at(&c, CODE + 0x20) == PA_RULE_WORD_NONE &&
 		   rule_at(&c, CODE + 0x2f) == PA_RULE_WORD_NONE,
-	   "the damaged one has no rule, and is not taken for padding");
-	ok(c.table->stats.nr_bad == 1, "it is counted");
-	ok(is_sound(c.table), "the rows it had already made are gone");
+	   "malformed FDE: it has no rule, and is not taken for padding");
+	ok(c.table->stats.nr_bad == 1, "malformed FDE: it is counted");
+	ok(is_sound(c.table), "malformed FDE: its rows are removed");
 	compiled_done(&c);
 
 	begin();
@@ -163,11 +164,11 @@ static void test_bad_fde_is_lost_alone(void)
 	fde_16(CODE + 0x50, 0x20); /* follows at once: nothing lies between */
 	m.bytes[at + 4]++;         /* it names no CIE now */
 	c = cfi_compile(&m);
-	ok(is_sound(c.table), "no address has two rows, in a damaged file neither");
+	ok(is_sound(c.table), "no address has two rows, even in a malformed file");
 	ok(rule_at(&c, CODE + 0x1f) == sp_16 && rule_at(&c, CODE + 0x31) == sp_16,
-	   "damage in the head of an FDE leaves its neighbours alone");
-	ok(rule_at(&c, CODE + 0x28) == PA_RULE_WORD_NONE, "where it was there is no rule");
-	ok(c.table->stats.nr_bad == 1, "and is counted");
+	   "malformed FDE head: its neighbours are kept");
+	ok(rule_at(&c, CODE + 0x28) == PA_RULE_WORD_NONE, "malformed FDE head: there is no rule");
+	ok(c.table->stats.nr_bad == 1, "malformed FDE head: it is counted");
 	compiled_done(&c);
 }
 
@@ -180,19 +181,21 @@ static void test_pages(void)
 	fde_16(page - 0x10, 0x20);
 	fde_16(page + 0x20008, 0x30000); /* over three pages */
 	c = cfi_compile(&m);
-	ok(rule_at(&c, page - 1) == sp_16, "the last byte of a page");
-	ok(rule_at(&c, page) == sp_16, "the rule is carried into the next page");
-	ok(rule_at(&c, page + 0x10) == PA_RULE_WORD_NONE, "the gap begins there");
-	ok(rule_at(&c, page + 0x10000) == PA_RULE_WORD_NONE, "a whole page of gap has no rule");
-	ok(rule_at(&c, page + 0x20007) == PA_RULE_WORD_NONE, "nor has the start of the third");
-	ok(rule_at(&c, page + 0x20009) == sp_16, "and there it begins again");
+	ok(rule_at(&c, page - 1) == sp_16, "pages: the last byte of a page");
+	ok(rule_at(&c, page) == sp_16, "pages: the rule is carried into the next page");
+	ok(rule_at(&c, page + 0x10) == PA_RULE_WORD_NONE, "pages: a gap begins there");
+	ok(rule_at(&c, page + 0x10000) == PA_RULE_WORD_NONE,
+	   "pages: a whole page of gap has no rule");
+	ok(rule_at(&c, page + 0x20007) == PA_RULE_WORD_NONE,
+	   "pages: the start of the third has no rule");
+	ok(rule_at(&c, page + 0x20009) == sp_16, "pages: the rules begin again");
 	ok(rule_at(&c, page + 0x3ffff) == sp_16 && rule_at(&c, page + 0x40000) == sp_16,
-	   "carried from page to page");
+	   "pages: the rule is carried from page to page");
 	ok(rule_at(&c, page + 0x50007) == sp_16 && rule_at(&c, page + 0x50008) == 0,
-	   "to the end of the function");
-	ok(is_sound(c.table), "the table of several pages is sound");
+	   "pages: to the end of the function");
+	ok(is_sound(c.table), "pages: the table of several pages is consistent");
 	ok(c.table->blocks[(page + 0x10000 - c.table->base) >> PA_BLOCK_SHIFT].nr == 0,
-	   "a page without a rule costs no row");
+	   "pages: a page without a rule costs no row");
 	compiled_done(&c);
 }
 
@@ -220,7 +223,7 @@ static void test_densest_rows(void)
 			most = c.table->blocks[i].nr;
 	ok(all, "a row for every byte: each byte finds its own");
 	ok(most == PA_BLOCK_MAX_ROWS, "a block has at most 4096 rows");
-	ok(is_sound(c.table), "that table is sound, too");
+	ok(is_sound(c.table), "the table with a row for every byte is consistent");
 	compiled_done(&c);
 }
 
@@ -235,7 +238,7 @@ static void test_next(void)
 	ok(unwind_table_next(c.table, CODE + 0xff0) == CODE + 0xff1, "next: the second row");
 	ok(unwind_table_next(c.table, CODE + 0xff1) == CODE + 0x1000, "next: the next block");
 	ok(unwind_table_next(c.table, CODE + 0x1000) == CODE + 0x1010, "next: the end of the code");
-	ok(unwind_table_next(c.table, CODE + 0x2000) == 0, "next: nothing behind the last block");
+	ok(unwind_table_next(c.table, CODE + 0x2000) == 0, "next: nothing after the last block");
 	compiled_done(&c);
 }
 
@@ -262,19 +265,23 @@ static void test_two_sources(void)
 	sources[0] = a;
 	sources[1] = b;
 	must(rule_dict_init(&dict) == 0 && unwind_compile(sources, 2, &dict, &t) == 0);
-	ok(PA_RULE_CFA_OFF(unwind_table_find(t, &dict, CODE)) == 24, "the second source fills in");
-	ok(unwind_table_find(t, &dict, CODE + 0x100) == sp_8, "where both know, the first counts");
-	ok(unwind_table_find(t, &dict, CODE + 0x13f) == sp_16, "to the end of its FDE");
+	ok(PA_RULE_CFA_OFF(unwind_table_find(t, &dict, CODE)) == 24,
+	   "sources: the second fills in");
+	ok(unwind_table_find(t, &dict, CODE + 0x100) == sp_8,
+	   "sources: where both have a rule, the first counts");
+	ok(unwind_table_find(t, &dict, CODE + 0x13f) == sp_16, "sources: to the end of its FDE");
 	ok(unwind_table_find(t, &dict, CODE + 0x168) == PA_RULE_WORD_NONE,
-	   "an FDE that begins inside another is left out");
-	ok(PA_RULE_CFA_OFF(unwind_table_find(t, &dict, CODE + 0x200)) == 48, "and so on");
+	   "sources: an FDE that begins inside another is skipped");
+	ok(PA_RULE_CFA_OFF(unwind_table_find(t, &dict, CODE + 0x200)) == 48,
+	   "sources: and so is the next");
 	unwind_table_free(t);
-	ok(unwind_compile(sources, 0, &dict, &t) == -EINVAL, "no source is an error");
+	ok(unwind_compile(sources, 0, &dict, &t) == -EINVAL, "sources: none is an error");
 	debug.arch = &unwind_arch_arm64;
 	cfi_free(b);
 	b = cfi_maker_open(&debug);
 	sources[1] = b;
-	ok(unwind_compile(sources, 2, &dict, &t) == -EINVAL, "so are two architectures");
+	ok(unwind_compile(sources, 2, &dict, &t) == -EINVAL,
+	   "sources: two architectures are an error");
 	rule_dict_done(&dict);
 	cfi_free(a);
 	cfi_free(b);
@@ -298,7 +305,7 @@ static void test_work_is_bounded(void)
 	}
 	c = cfi_compile(&m);
 	ok(c.table->stats.nr_bad > 1900 && c.table->stats.nr_fdes > 0,
-	   "what costs more than a file may cost is left out, and counted");
+	   "an FDE over the work limit is skipped and counted");
 	compiled_done(&c);
 }
 
@@ -316,11 +323,12 @@ static void test_rules_of_one_file_are_bounded(void)
 	begin();
 	cfi_fde(&m, CODE, 0x4000, program, n);
 	c = cfi_compile(&m);
-	ok(c.table->nr_rules == UNWIND_MAX_RULES, "one file has so many rules and no more");
-	ok(rule_at(&c, CODE + UNWIND_MAX_RULES - 1) != PA_RULE_WORD_USER, "the last of them");
+	ok(c.table->nr_rules == UNWIND_MAX_RULES, "rules per file are limited");
+	ok(rule_at(&c, CODE + UNWIND_MAX_RULES - 1) != PA_RULE_WORD_USER,
+	   "the last rule within the limit is kept");
 	ok(rule_at(&c, CODE + UNWIND_MAX_RULES) == PA_RULE_WORD_USER,
-	   "the next becomes one for user space");
-	ok(c.table->stats.nr_refused == 10, "that is counted");
+	   "the next rule becomes one for user space");
+	ok(c.table->stats.nr_refused == 10, "the refused rule is counted");
 	compiled_done(&c);
 }
 
@@ -330,15 +338,16 @@ static void test_empty(void)
 
 	cfi_begin(&m);
 	c = cfi_compile(&m);
-	ok(c.table->nr_rows == 0 && rule_at(&c, CODE) == PA_RULE_WORD_NONE, "no bytes, no rules");
-	ok(unwind_table_next(c.table, 0) == 0, "and nothing to come");
+	ok(c.table->nr_rows == 0 && rule_at(&c, CODE) == PA_RULE_WORD_NONE,
+	   "an empty source has no rules");
+	ok(unwind_table_next(c.table, 0) == 0, "an empty source has no next row");
 	compiled_done(&c);
 	begin();
 	cfi_fde(&m, CODE_END, 0x100, BYTES(""));
 	cfi_fde(&m, CODE_END - 0x10, 0x100, BYTES(""));
 	c = cfi_compile(&m);
 	ok(rule_at(&c, CODE_END - 1) == sp_8 && rule_at(&c, CODE_END) == PA_RULE_WORD_NONE,
-	   "nothing is said beyond the code");
+	   "next: nothing beyond the code");
 	compiled_done(&c);
 }
 

@@ -40,22 +40,22 @@ static void test_stack_insns(void)
 	ok(IS("\x48\x83\xec\x28", X86_ADD_SP, -0x28) &&
 		   IS("\x48\x81\xc4\x80\0\0\0", X86_ADD_SP, 128) &&
 		   IS("\x48\x8d\x64\x24\x10", X86_ADD_SP, 16),
-	   "what adds to sp");
+	   "instructions that add to sp");
 	ok(IS("\x48\x89\xec", X86_SP_FROM_FP, 0) && IS("\x48\x8d\x65\xd8", X86_SP_FROM_FP, -40) &&
 		   IS("\x48\x8b\xec", X86_FP_FROM_SP, 0) && IS("\xc9", X86_LEAVE, 0),
-	   "what goes between sp and fp");
+	   "moves between sp and fp");
 	ok(IS("\x48\x8b\x6c\x24\x08", X86_FP_AT_SP, 8) && IS("\x48\x8b\x6d\x00", X86_FP_AT_FP, 0),
-	   "what loads fp");
+	   "loads of fp");
 	ok(IS("\x48\x8b\x44\x24\x08", X86_LOAD, 8) && IS("\x8b\x44\x24\x08", X86_OTHER, 0),
-	   "what loads others");
+	   "loads of other registers");
 	ok(IS("\x48\x89\x6c\x24\x08", X86_STORE_FP, 8) && IS("\x48\x89\x6d\x08", X86_OTHER, 0),
-	   "what keeps it");
+	   "stores of fp");
 	ok(IS("\x48\x83\xe4\xf0", X86_SP_LOST, 0) && IS("\x48\x29\xc4", X86_SP_LOST, 0) &&
 		   IS("\x48\x94", X86_SP_LOST, 0) && IS("\x5c", X86_SP_LOST, 0),
-	   "what nobody can follow");
+	   "instructions that lose sp");
 	ok(IS("\x48\x83\xfc\x10", X86_OTHER, 0) && IS("\x49\x83\xc4\x10", X86_OTHER, 0) &&
 		   IS("\x48\x89\x04\x24", X86_OTHER, 0),
-	   "what only reads sp, or is another register");
+	   "instructions that only read sp, or use another register");
 }
 
 static void test_other_insns(void)
@@ -67,16 +67,16 @@ static void test_other_insns(void)
 		   IS("\xff\x15\0\0\0\0", X86_CALL_INDIRECT, 0) &&
 		   IS("\x66\x66\x48\xe8\x01\0\0\0", X86_CALL, 1) && IS("\xeb\xfe", X86_JMP, -2) &&
 		   IS("\x0f\x84\x10\0\0\0", X86_JMP_IF, 16) && IS("\xf4", X86_HALT, 0),
-	   "where control goes on");
+	   "control flow");
 	ok(IS("\xc5\xf8\x77", X86_OTHER, 0) && IS("\xc4\xe3\x7d\x39\xc1\x01", X86_OTHER, 0) &&
 		   IS("\x62\xf1\x7c\x48\x10\x44\x24\x01", X86_OTHER, 0) &&
 		   IS("\x48\xb8\1\2\3\4\5\6\7\x8", X86_OTHER, 0) &&
 		   IS("\xf7\x05\0\0\0\0\1\0\0\0", X86_OTHER, 0) && IS("\xf7\xd8", X86_OTHER, 0),
-	   "others by their size");
+	   "other instructions by their size");
 	ok(x86_insn_decode((const uint8_t *)"\x48\x81\xc4\x80", 4, &i) < 0 &&
 		   x86_insn_decode((const uint8_t *)"", 0, &i) < 0 &&
 		   x86_insn_decode((const uint8_t *)"\x06\0\0\0", 4, &i) < 0,
-	   "no more than there is");
+	   "truncated instructions are refused");
 }
 
 static struct x86_exit found;
@@ -108,56 +108,57 @@ static void test_exits(void)
 	ok(exits(0, PA_REG_X86_SP, 8, 0) && exits(1, PA_REG_X86_SP, 16, -16) &&
 		   exits(5, PA_REG_X86_SP, 48, -16) && exits(10, PA_REG_X86_SP, 48, -16) &&
 		   exits(14, PA_REG_X86_SP, 16, -16) && exits(15, PA_REG_X86_SP, 8, 0),
-	   "a frame without a record, wherever its code stands");
+	   "exit: a frame without a record, at any pc");
 	/* push %rbp; mov %rsp,%rbp; push %rbx; call; mov -8(%rbp),%rbx; leave; ret */
 	USE("\x55\x48\x89\xe5\x53\xe8\0\0\0\0\x48\x8b\x5d\xf8\xc9\xc3");
 	ok(exits(0, PA_REG_X86_SP, 8, 0) && exits(1, PA_REG_X86_SP, 16, -16) &&
 		   exits(4, PA_REG_X86_FP, 16, -16) && exits(10, PA_REG_X86_FP, 16, -16) &&
 		   exits(15, PA_REG_X86_SP, 8, 0),
-	   "one with a record");
+	   "exit: a frame with a record");
 	/* lea -0x10(%rbp),%rsp; pop %rbx; pop %r12; pop %rbp; ret */
 	USE("\x48\x8d\x65\xf0\x5b\x41\x5c\x5d\xc3");
-	ok(exits(0, PA_REG_X86_FP, 16, -16), "one of a realigned stack");
+	ok(exits(0, PA_REG_X86_FP, 16, -16), "exit: a realigned stack");
 	/* cmovb %rbx,%rsp; push %rax; pop %rax; mov %rbp,%rsp; clc; pop %rbp; ret */
 	USE("\x48\x0f\x42\xe3\x50\x58\x48\x8b\xe5\xf8\x5d\xc3");
-	ok(exits(0, PA_REG_X86_FP, 16, -16), "one of a stack that holds any number of values");
+	ok(exits(0, PA_REG_X86_FP, 16, -16), "exit: a stack of variable size");
 	/* pop %rbp; jmp +5; int3; (other): push %rbp; pop %rbp; ret */
 	USE("\x5d\xeb\x01\xcc\x55\x5d\xc3");
-	ok(exits(0, PA_REG_X86_SP, 16, -16), "a call in its place: fp is kept twice");
+	ok(exits(0, PA_REG_X86_SP, 16, -16), "exit: fp saved twice");
 }
 
 /* mov %rbp,%rsp; pop %rbp; pop %r10; lea (%rsp,%rcx,8),%rsp; push %r10; ret */
 static void test_record_of_v8(void)
 {
 	USE("\x48\x8b\xe5\x5d\x41\x5a\x48\x8d\x24\xcc\x41\x52\xc3");
-	ok(exits(0, PA_REG_X86_FP, 16, -16), "a record that is taken off, whatever follows");
-	ok(is_silent(4), "which says nothing when it is gone");
+	ok(exits(0, PA_REG_X86_FP, 16, -16),
+	   "record: a path that removes a frame record, whatever follows");
+	ok(is_silent(4), "record: nothing is known after its removal");
 }
 
 static void test_ways(void)
 {
 	/* jne +2; ud2; add $8,%rsp; ret */
 	USE("\x75\x02\x0f\x0b\x48\x83\xc4\x08\xc3");
-	ok(exits(0, PA_REG_X86_SP, 16, 0), "one way ends in a trap, the other returns");
+	ok(exits(0, PA_REG_X86_SP, 16, 0), "exit: one path ends in a trap, the other returns");
 	/* top: nop; jne out; jmp top; out: ret */
 	USE("\x90\x75\x02\xeb\xfb\xc3");
-	ok(exits(0, PA_REG_X86_SP, 8, 0), "a loop is left by its branch");
+	ok(exits(0, PA_REG_X86_SP, 8, 0), "exit: a loop is left by its branch");
 	USE("\xeb\xfe");
-	ok(is_silent(0), "a loop that nobody leaves says nothing");
+	ok(is_silent(0), "exit: an endless loop gives no rule");
 	USE("\xff\xe0");
-	ok(is_silent(0), "nor does a jump to what is not known");
+	ok(is_silent(0), "exit: an indirect jump gives no rule");
 	USE("\x48\x83\xe4\xf0\xc3");
-	ok(is_silent(0), "nor code that aligns sp");
+	ok(is_silent(0), "exit: code that aligns sp gives no rule");
 	USE("\x48\x89\xc4\x55\x5d\xc3");
-	ok(is_silent(0), "nor a return from another stack");
+	ok(is_silent(0), "exit: a return from another stack gives no rule");
 	USE("\x53\xc3");
-	ok(is_silent(0), "nor a return to what was just pushed");
+	ok(is_silent(0), "exit: a return to what was just pushed gives no rule");
 	USE("\x48\x83\xc4\x04\xc3");
-	ok(is_silent(0), "nor one to what is not aligned");
+	ok(is_silent(0), "exit: an unaligned return address gives no rule");
 	USE("\x90\x90");
-	ok(is_silent(0), "nor code that ends");
+	ok(is_silent(0), "exit: code that ends gives no rule");
 	USE("\x06");
-	ok(is_silent(0) && is_silent(7), "nor what is no code");
+	ok(is_silent(0) && is_silent(7), "exit: invalid code gives no rule");
 }
 
 static bool exits_by(uint64_t at, enum x86_exit_by by, unsigned int reg, int64_t cfa, int64_t fp)
@@ -171,52 +172,54 @@ static void test_entries(void)
 	USE("\x85\xc0\x74\x02\xff\xe1\x55\x48\x89\xe5\xe8\0\0\0\0\xcc");
 	ok(exits_by(0, X86_BY_ENTRY, PA_REG_X86_SP, 8, 0) &&
 		   exits_by(6, X86_BY_ENTRY, PA_REG_X86_SP, 8, 0) && is_silent(4) && is_silent(7),
-	   "who puts a record on the stack was just called");
+	   "entry: code that pushes a frame record was just called");
 	/* sub $8,%rsp; mov %rbp,(%rsp); mov %rsp,%rbp; int3 */
 	USE("\x48\x83\xec\x08\x48\x89\x2c\x24\x48\x89\xe5\xcc");
-	ok(exits_by(0, X86_BY_ENTRY, PA_REG_X86_SP, 8, 0), "in other words");
+	ok(exits_by(0, X86_BY_ENTRY, PA_REG_X86_SP, 8, 0), "entry: in other encodings");
 	/* pop %rax; lea -8(%rsp,%rcx,8),%r14; push $0; push %rax; push %rbp; mov %rsp,%rbp; int3 */
 	USE("\x58\x4c\x8d\x74\xcc\xf8\x6a\0\x50\x55\x48\x89\xe5\xcc");
-	ok(exits_by(0, X86_BY_MOVE, PA_REG_X86_SP, 8, 0), "and has made room below it");
+	ok(exits_by(0, X86_BY_MOVE, PA_REG_X86_SP, 8, 0), "entry: with room made below it");
 	/* pop %rax; mov %rcx,%rax; push $0; push %rax; push %rbp; mov %rsp,%rbp; int3 */
 	USE("\x58\x48\x89\xc8\x6a\0\x50\x55\x48\x89\xe5\xcc");
-	ok(is_silent(0), "with another one nobody knows");
+	ok(is_silent(0), "entry: a second record gives no rule");
 	/* mov (%rsp),%rax; and $-16,%rsp; push %rax; jmp *%r11 */
 	USE("\x48\x8b\x04\x24\x48\x83\xe4\xf0\x50\x41\xff\xe3");
 	ok(exits_by(0, X86_BY_MOVE, PA_REG_X86_SP, 8, 0) && is_silent(4),
-	   "or has aligned the stack, and jumps on");
+	   "entry: an aligned stack and a jump");
 	/* mov (%rsp),%rax; push %rax; jmp *%r11 */
 	USE("\x48\x8b\x04\x24\x50\x41\xff\xe3");
-	ok(is_silent(0), "whoever copies a word may be an interpreter");
+	ok(is_silent(0), "entry: a copied word may belong to an interpreter");
 	/* call; push %rbp; mov %rsp,%rbp; int3 */
 	USE("\xe8\0\0\0\0\x55\x48\x89\xe5\xcc");
-	ok(is_silent(0), "behind a call may be another function");
+	ok(is_silent(0), "entry: after a call may be another function");
 	/* push $1; push %rbp; mov %rsp,%rbp; int3 */
 	USE("\x6a\x01\x55\x48\x89\xe5\xcc");
-	ok(is_silent(0), "and a record of something else says nothing");
+	ok(is_silent(0), "entry: a record of something else gives no rule");
 }
 
 static void test_frames(void)
 {
 	/* sub $16,%r15; mov -0xc0(%rbp),%rsp; jmp -2 */
 	USE("\x49\x83\xef\x10\x48\x8b\xa5\x40\xff\xff\xff\xeb\xfe");
-	ok(exits_by(0, X86_BY_FRAME, PA_REG_X86_FP, 16, -16), "who uses its frame has one");
+	ok(exits_by(0, X86_BY_FRAME, PA_REG_X86_FP, 16, -16),
+	   "frame: code that uses memory below fp has a record");
 	/* mov %rdi,%rbp; mov -8(%rbp),%rax; jmp -2 */
 	USE("\x48\x89\xfd\x48\x8b\x45\xf8\xeb\xfe");
-	ok(is_silent(0), "not who has set the register to something else");
+	ok(is_silent(0), "frame: not if fp was set to something else");
 	USE("\x48\x8b\x45\xff\xeb\xfe");
-	ok(is_silent(0), "nor who has a tagged pointer there");
+	ok(is_silent(0), "frame: not with a tagged pointer");
 	USE("\x48\x8b\x45\x08\xeb\xfe");
-	ok(is_silent(0), "nor who looks above");
+	ok(is_silent(0), "frame: not with memory above fp");
 	USE("\x48\x8b\x45\xf8\xc3");
-	ok(exits_by(0, X86_BY_RETURN, PA_REG_X86_SP, 8, 0), "a return shows more");
+	ok(exits_by(0, X86_BY_RETURN, PA_REG_X86_SP, 8, 0), "frame: a return is preferred");
 	USE("\xe8\0\0\0\0\xc3");
 	ok(exits(0, PA_REG_X86_SP, 8, 0) && found.calls_without_record &&
 		   exits(5, PA_REG_X86_SP, 8, 0) && !found.calls_without_record,
-	   "a call on a way that makes no record");
+	   "a call on a path without a record is noted");
 	/* push %rbp; mov %rsp,%rbp; call; pop %rbp; ret */
 	USE("\x55\x48\x89\xe5\xe8\0\0\0\0\x5d\xc3");
-	ok(exits(0, PA_REG_X86_SP, 8, 0) && !found.calls_without_record, "and on one that does");
+	ok(exits(0, PA_REG_X86_SP, 8, 0) && !found.calls_without_record,
+	   "a call on a path with a record is not");
 }
 
 /* Where the return address is at an offset of a function that begins at 0. */
@@ -235,17 +238,17 @@ static void test_calls(void)
 	USE("\x53\x48\x83\xec\x10\x48\x89\x6c\x24\x08\x75\x02\xff\xe0\xeb\xfe");
 	ok(leads(0, 8, 0) && leads(1, 16, 0) && leads(5, 32, 0) && leads(10, 32, -24) &&
 		   leads(12, 32, -24) && leads(14, 32, -24),
-	   "what a function has on the stack, from its begin on");
-	ok(!leads(11, 0, 0), "not inside of an instruction");
+	   "called: what a function has on the stack, from its start on");
+	ok(!leads(11, 0, 0), "called: not inside an instruction");
 	/* mov %rdi,%rbp; jmp -2 */
 	USE("\x48\x89\xfd\xeb\xfe");
-	ok(leads(0, 8, 0) && !leads(3, 8, 0), "a frame pointer that is lost is not found");
+	ok(leads(0, 8, 0) && !leads(3, 8, 0), "called: a lost frame pointer is not found");
 	/* ret; nop */
 	USE("\xc3\x90");
-	ok(!leads(1, 8, 0), "nor what no way leads to");
+	ok(!leads(1, 8, 0), "called: not if no path leads there");
 	/* and $-16,%rsp; nop */
 	USE("\x48\x83\xe4\xf0\x90");
-	ok(!leads(4, 8, 0), "nor how much was aligned");
+	ok(!leads(4, 8, 0), "called: not if the alignment is unknown");
 }
 
 /* The same by its record. */
@@ -262,16 +265,16 @@ static void test_long_calls(void)
 {
 	/* push %rbp; mov %rsp,%rbp; push %rbx; and $-32,%rsp; sub %rax,%rsp; call *%rbx */
 	USE("\x55\x48\x89\xe5\x53\x48\x83\xe4\xe0\x48\x29\xc4\xff\xd3");
-	ok(leads_by_record(14), "by its record where sp is lost");
+	ok(leads_by_record(14), "called: by its record if sp is lost");
 	/* push %rbp; call next; next: push %rbp; call *%rbx */
 	USE("\x55\xe8\0\0\0\0\x55\xff\xd3");
-	ok(!leads(9, 24, -16), "not into a function that it calls");
+	ok(!leads(9, 24, -16), "called: not into a function that it calls");
 	/* sub $8,%rsp; jmp *%rax; call *%rbx; jmp -4; call *%rbx */
 	USE("\x48\x83\xec\x08\xff\xe0\xff\xd3\xeb\xfc\xff\xd3");
-	ok(leads(8, 16, 0) && leads(12, 16, 0), "the cases of a switch follow it");
+	ok(leads(8, 16, 0) && leads(12, 16, 0), "called: the cases of a switch follow it");
 	/* jmp *%rax; call *%rbx */
 	USE("\xff\xe0\xff\xd3");
-	ok(!leads(4, 8, 0), "what follows a jump without a frame is another function");
+	ok(!leads(4, 8, 0), "called: after a jump without a frame comes another function");
 }
 
 static void test_first_function(void)
@@ -279,14 +282,14 @@ static void test_first_function(void)
 	/* musl's: xor %rbp,%rbp; mov %rsp,%rdi; call over; nopl; over: ret */
 	USE("\x48\x31\xed\x48\x89\xe7\xe8\x03\0\0\0\x0f\x1f\0\xc3");
 	ok(x86_first_end(&reader, BASE, 256) == BASE + 14,
-	   "a program's first function ends where the one that it calls begins");
+	   "program entry: ends where the function that it calls begins");
 	/* call *%rax; hlt; nop */
 	USE("\xff\xd0\xf4\x90");
 	ok(x86_first_end(&reader, BASE, 256) == BASE + 3 &&
 		   x86_first_end(&reader, BASE, 2) == BASE + 2,
-	   "or with a halt, or where nobody looks any more");
+	   "program entry: ends at a hlt, or at the limit");
 	USE("\xe8\0\x01\0\0\x90\x90\x90");
-	ok(x86_first_end(&reader, BASE, 3) == BASE + 3, "also if that is within a call");
+	ok(x86_first_end(&reader, BASE, 3) == BASE + 3, "program entry: also within a call");
 }
 
 static void test_arguments(void)
@@ -297,12 +300,12 @@ static void test_arguments(void)
 	ok(x86_exit_find(&reader, BASE, &found) == 0 && (rule = found.rule, true) &&
 		   PA_RULE_CFA_OFF(rule) == 16 + 24 && PA_RULE_RA_KIND(rule) == PA_RA_BOTH &&
 		   PA_RULE_BOTH_RA(rule) == -32 && PA_RULE_BOTH_FP(rule) == -40,
-	   "a return that takes arguments off");
+	   "a return that removes arguments");
 	USE("\xc2\x18\x00");
 	ok(x86_exit_find(&reader, BASE, &found) == 0 && (rule = found.rule, true) &&
 		   PA_RULE_CFA_OFF(rule) == 8 + 24 && PA_RULE_RA_KIND(rule) == PA_RA_AT_CFA &&
 		   PA_RULE_SLOT(rule) == -32,
-	   "and leaves the frame pointer alone");
+	   "a return that leaves the frame pointer unchanged");
 }
 
 static void test_ends(void)
@@ -310,19 +313,19 @@ static void test_ends(void)
 	/* musl's __clone: xor %ebp,%ebp; pop %rdi; call *%r9; mov %eax,%edi; xor; mov $60,%al; syscall; hlt */
 	USE("\x31\xed\x5f\x41\xff\xd1\x89\xc7\x31\xc0\xb0\x3c\x0f\x05\xf4");
 	ok(x86_exit_is_none(&reader, BASE + 6) && x86_exit_is_none(&reader, BASE),
-	   "behind what ends a thread is a hlt");
+	   "hlt: after the end of a thread");
 	/* test %rdi,%rdi; je +5; call; mov %rax,%rdi; call; hlt */
 	USE("\x48\x85\xff\x74\x05\xe8\0\0\0\0\x48\x89\xc7\xe8\0\0\0\0\xf4");
-	ok(x86_exit_is_none(&reader, BASE), "or a fiber");
+	ok(x86_exit_is_none(&reader, BASE), "hlt: after the end of a fiber");
 	USE("\x89\xc7\xc3\xf4");
-	ok(!x86_exit_is_none(&reader, BASE), "not behind a return");
+	ok(!x86_exit_is_none(&reader, BASE), "hlt: not after a return");
 	USE("\xeb\x01\xf4\xf4");
-	ok(!x86_exit_is_none(&reader, BASE), "nor behind a jump");
+	ok(!x86_exit_is_none(&reader, BASE), "hlt: not after a jump");
 	/* test %eax,%eax; jne +1; hlt; mov %eax,%edi; ret */
 	USE("\x85\xc0\x75\x01\xf4\x89\xc7\xc3");
-	ok(!x86_exit_is_none(&reader, BASE), "nor one that a jump may pass over, an assertion");
+	ok(!x86_exit_is_none(&reader, BASE), "hlt: not one that a jump skips, an assertion");
 	USE("\x90\x90");
-	ok(!x86_exit_is_none(&reader, BASE), "nor where code ends");
+	ok(!x86_exit_is_none(&reader, BASE), "hlt: not where the code ends");
 }
 
 int main(void)

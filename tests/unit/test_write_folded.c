@@ -42,27 +42,70 @@ static void test_example(void)
 {
 	ok(gives(model_example(), "app;main;0x403004 10\n"
 				  "app;main;idle 20\n"
-				  "app;main;work;inner;spin 70\n"
+				  "app;main;work;inner_[i];spin 70\n"
 				  "other;0xdead 5\n"),
 	   "root first, inlined frames outermost first, sorted, addresses without names");
-	ok(gives(model_new(), ""), "no samples give an empty file");
+	ok(gives(model_empty(), ""), "no samples give an empty file");
+}
+
+static void test_shown_type(void)
+{
+	struct profile *p = model_example();
+
+	p->shown_type = 1;
+	ok(gives(p, "app;main;0x403004 100000000\n"
+		    "app;main;idle 200000000\n"
+		    "app;main;work;inner_[i];spin 700000000\n"
+		    "other;0xdead 50000000\n"),
+	   "the value is the one that the model selects");
+}
+
+static uint32_t mapping_of_kind(struct profile *p, uint8_t kind, uint64_t start)
+{
+	struct profile_mapping m = { .kind = kind,
+				     .owner = 7,
+				     .start = start,
+				     .limit = start + 0x1000,
+				     .path = model_string(p, "[code]") };
+	uint32_t id;
+
+	must(profile_mapping(p, &m, &id) == 0);
+	return id;
+}
+
+static void test_marks(void)
+{
+	struct profile *p = model_empty();
+	uint32_t file = model_mapping(p, "/bin/a", 1, 0x1000, 0x1000);
+	uint32_t kernel = mapping_of_kind(p, PROFILE_MAPPING_KERNEL, 0x10000);
+	uint32_t jit = mapping_of_kind(p, PROFILE_MAPPING_JIT, 0x20000);
+	uint32_t main = model_location(p, file, 0x1001, "main");
+	uint32_t read = model_location(p, kernel, 0x10001, "ksys_read");
+	uint32_t hot = model_location(p, jit, 0x20001, "hot");
+	uint32_t bare = model_bare_location(p, jit, 0x20002);
+
+	model_add(p, (uint32_t[]){ read, hot, main }, 3, model_labels(p, "a", 1), 1);
+	model_add(p, (uint32_t[]){ bare, main }, 2, model_labels(p, "a", 1), 2);
+	ok(gives(p, "a;main;0x20002_[j] 2\n"
+		    "a;main;hot_[j];ksys_read_[k] 1\n"),
+	   "folded: kernel frames end with _[k], JIT frames with _[j]");
 }
 
 static void test_equal_lines_are_summed(void)
 {
-	struct profile *p = model_new();
+	struct profile *p = model_empty();
 	uint32_t a = model_mapping(p, "/bin/a", 1, 0x1000, 0x1000);
 	uint32_t f = model_location(p, a, 0x1001, "f"), g = model_location(p, a, 0x1002, "f");
 
 	model_add(p, &f, 1, model_labels(p, "a", 1), 1);
 	model_add(p, &g, 1, model_labels(p, "a", 1), 2);
 	model_add(p, &f, 1, model_labels(p, "a", 2), 4);
-	ok(gives(p, "a;f 7\n"), "two places of one function and two processes are one line");
+	ok(gives(p, "a;f 7\n"), "two locations of one function and two processes are one line");
 }
 
 static void test_sorted_by_bytes(void)
 {
-	struct profile *p = model_new();
+	struct profile *p = model_empty();
 	const char *names[] = { "f<int>", "f", "f(int)", "fa" };
 	uint32_t a = model_mapping(p, "/bin/a", 1, 0x1000, 0x1000), l[4];
 
@@ -83,12 +126,12 @@ static void test_sorted_by_bytes(void)
 		    "a;f<int>;f<int> 1\n"
 		    "a;fa 1\n"
 		    "a;fa;f<int> 1\n"),
-	   "the text of whole lines is in order, not frame by frame");
+	   "whole lines are sorted, not frame by frame");
 }
 
 static void test_hostile_names(void)
 {
-	struct profile *p = model_new();
+	struct profile *p = model_empty();
 	uint32_t a = model_mapping(p, "/bin/a", 1, 0x1000, 0x1000), none;
 	uint32_t f = model_location(p, a, 0x1001, "f;g\nfake;stack 9");
 	uint32_t e = model_location(p, a, 0x1002, "");
@@ -116,7 +159,7 @@ static void test_cancel(void)
 
 static void test_long_names(void)
 {
-	struct profile *p = model_new();
+	struct profile *p = model_empty();
 	uint32_t a = model_mapping(p, "/bin/a", 1, 0x1000, 0x1000);
 	char *name = calloc(1, 200001), *text;
 	uint32_t l;
@@ -137,6 +180,8 @@ int main(void)
 {
 	must(mkstemp(path) >= 0);
 	test_example();
+	test_shown_type();
+	test_marks();
 	test_equal_lines_are_summed();
 	test_sorted_by_bytes();
 	test_hostile_names();

@@ -46,9 +46,9 @@ int main(void)
 		state = state * 6364136223846793005ull + 1442695040888963407ull;
 		bytes[i] = (uint8_t)(state >> 56);
 	}
-	ok(survives(bytes, SIZE, SIZE), "what cannot be compressed, in one piece");
-	ok(survives(bytes, SIZE, 131072), "in pieces as large as the buffer");
-	ok(survives(bytes, SIZE, 4099), "in small pieces");
+	ok(survives(bytes, SIZE, SIZE), "incompressible bytes in one piece");
+	ok(survives(bytes, SIZE, 131072), "pieces as large as the buffer");
+	ok(survives(bytes, SIZE, 4099), "small pieces");
 	unlink(path);
 	free(bytes);
 	return tap_done();

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """vmlinux.py VMLINUZ VMLINUX: takes the ELF file out of an x86 boot image, so that the emulator need not
-unpack it by emulated instructions. What is no such image is copied. The boot protocol's header tells
+unpack it by emulated instructions. Any other file is copied. The boot protocol's header tells
 where the payload lies, the payload's first bytes how it was compressed."""
 import os
 import struct

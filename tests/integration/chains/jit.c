@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* main → alpha → beta → work → hop → jit_outer → jit_leaf: the last two are code made at run time that
+/* main → alpha → beta → work → hop → jit_outer → jit_leaf: the last two are generated code that
  * keeps no frame pointer, in a program that does. Writes its own perf map. */
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -279,7 +279,7 @@ static bool make_functions(const char *mode, void (*code[2])(void))
 	return copy != MAP_FAILED;
 }
 
-/* The dump, if that is where it is told. */
+/* The dump, if code is announced there. */
 static FILE *tell(const char *mode, void (*const code[2])(void))
 {
 	FILE *dump = NULL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * many_maps NR SECONDS: maps itself NR times, executable and apart from each other, prints "ready", and
- * computes for so long; for as long as it does, it maps one anew now and then, as a loader would.
+ * computes for so long; for as long as it does, it maps one again now and then, as a loader would.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -52,7 +52,7 @@ INLINE unsigned long arg_number(int argc, char **argv, int nr, unsigned long fal
 	errno = 0;
 	value = strtoul(argv[nr], &end, 10);
 	if (errno || *end || end == argv[nr]) {
-		fprintf(stderr, "%s: '%s' is no number\n", argv[0], argv[nr]);
+		fprintf(stderr, "%s: '%s' is not a number\n", argv[0], argv[nr]);
 		exit(2);
 	}
 	return value;

@@ -29,7 +29,12 @@ static void show_all(const struct pa_summary *s)
 int main(int argc, char **argv)
 {
 	pid_t pids[MAX_PIDS];
-	struct pa_options o = { .sz = sizeof(o), .pids = pids, .sample_rate_hz = 499 };
+	struct pa_output out = { .sz = sizeof(out), .format = "pprof" };
+	struct pa_options o = { .sz = sizeof(o),
+				.pids = pids,
+				.sample_rate_hz = 499,
+				.outputs = &out,
+				.nr_outputs = 1 };
 	struct pa_session *s = NULL;
 	struct pa_error err;
 	int r;
@@ -37,7 +42,7 @@ int main(int argc, char **argv)
 	if (argc < 5 || argc - 4 > MAX_PIDS)
 		return 2;
 	o.table_bytes = strtoul(argv[1], NULL, 10);
-	o.pprof_path = argv[3];
+	out.path = argv[3];
 	for (; o.nr_pids < (size_t)(argc - 4); o.nr_pids++)
 		pids[o.nr_pids] = (pid_t)strtol(argv[4 + o.nr_pids], NULL, 10);
 	r = pa_session_new(&o, &s, &err);

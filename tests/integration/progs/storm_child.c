@@ -7,7 +7,7 @@
 #include "prog.h"
 
 #define STEPS_PER_LOOK 20000
-#define FRAME_BYTES ((VARIANT + 1) * 64) /* another one's unwind table would lead astray */
+#define FRAME_BYTES ((VARIANT + 1) * 64) /* another one's unwind table would be wrong */
 #define JOIN(a, b) a##b
 #define NAME(prefix, nr) JOIN(prefix, nr)
 #define STORM_FN NAME(storm_fn_, VARIANT)

@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Scheduler statistics: how long tasks stay on a CPU, how long they wait for one, why they leave it, and
+ * what hardware counters say meanwhile. A slice is recorded when it ends, together with the wait before
+ * it: its task is the current one then, so that every way to select targets works. Raw tracepoints and a
+ * hash of threads instead of tp_btf and task storage: the same code runs on all kernels, and loading it
+ * does not take reading all of the kernel's types.
+ */
+#include "sched_stats.h"
+#include "maps.bpf.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#include "sched.bpf.h"
+#include "task.bpf.h"
+
+const volatile struct pa_config cfg = {};
+const volatile struct pa_sched_config sched_cfg = {};
+struct pa_proc_stats proc_stats SEC(PA_SHARED) = {};
+__u32 sched_is_on; /* set by user space, so that all programs begin and end together */
+
+__u32 sched_lacks_iowait; /* said with the first context switch: this kernel does not tell waits for I/O apart */
+
+/* The slice that is under way on a CPU. */
+struct pa_slice {
+	u64 since_ns;
+	u64 wait_ns; /* for the CPU before it, if has_wait */
+	u32 tid;     /* by the kernel's own numbers; 0: none, or not of a target */
+	u8 is_whole; /* its begin was seen */
+	u8 has_wait;
+	u8 counted;                               /* a bit per enum pa_counter_kind */
+	u8 lacks_wait;                            /* there was one, and its begin was not seen */
+	struct pa_counter_sum at[PA_NR_COUNTERS]; /* when it began */
+};
+
+struct pa_slice_map {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct pa_slice);
+} sched_slice SEC(".maps");
+
+/* Threads that were targets, or may be: since when they wait for a CPU; 0: they do not. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, PA_MAX_SCHED_THREADS);
+	__type(key, u32); /* tid, by the kernel's own numbers */
+	__type(value, u64);
+} sched_threads SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct pa_sched_counts);
+} sched_counts SEC(".maps");
+
+/* All targets together; with pa_sched_config.per_process those that have no entry of their own. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct pa_sched_stats);
+} sched_total SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* PA_MAX_SCHED_PROCESSES, where processes are listed */
+	__type(key, struct pa_sched_key);
+	__type(value, struct pa_sched_stats);
+} sched_processes SEC(".maps");
+
+/* Processes that have no thread left: user space reads their entry, and gives it back. */
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, 1); /* likewise */
+	__type(value, struct pa_sched_key);
+} sched_ended SEC(".maps");
+
+/* What a new process begins with: too big for the stack. Never written. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct pa_sched_stats);
+} sched_blank SEC(".maps");
+
+/* Sized by user space: one event per CPU. */
+struct pa_event_map {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(u32));
+	__uint(value_size, sizeof(u32));
+};
+struct pa_event_map sched_cycles SEC(".maps");
+struct pa_event_map sched_instructions SEC(".maps");
+struct pa_event_map sched_cache_misses SEC(".maps");
+
+_Static_assert(sizeof(struct pa_counter_sum) == sizeof(struct bpf_perf_event_value),
+	       "the helper writes one");
+
+/* Returns 0 on success; the map is a constant once this is inlined. */
+static __always_inline long read_counter(void *map, struct pa_counter_sum *to)
+{
+	return bpf_perf_event_read_value(map, BPF_F_CURRENT_CPU, (void *)to, sizeof(*to));
+}
+
+static __always_inline bool has_counter(enum pa_counter_kind kind)
+{
+	return sched_cfg.counters >> kind & 1;
+}
+
+#define EACH_COUNTER(X)                                                                            \
+	X(PA_COUNTER_CYCLES, &sched_cycles)                                                        \
+	X(PA_COUNTER_INSTRUCTIONS, &sched_instructions)                                            \
+	X(PA_COUNTER_CACHE_MISSES, &sched_cache_misses)
+
+static __always_inline void begin_counters(struct pa_slice *slice)
+{
+	slice->counted = 0;
+#define X(kind, map)                                                                               \
+	if (has_counter(kind) && !read_counter(map, &slice->at[kind]))                             \
+		slice->counted |= 1u << (kind);
+	EACH_COUNTER(X)
+#undef X
+}
+
+static __always_inline void add_difference(struct pa_counter_sum *to,
+					   const struct pa_counter_sum *from,
+					   const struct pa_counter_sum *now)
+{
+	__sync_fetch_and_add(&to->value, now->value - from->value);
+	__sync_fetch_and_add(&to->enabled_ns, now->enabled_ns - from->enabled_ns);
+	__sync_fetch_and_add(&to->running_ns, now->running_ns - from->running_ns);
+}
+
+static __always_inline void end_counters(const struct pa_slice *slice, struct pa_sched_stats *st,
+					 struct pa_sched_counts *counts)
+{
+	struct pa_counter_sum now;
+	bool is_missing = false;
+
+#define X(kind, map)                                                                               \
+	if (has_counter(kind)) {                                                                   \
+		if ((slice->counted >> (kind)&1) && !read_counter(map, &now))                      \
+			add_difference(&st->counters[kind], &slice->at[kind], &now);               \
+		else                                                                               \
+			is_missing = true;                                                         \
+	}
+	EACH_COUNTER(X)
+#undef X
+	counts->uncounted += is_missing;
+}
+
+static __always_inline void hist_add(struct pa_histogram *h, u64 ns)
+{
+	u64 i = pa_hist_bucket(ns);
+
+	asm volatile(""
+		     : "+r"(i)); /* the compiler would drop the check, which the verifier needs */
+	if (i >= PA_HIST_BUCKETS)
+		return; /* impossible */
+	__sync_fetch_and_add(&h->sum_ns, ns);
+	__sync_fetch_and_add(&h->counts[i], 1);
+}
+
+static __always_inline struct pa_sched_key current_key(u32 pid)
+{
+	struct task_struct *first = CURRENT(group_leader);
+
+	return (struct pa_sched_key){ .start_time = BPF_CORE_READ(first, start_time), .pid = pid };
+}
+
+/* Whose current time is counted; with a name that is up to date whenever its first thread leaves a CPU. */
+static __always_inline struct pa_sched_stats *process_stats(u32 pid)
+{
+	struct task_struct *first = CURRENT(group_leader);
+	struct pa_sched_key key = current_key(pid);
+	struct pa_sched_stats *st = bpf_map_lookup_elem(&sched_processes, &key), *blank;
+	u32 zero = 0;
+
+	if (!st) {
+		blank = bpf_map_lookup_elem(&sched_blank, &zero);
+		if (!blank)
+			return NULL; /* impossible: an array's element 0 exists */
+		bpf_map_update_elem(&sched_processes, &key, blank, BPF_NOEXIST);
+		st = bpf_map_lookup_elem(&sched_processes, &key);
+		if (st)
+			bpf_probe_read_kernel(st->comm, sizeof(st->comm), first->comm);
+	} else if ((u32)bpf_get_current_pid_tgid() == bpf_get_current_pid_tgid() >> 32) {
+		bpf_get_current_comm(st->comm, sizeof(st->comm));
+	}
+	return st;
+}
+
+static __always_inline struct pa_sched_stats *stats_of(u32 pid, struct pa_sched_counts *counts)
+{
+	struct pa_sched_stats *st;
+	u32 zero = 0;
+
+	if (sched_cfg.per_process) {
+		st = process_stats(pid);
+		if (st)
+			return st;
+		counts->unlisted++;
+	}
+	return bpf_map_lookup_elem(&sched_total, &zero);
+}
+
+/* Whether the current task, which leaves its CPU for good, is the last of its process: others are gone by the time
+ * of their last switch, but for the first, which somebody waits for. */
+static __always_inline bool is_last_thread(void)
+{
+	struct task_struct *first = CURRENT(group_leader);
+	struct signal_struct *signal = CURRENT(signal);
+
+	return BPF_CORE_READ(signal, nr_threads) <= 1 && BPF_CORE_READ(first, exit_state);
+}
+
+/* An entry that finds no room in the queue is kept until the end, as is one that nobody ends. */
+static __always_inline void end_process(struct pa_sched_stats *st, u32 pid)
+{
+	struct pa_sched_key key = current_key(pid);
+
+	if (st->has_ended || !is_last_thread() || !bpf_map_lookup_elem(&sched_processes, &key))
+		return;
+	st->has_ended = !bpf_map_push_elem(&sched_ended, &key, 0);
+}
+
+/* Records the slice of the current task, and the wait before it. */
+static __always_inline void record_slice(const struct pa_slice *slice, struct pa_sched_stats *st,
+					 struct pa_sched_counts *counts, u64 now, bool is_over)
+{
+	if (slice->is_whole && is_over)
+		hist_add(&st->on_cpu, now - slice->since_ns);
+	else
+		__sync_fetch_and_add(&st->open_ns, now - slice->since_ns);
+	if (slice->has_wait)
+		hist_add(&st->run_queue, slice->wait_ns);
+	counts->waits_lost += slice->lacks_wait;
+	if (sched_cfg.counters)
+		end_counters(slice, st, counts);
+}
+
+/* Whether a task that is not the current one is a target, or becomes one by execve() before it leaves its
+ * CPU, as far as that can be known. */
+static __always_inline bool may_be_target(struct task_struct *task)
+{
+	u32 pid = task_pid(task), select = cfg.select, tid;
+
+	if (!pid || pid == sched_cfg.own_pid)
+		return false;
+	if (select == PA_SELECT_PIDS)
+		return bpf_map_lookup_elem(&targets, &pid);
+	if (select == PA_SELECT_TIDS) {
+		tid = task_tid(task);
+		return bpf_map_lookup_elem(&targets, &tid);
+	}
+	if (select == PA_SELECT_USER)
+		return BPF_CORE_READ(task, real_cred, euid.val) == cfg.uid;
+	return true;
+}
+
+/* since: 0 if it does not wait for a CPU. */
+static __always_inline void set_wait(u32 tid, u64 since, struct pa_sched_counts *counts)
+{
+	u64 *known = bpf_map_lookup_elem(&sched_threads, &tid);
+
+	if (known)
+		*known = since;
+	else if (bpf_map_update_elem(&sched_threads, &tid, &since, BPF_ANY) && since)
+		counts->waits_lost++;
+}
+
+static __always_inline enum pa_switch_reason switch_reason(enum pa_leave why)
+{
+	switch (why) {
+	case PA_LEAVE_RUNNABLE:
+		return PA_SWITCH_PREEMPTED;
+	case PA_LEAVE_STOPPED:
+		return PA_SWITCH_STOPPED;
+	case PA_LEAVE_DEAD:
+		return PA_SWITCH_EXITED;
+	case PA_LEAVE_DISK:
+		if (is_in_iowait((void *)bpf_get_current_task()))
+			return PA_SWITCH_IO_WAIT;
+		break;
+	case PA_LEAVE_SLEEP:
+		break;
+	}
+	return PA_SWITCH_VOLUNTARY;
+}
+
+/* The current task is a target, and leaves its CPU. */
+static __always_inline void record_switch(const struct pa_slice *slice, u32 pid, u64 now,
+					  enum pa_leave why, struct pa_sched_counts *counts)
+{
+	struct pa_sched_stats *st = stats_of(pid, counts);
+	u32 reason = switch_reason(why), tid = (u32)bpf_get_current_pid_tgid();
+
+	counts->recorded++;
+	if (!st)
+		return; /* impossible: an array's element 0 exists */
+	if (slice->tid == tid)
+		record_slice(slice, st, counts, now, true);
+	else
+		counts->unseen++;
+	if (reason < PA_NR_SWITCH_REASONS)
+		__sync_fetch_and_add(&st->reasons[reason], 1);
+	if (why != PA_LEAVE_DEAD)
+		set_wait(tid, why == PA_LEAVE_RUNNABLE ? now : 0, counts);
+	else if (sched_cfg.per_process)
+		end_process(st, pid);
+}
+
+static __always_inline void leave_cpu(const struct pa_slice *slice, u64 now, enum pa_leave why,
+				      struct pa_sched_counts *counts)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid(), pid;
+
+	counts->switches++;
+	if (!tid) {
+		counts->idle++;
+		return;
+	}
+	pid = current_pid();
+	if (!pid)
+		counts->outside++;
+	else if (pid == sched_cfg.own_pid)
+		counts->own++;
+	else if (!is_target(pid))
+		counts->other++;
+	else
+		record_switch(slice, pid, now, why, counts);
+	if (why == PA_LEAVE_DEAD)
+		bpf_map_delete_elem(&sched_threads, &tid); /* none is as good */
+}
+
+/* next begins to run. Counters are read for targets alone. */
+static __always_inline void enter_cpu(struct pa_slice *slice, struct task_struct *next, u64 now)
+{
+	u32 tid = BPF_CORE_READ(next, pid);
+	u64 *since;
+
+	slice->tid = 0;
+	if (!tid)
+		return;
+	since = bpf_map_lookup_elem(&sched_threads, &tid);
+	if (!since && !may_be_target(next))
+		return;
+	slice->has_wait = since && *since;
+	slice->lacks_wait = since && !*since; /* it was seen when it left a CPU, and not since */
+	if (since && *since) {
+		slice->wait_ns = now > *since ? now - *since : 0; /* from another CPU's clock */
+		*since = 0;
+	}
+	slice->is_whole = 1;
+	slice->since_ns = now;
+	slice->tid = tid;
+	if (sched_cfg.counters)
+		begin_counters(slice);
+}
+
+SEC("raw_tp/sched_switch")
+int BPF_PROG(pa_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	u32 zero = 0;
+	struct pa_slice *slice = bpf_map_lookup_elem(&sched_slice, &zero);
+	struct pa_sched_counts *counts = bpf_map_lookup_elem(&sched_counts, &zero);
+	u64 now;
+
+	if (!*(volatile u32 *)&sched_is_on || !slice || !counts)
+		return 0;
+	if (!has_iowait_flag())
+		sched_lacks_iowait = 1;
+	now = bpf_ktime_get_ns();
+	leave_cpu(slice, now, why_left(preempt, left_state(ctx, prev)), counts);
+	enter_cpu(slice, next, now);
+	return 0;
+}
+
+/* A task that is woken before it has left its CPU does not wait: the time is cleared when it leaves. */
+static __always_inline int note_wakeup(struct task_struct *task)
+{
+	u32 tid = BPF_CORE_READ(task, pid), zero = 0;
+	u64 *since, now;
+	struct pa_sched_counts *counts;
+
+	if (!*(volatile u32 *)&sched_is_on)
+		return 0;
+	since = bpf_map_lookup_elem(&sched_threads, &tid);
+	if (since && *since)
+		return 0; /* preempted before, and it waits since then */
+	if (!since && !may_be_target(task))
+		return 0;
+	now = bpf_ktime_get_ns();
+	counts = bpf_map_lookup_elem(&sched_counts, &zero);
+	if (since)
+		*since = now;
+	else if (counts)
+		set_wait(tid, now, counts);
+	return 0;
+}
+
+SEC("raw_tp/sched_wakeup")
+int BPF_PROG(pa_sched_wakeup, struct task_struct *task)
+{
+	return note_wakeup(task);
+}
+
+SEC("raw_tp/sched_wakeup_new")
+int BPF_PROG(pa_sched_wakeup_new, struct task_struct *task)
+{
+	return note_wakeup(task);
+}
+
+/* The PID of the current task if it is a target; otherwise 0. */
+static __always_inline u32 target_pid(void)
+{
+	u32 pid = (u32)bpf_get_current_pid_tgid() ? current_pid() : 0;
+
+	return pid && pid != sched_cfg.own_pid && is_target(pid) ? pid : 0;
+}
+
+/* Run once on every CPU when it begins, by user space: whoever runs there does so since an unknown time. */
+SEC("raw_tp")
+int pa_sched_begin(void *ctx)
+{
+	u32 zero = 0;
+	struct pa_slice *slice = bpf_map_lookup_elem(&sched_slice, &zero);
+
+	if (!slice || slice->tid || !target_pid())
+		return 0;
+	slice->has_wait = slice->lacks_wait = 0;
+	slice->is_whole = 0;
+	slice->since_ns = bpf_ktime_get_ns();
+	slice->tid = (u32)bpf_get_current_pid_tgid();
+	if (sched_cfg.counters)
+		begin_counters(slice);
+	return 0;
+}
+
+/* The same when it ends: whoever runs there will go on. */
+SEC("raw_tp")
+int pa_sched_end(void *ctx)
+{
+	u32 zero = 0, pid = target_pid();
+	struct pa_slice *slice = bpf_map_lookup_elem(&sched_slice, &zero);
+	struct pa_sched_counts *counts = bpf_map_lookup_elem(&sched_counts, &zero);
+	struct pa_sched_stats *st;
+
+	if (!slice || !counts || !pid || slice->tid != (u32)bpf_get_current_pid_tgid())
+		return 0;
+	st = stats_of(pid, counts);
+	if (st)
+		record_slice(slice, st, counts, bpf_ktime_get_ns(), false);
+	slice->tid = 0;
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

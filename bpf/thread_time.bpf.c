@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Where the time of every target's threads goes: on a CPU, waiting for one, blocked. Each event of the
+ * scheduler ends one state of a thread and begins another. If an event does not fit, because one before
+ * it was not delivered, the time since is counted in no state: it is missing from their sum, which can
+ * be compared with how long the thread has existed.
+ *
+ * All programs begin at one moment. A thread that had no event since then is in the same state since
+ * then, and its first event says which that was.
+ */
+#include "thread_time.h"
+
+#include "maps.bpf.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#include "sched.bpf.h"
+#include "task.bpf.h"
+
+#define CLOCK_SLACK_NS 100000
+#define COMPARE_EVERY_NS 10000000 /* the clocks drift apart by a few ns meanwhile */
+
+const volatile struct pa_time_config time_cfg = {};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, PA_MAX_TIMED_THREADS);
+	__type(key, u64); /* address of the task, its own until its last switch */
+	__type(value, struct pa_thread_time);
+} thread_times SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct pa_ended_times);
+} ended_times SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct pa_time_stats);
+} time_stats SEC(".maps");
+
+static __always_inline struct pa_time_stats *time_stats_here(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&time_stats, &zero);
+}
+
+/* The time, or 0: it is not of the capture. */
+static __always_inline u64 time_now(void)
+{
+	u64 begin = *(volatile u64 *)&proc_stats.times_begin;
+	u64 end = *(volatile u64 *)&proc_stats.times_end, now;
+
+	if (!begin)
+		return 0;
+	now = bpf_ktime_get_ns();
+	return now < begin || (end && now > end) ? 0 : now;
+}
+
+/* Of a task that is not the current one, and at every event. */
+static __always_inline bool is_timed(struct task_struct *task)
+{
+	u32 pid = task_pid(task);
+
+	return pid && pid != time_cfg.own_pid && is_target_task(task, pid);
+}
+
+static __always_inline bool is_current_timed(void)
+{
+	u32 pid = (u32)bpf_get_current_pid_tgid() ? current_pid() : 0;
+
+	return pid && pid != time_cfg.own_pid && is_target(pid);
+}
+
+/* 0: this kernel does not say. */
+static __always_inline u64 run_delay(struct task_struct *task)
+{
+	if (!bpf_core_field_exists(task->sched_info))
+		return 0;
+	return BPF_CORE_READ(task, sched_info.run_delay);
+}
+
+/* Since when a thread can have been in a state that no event has begun. */
+static __always_inline u64 first_ns(struct task_struct *task)
+{
+	u64 born = BPF_CORE_READ(task, start_time), begin = proc_stats.times_begin;
+
+	return born > begin ? born : begin;
+}
+
+/* NULL: there is no room. */
+static __always_inline struct pa_thread_time *new_thread_time(struct task_struct *task,
+							      enum pa_time_state state, u64 since)
+{
+	struct pa_thread_time t = { .begin_ns = since,
+				    .since_ns = since,
+				    .run_delay = run_delay(task),
+				    .pid = task_pid(task),
+				    .tid = task_tid(task),
+				    .state = state };
+	struct pa_time_stats *st;
+	u64 key = (u64)task;
+
+	if (!bpf_map_update_elem(&thread_times, &key, &t, BPF_ANY))
+		return bpf_map_lookup_elem(&thread_times, &key);
+	st = time_stats_here();
+	if (st)
+		st->nr_events_no_room++;
+	return NULL;
+}
+
+/* Clocks of two CPUs may differ: nothing ends before it has begun. */
+static __always_inline void end_state(struct pa_thread_time *t, enum pa_time_state state, u64 now)
+{
+	if (now < t->since_ns)
+		return;
+	t->ns[state] += now - t->since_ns;
+	t->since_ns = now;
+}
+
+static __always_inline void miss_state(struct pa_thread_time *t, u64 now)
+{
+	t->nr_missed++;
+	if (now > t->since_ns)
+		t->since_ns = now;
+}
+
+/* A time that the scheduler has noted, by its own clock, as it would be by ours, from `from` to `to`; 0:
+ * not known. It notes a time that it has read a little before. */
+static __always_inline u64 noted_time(const struct pa_time_stats *st, u64 noted, u64 from, u64 to)
+{
+	u64 at = noted + st->clock_ns;
+
+	if (!noted || !st->clock_ns || at + CLOCK_SLACK_NS < from || at > to)
+		return 0;
+	return at < from ? from : at;
+}
+
+/* The thread leaves its CPU, to which the last switch was. The scheduler has noted that, too. */
+static __always_inline void compare_clocks(struct pa_time_stats *st, const struct pa_thread_time *t,
+					   struct task_struct *task, u64 now)
+{
+	u64 noted = 0;
+
+	if (now - st->compared_ns < COMPARE_EVERY_NS || t->since_ns != st->switched_ns ||
+	    st->switched_ns <= proc_stats.times_begin) /* it had been there before */
+		return;
+	if (bpf_core_field_exists(task->sched_info))
+		noted = BPF_CORE_READ(task, sched_info.last_arrival);
+	st->clock_ns = noted ? t->since_ns - noted : 0;
+	st->compared_ns = now;
+}
+
+/* The thread leaves its CPU, and was not seen when it came there, perhaps not even when it was woken up. */
+static __always_inline void find_arrival(struct pa_thread_time *t, const struct pa_time_stats *st,
+					 struct task_struct *task, u64 now)
+{
+	u64 at = 0, delay = run_delay(task) - t->run_delay;
+
+	if (bpf_core_field_exists(task->sched_info))
+		at = noted_time(st, BPF_CORE_READ(task, sched_info.last_arrival), t->since_ns, now);
+	if (!at || t->state == PA_TIME_ON_CPU || t->state == PA_TIME_UNKNOWN) {
+		miss_state(t, at ? at : now);
+	} else {
+		if (t->state == PA_TIME_BLOCKED && delay <= at - t->since_ns)
+			end_state(t, PA_TIME_BLOCKED, at - delay);
+		end_state(t, PA_TIME_RUNNABLE, at);
+	}
+	end_state(t, PA_TIME_ON_CPU, now);
+}
+
+/* The thread comes to a CPU, and was not seen when it was woken up. */
+static __always_inline void find_wakeup(struct pa_thread_time *t, const struct pa_time_stats *st,
+					struct task_struct *task, u64 now)
+{
+	u64 at = 0;
+
+	if (t->state == PA_TIME_BLOCKED && bpf_core_field_exists(task->sched_info))
+		at = noted_time(st, BPF_CORE_READ(task, sched_info.last_queued), t->since_ns, now);
+	if (at)
+		end_state(t, PA_TIME_BLOCKED, at);
+	else
+		miss_state(t, now);
+	end_state(t, PA_TIME_RUNNABLE, now);
+}
+
+/* A global function, verified once. What it finds stays in memory, so that all ways through the loop are one to
+ * the verifier. */
+__attribute__((noinline)) int pa_find_shortest(u32 nr)
+{
+	u32 zero = 0;
+	struct pa_ended_times *e = bpf_map_lookup_elem(&ended_times, &zero);
+
+	if (!e)
+		return 0;
+	*(volatile u64 *)&e->shortest_ns = ~0ull;
+	for (u32 i = 0; i < PA_MAX_ENDED_THREADS; i++) {
+		u64 ns = e->threads[i].since_ns - e->threads[i].begin_ns;
+
+		if (i >= nr)
+			break;
+		if (ns >= *(volatile u64 *)&e->shortest_ns)
+			continue;
+		*(volatile u64 *)&e->shortest_ns = ns;
+		*(volatile u32 *)&e->shortest = i;
+	}
+	return 0;
+}
+
+/* In the place of the shortest one, if there is no other. */
+static __always_inline void list_ended(const struct pa_thread_time *t)
+{
+	u32 zero = 0;
+	struct pa_ended_times *e = bpf_map_lookup_elem(&ended_times, &zero);
+	u64 at;
+
+	if (!e)
+		return;
+	at = e->nr;
+	if (at < PA_MAX_ENDED_THREADS)
+		e->nr++;
+	else if (t->since_ns - t->begin_ns > e->shortest_ns)
+		at = e->shortest;
+	asm volatile(""
+		     : "+r"(at)); /* the compiler would drop the check, which the verifier needs */
+	if (at >= PA_MAX_ENDED_THREADS)
+		return;
+	e->threads[at] = *t;
+	if (e->nr == PA_MAX_ENDED_THREADS)
+		pa_find_shortest(PA_MAX_ENDED_THREADS);
+}
+
+/* It is in the sum in any case. */
+static __always_inline void end_thread(struct pa_thread_time *t, struct pa_time_stats *st)
+{
+	st->nr_ended++;
+	st->ended_ns += t->since_ns - t->begin_ns;
+	st->ended_missed += t->nr_missed;
+	for (u32 i = 0; i < PA_NR_TIME_STATES; i++)
+		st->ended_in[i] += t->ns[i];
+	list_ended(t);
+}
+
+/* The last switch was to a task that has left this CPU since. Only its state is changed here, in one store: the
+ * thread may have an event on another CPU at this moment. What is missing is counted with the next event. */
+static __always_inline void doubt_running(const struct pa_time_stats *st)
+{
+	u64 key = st->running;
+	struct pa_thread_time *t = bpf_map_lookup_elem(&thread_times, &key);
+
+	if (t && t->state == PA_TIME_ON_CPU && t->since_ns == st->switched_ns)
+		t->state = PA_TIME_UNKNOWN;
+}
+
+/* The current task, which is a target if it is known, or if it is asked. */
+static __always_inline void leave_cpu(struct pa_time_stats *st, struct task_struct *task,
+				      enum pa_leave why, u64 now)
+{
+	bool was_switched_to = !st->running || st->running == (u64)task;
+	u64 key = (u64)task, since = st->switched_ns;
+	struct pa_thread_time *t = bpf_map_lookup_elem(&thread_times, &key);
+	enum pa_time_state state = PA_TIME_ON_CPU;
+
+	if (!was_switched_to)
+		doubt_running(st);
+	if (!t) {
+		if (!is_current_timed())
+			return;
+		if (!was_switched_to)
+			state = PA_TIME_UNKNOWN;
+		if (!was_switched_to || !since)
+			since = first_ns(task);
+		t = new_thread_time(task, state, since);
+		if (!t)
+			return;
+	}
+	if (t->state == PA_TIME_ON_CPU && was_switched_to) {
+		compare_clocks(st, t, task, now);
+		end_state(t, PA_TIME_ON_CPU, now);
+	} else {
+		find_arrival(t, st, task, now);
+	}
+	t->state = why == PA_LEAVE_RUNNABLE ? PA_TIME_RUNNABLE : PA_TIME_BLOCKED;
+	if (why != PA_LEAVE_DEAD) {
+		t->run_delay = run_delay(task);
+		return;
+	}
+	end_thread(t, st);
+	bpf_map_delete_elem(&thread_times, &key);
+}
+
+static __always_inline void enter_cpu(struct pa_time_stats *st, struct task_struct *task, u64 now)
+{
+	u64 key = (u64)task;
+	struct pa_thread_time *t = bpf_map_lookup_elem(&thread_times, &key);
+
+	if (!t) {
+		if (!is_timed(task))
+			return;
+		t = new_thread_time(task, PA_TIME_RUNNABLE, first_ns(task));
+		if (!t)
+			return;
+	}
+	if (t->state == PA_TIME_RUNNABLE)
+		end_state(t, PA_TIME_RUNNABLE, now);
+	else
+		find_wakeup(t, st, task, now);
+	t->state = PA_TIME_ON_CPU;
+}
+
+SEC("raw_tp/sched_switch")
+int BPF_PROG(pa_time_switch, bool is_preempted, struct task_struct *prev, struct task_struct *next)
+{
+	struct pa_time_stats *st = time_stats_here();
+	u64 now = time_now();
+	u32 state = left_state(ctx, prev);
+
+	if (!st || !now)
+		return 0;
+	leave_cpu(st, prev, why_left(is_preempted, state), now);
+	enter_cpu(st, next, now);
+	st->switched_ns = now;
+	st->running = (u64)next;
+	return 0;
+}
+
+/* Run once on every CPU when it begins, by user space: whoever runs there does so since then. */
+SEC("raw_tp")
+int pa_time_begin(void *ctx)
+{
+	struct pa_time_stats *st = time_stats_here();
+	struct task_struct *task = (void *)bpf_get_current_task();
+	u64 key = (u64)task, begin = proc_stats.times_begin;
+
+	if (!st || !begin || st->running)
+		return 0;
+	st->running = key;
+	st->switched_ns = begin;
+	if (is_current_timed() && !bpf_map_lookup_elem(&thread_times, &key))
+		new_thread_time(task, PA_TIME_ON_CPU, begin);
+	return 0;
+}
+
+/* A task that is woken up before it has left its CPU stays in its state. */
+SEC("raw_tp/sched_wakeup")
+int BPF_PROG(pa_time_wakeup, struct task_struct *task)
+{
+	u64 key = (u64)task, now = time_now();
+	struct pa_thread_time *t;
+
+	if (!now)
+		return 0;
+	t = bpf_map_lookup_elem(&thread_times, &key);
+	if (!t && !is_on_cpu(task) && is_timed(task))
+		t = new_thread_time(task, PA_TIME_BLOCKED, first_ns(task));
+	if (!t || t->state == PA_TIME_RUNNABLE)
+		return 0;
+	if (t->state == PA_TIME_BLOCKED)
+		end_state(t, PA_TIME_BLOCKED, now);
+	else if (is_off_cpu(task))
+		miss_state(t, now);
+	else
+		return 0;
+	t->state = PA_TIME_RUNNABLE;
+	return 0;
+}
+
+/* A thread is created, in the cgroup of the one that creates it. */
+SEC("raw_tp/sched_wakeup_new")
+int BPF_PROG(pa_time_new, struct task_struct *task)
+{
+	u64 now = time_now();
+
+	if (!now)
+		return 0;
+	if (is_timed(task) || (cfg.select == PA_SELECT_CGROUP && is_current_timed()))
+		new_thread_time(task, PA_TIME_RUNNABLE, now);
+	return 0;
+}
+
+/* Once, for those that have no event, perhaps until the end. Loaded separately
+ * (src/collect/task_iter.c). */
+SEC("iter/task")
+int pa_time_silent(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	u64 key = (u64)task, begin = proc_stats.times_begin;
+	struct pa_thread_time t = { .begin_ns = begin, .since_ns = begin };
+	u32 state;
+
+	if (!task || !begin || BPF_CORE_READ(task, start_time) > begin)
+		return 0;
+	t.pid = task_pid(task);
+	if (!t.pid || t.pid == time_cfg.own_pid || !is_member_task(task, t.pid))
+		return 0;
+	state = task_state(task);
+	if (state & TASK_DEAD)
+		return 0;
+	t.state = is_on_cpu(task)       ? PA_TIME_ON_CPU
+		  : waits_for_cpu(task) ? PA_TIME_RUNNABLE
+		  : state               ? PA_TIME_BLOCKED
+					: PA_TIME_RUNNABLE;
+	t.tid = task_tid(task);
+	t.run_delay = run_delay(task);
+	bpf_map_update_elem(&thread_times, &key, &t, BPF_NOEXIST); /* it had an event meanwhile */
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

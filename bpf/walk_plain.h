@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Frames with plain rules, many in a row: the same callers that pa_walk_frame() finds, in less than
+ * half the time, because nothing is looked up and everything stays in registers. Where a frame is
+ * not plain, nothing has changed, and pa_walk_frame() goes on from there.
+ */
+#ifndef BPF_WALK_PLAIN_H
+#define BPF_WALK_PLAIN_H
+
+#include "walk.h"
+
+#define PA_PLAIN_FRAMES 32 /* at once: as many as the window usually has */
+
+/* Rules at hand, in the order in which walks need them. Defined by the walker, as is how one is
+ * taken from them: 1 and *rule if it is the rule of that pc, otherwise 0. */
+struct pa_rule_cache;
+PA_INLINE int pa_walk_rule_at(const struct pa_walk *w, struct pa_rule_cache *rules, __u32 at,
+			      __u64 pc, pa_rule *rule);
+
+/* What frames with plain rules change of a walk; in registers. */
+struct pa_plain_walk {
+	__u64 pc, sp, fp;
+	__u32 next; /* of the rules at hand */
+};
+
+/* True for the rules of most frames: the CFA is sp or fp and an offset, the return address is right below it, and
+ * the frame pointer is kept at an offset from it or unchanged. Where only the code before the return address would
+ * show that it was called, nothing is decided here. */
+PA_INLINE int pa_is_plain(pa_rule rule, __u64 pc)
+{
+	return PA_RULE_CFA_KIND(rule) == PA_CFA_REG && PA_RULE_RA_KIND(rule) == PA_RA_CFA_MINUS_8 &&
+	       PA_RULE_FP_KIND(rule) <= PA_FP_AT_CFA &&
+	       !(rule & (PA_RULE_SIGNED | PA_RULE_SIGNAL)) &&
+	       ((rule & PA_RULE_AFTER_CALL) || !pa_is_entry_aligned(pc));
+}
+
+/* What is kept at an offset into the window; the caller has checked that it is there. */
+PA_INLINE __u64 pa_plain_word(const struct pa_walk *w, __u64 at)
+{
+	at /= sizeof(w->window[0]);
+	PA_PIN(at);
+	return pa_window_word(w, at);
+}
+
+/* The caller's frame pointer, as pa_walk_caller_fp() finds it; 0: not in the window. */
+PA_INLINE int pa_plain_fp(const struct pa_walk *w, struct pa_plain_walk *p, pa_rule rule, __u64 cfa)
+{
+	__u64 slot = cfa + (__u64)PA_RULE_SLOT(rule), at = slot - w->window_at;
+
+	if (PA_RULE_FP_KIND(rule) == PA_FP_SAME || pa_is_overwritten(slot, p->sp, 0))
+		return 1;
+	if (at > PA_WINDOW_BYTES - sizeof(p->fp))
+		return 0;
+	p->fp = pa_plain_word(w, at);
+	return 1;
+}
+
+/* To the caller; 0, and nothing has changed: pa_walk_frame() has to decide. */
+PA_INLINE int pa_plain_frame(const struct pa_walk *w, struct pa_rule_cache *rules,
+			     struct pa_plain_walk *p)
+{
+	__u64 cfa, kept, pc;
+	pa_rule rule;
+	__u32 reg;
+
+	if (!pa_walk_rule_at(w, rules, p->next, p->pc - 1, &rule) || !pa_is_plain(rule, p->pc))
+		return 0;
+	reg = PA_RULE_CFA_REG(rule);
+	if (reg != PA_REG_SP && reg != PA_REG_FP)
+		return 0;
+	cfa = (reg == PA_REG_SP ? p->sp : p->fp) + (__u64)PA_RULE_CFA_OFF(rule);
+	kept = cfa - PA_KEPT_BYTES - w->window_at;
+	if (cfa <= p->sp || kept > PA_WINDOW_BYTES - PA_KEPT_BYTES || (kept & 7))
+		return 0;
+	pc = pa_plain_word(w, kept + PA_KEPT_BYTES - sizeof(pc));
+	if (!pa_is_user_addr(pc) || !pa_plain_fp(w, p, rule, cfa))
+		return 0;
+	p->pc = pc;
+	p->sp = cfa;
+	p->next++;
+	return 1;
+}
+
+/* True if the frame at w->pc may be a plain one: it is a caller, and what its rule needs is known. */
+PA_INLINE int pa_walk_may_be_plain(const struct pa_walk *w)
+{
+	return !w->is_exact && w->has_fp && w->window_at;
+}
+
+PA_INLINE __u32 pa_nr_plain_at_most(const struct pa_walk *w, __u32 room)
+{
+	__u32 in_all = PA_MAX_USER_FRAMES - w->nr, left = room < in_all ? room : in_all;
+
+	return left < PA_PLAIN_FRAMES ? left : PA_PLAIN_FRAMES;
+}
+
+/* The next frames, as long as their rules are plain and at hand one after the other, and what they
+ * keep is in the window: their pcs into words[] (PA_WORD_SLOTS of them) from index `at`. If
+ * pa_walk_may_be_plain(). Returns how many, at most `room`. */
+PA_INLINE __u32 pa_walk_plain_frames(struct pa_walk *w, struct pa_rule_cache *rules, __u64 *words,
+				     __u32 at, __u32 room)
+{
+	struct pa_plain_walk p = { w->pc, w->sp, w->fp, w->cached_next };
+	__u32 left = pa_nr_plain_at_most(w, room), nr;
+
+	for (nr = 0; nr < PA_PLAIN_FRAMES && nr < left; nr++) {
+		if (!pa_plain_frame(w, rules, &p))
+			break;
+		words[(at + nr) & (PA_WORD_SLOTS - 1)] = p.pc;
+	}
+	if (!nr)
+		return 0;
+	pa_walk_set(w, p.pc, p.sp, p.fp, 0);
+	w->cached_next = p.next;
+	w->nr += nr;
+	return nr;
+}
+
+#endif

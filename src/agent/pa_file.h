@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef AGENT_PA_FILE_H
+#define AGENT_PA_FILE_H
+
+#include "base/outfile.h"
+
+struct pa_file_options;
+
+/* The options that this library knows, of opts (may be NULL); the rest must be zero, otherwise -EINVAL. */
+int pa_file_take_options(const struct pa_file_options *opts, struct outfile_options *ret_options);
+
+#endif

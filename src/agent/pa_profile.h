@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef AGENT_PA_PROFILE_H
+#define AGENT_PA_PROFILE_H
+
+#include "agent/file_summary.h"
+
+struct pa_profile {
+	char *path;              /* owned */
+	struct profile *profile; /* owned; count_type and shown_type are what is looked at */
+	struct file_summary summary;
+};
+
+/* What was profiled, as the file says, else the name of the file; NULL: standard input. */
+const char *pa_profile_title(const struct pa_profile *p);
+
+/* Checks an output of the caller, and finds what writes it. */
+struct writer;
+int pa_profile_writer(const struct pa_output *output, const struct writer **ret_writer,
+		      struct pa_error *err);
+
+/* Opens the file of an output by the rules of pa_file_open(). */
+struct outfile;
+int pa_profile_open_output(const struct pa_output *output, const struct pa_file_options *opts,
+			   struct outfile **ret_file, struct pa_error *err);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/report_parts.h"
+
+#define MIN_PERCENT 1 /* of the samples; hints below it are shown with -v only */
+#define MAIN_PERCENT 50
+
+/* Without this hint the functions name no culprit. */
+bool report_is_main_hint(const struct pa_summary *s, const struct pa_hint *h)
+{
+	return !report_is_off_cpu(s) && h->nr_samples * 100 > s->samples * MAIN_PERCENT;
+}
+
+void report_main_hints(const struct report_page *p)
+{
+	const struct pa_summary *s = p->s;
+	bool has_any = false;
+
+	for (size_t i = 0; i < s->nr_hints; i++) {
+		const struct pa_hint *h = PA_ITEM(s, pa_hint, s->hints, i);
+
+		if (!report_is_main_hint(s, h))
+			continue;
+		report_line(p, "hint", "%s", h->text);
+		has_any = true;
+	}
+	if (has_any)
+		(void)fputc('\n', p->out);
+}
+
+void report_hints(const struct report_page *p)
+{
+	const struct pa_summary *s = p->s;
+
+	for (size_t i = 0; i < s->nr_hints; i++) {
+		const struct pa_hint *h = PA_ITEM(s, pa_hint, s->hints, i);
+
+		if (!report_is_main_hint(s, h) &&
+		    (p->opts->is_verbose || h->nr_samples * 100 >= s->samples * MIN_PERCENT))
+			report_line(p, "hint", "%s", h->text);
+	}
+}

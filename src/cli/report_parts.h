@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of a report; each is omitted if it has nothing to show. */
+#ifndef CLI_REPORT_PARTS_H
+#define CLI_REPORT_PARTS_H
+
+#include "cli/report_lines.h"
+
+/* What was profiled, for how long, where, and its CPU time. */
+void report_head(const struct report_page *p);
+
+/* Tables; each ends with an empty line. */
+void report_commands(const struct report_page *p);
+void report_functions(const struct report_page *p);
+void report_paths(const struct report_page *p);
+
+/* Whether the hot paths have one of two functions below the other. */
+bool report_paths_are_nested(const struct pa_summary *s, const struct pa_function_stat *a,
+			     const struct pa_function_stat *b);
+
+void report_waits(const struct report_page *p);
+
+/* Whether only time off the CPU was profiled. */
+bool report_is_off_cpu(const struct pa_summary *s);
+
+/* How long the targets were off the CPU. */
+void report_off_cpu(const struct report_page *p);
+
+/* How long the targets' threads existed, and what they did meanwhile. */
+void report_threads(const struct report_page *p);
+
+/* The files that were written. */
+void report_outputs(const struct report_page *p);
+
+/* The quality of the profile: complete stacks, resolved symbols, and how to improve it. */
+void report_stacks(const struct report_page *p);
+void report_symbols(const struct report_page *p);
+void report_hints(const struct report_page *p);      /* for language runtimes */
+void report_main_hints(const struct report_page *p); /* … that are about most of the samples */
+bool report_is_main_hint(const struct pa_summary *s, const struct pa_hint *h);
+void report_debug_files(const struct report_page *p);
+void report_limits(const struct report_page *p);
+
+/* What is missing: samples by reason, records, and files and processes that did not answer. */
+void report_losses(const struct report_page *p);
+void report_gaps(const struct report_page *p);
+bool report_has_lost_much(const struct pa_summary *s);
+
+/* What the agent itself did and used. */
+void report_accounts(const struct report_page *p);
+void report_overhead(const struct report_page *p);
+
+#endif

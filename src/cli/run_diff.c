@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/run_diff.h"
+
+#include <inttypes.h>
+#include <perfagent/perfagent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/exit_status.h"
+#include "cli/file_options.h"
+#include "cli/function_name.h"
+#include "cli/report_lines.h"
+#include "cli/run_files.h"
+#include "cli/scope.h"
+#include "cli/terminal_text.h"
+
+#define NR_CHANGES 20
+#define SMALL_POINTS 0.05 /* shown as 0.0 */
+#define CHANGE_COLUMNS 8
+#define NAME_COLUMNS_IN_FILE 120
+
+struct diff_run {
+	struct file_options o;
+	struct pa_profile *base, *now; /* owned, like the next */
+	struct pa_diff *diff;
+};
+
+static void diff_run_done(struct diff_run *d)
+{
+	pa_diff_free(d->diff);
+	pa_profile_free(d->base);
+	pa_profile_free(d->now);
+}
+
+static double points(uint64_t base, uint64_t base_sum, uint64_t now, uint64_t sum)
+{
+	return text_percent(now, sum) - text_percent(base, base_sum);
+}
+
+/* In per cent of the totals. */
+static double self_points(const struct pa_diff *d, const struct pa_change *c)
+{
+	return points(c->base_self, d->base_sum, c->self, d->sum);
+}
+
+static double total_points(const struct pa_diff *d, const struct pa_change *c)
+{
+	return points(c->base_total, d->base_sum, c->total, d->sum);
+}
+
+static double magnitude(double v)
+{
+	return v < 0 ? -v : v;
+}
+
+/* "base     old.pb.gz: 2.97 cpu-s" */
+static void print_side(const char *label, const struct pa_profile *p)
+{
+	const struct pa_summary *s = pa_profile_summary(p);
+	char amount[REPORT_AMOUNT_SIZE];
+	double unused;
+
+	(void)printf("%-8s ", label);
+	(void)text_put(stdout, s->source_file, TEXT_NO_LIMIT);
+	if (report_cpu_s(s, 0, &unused) && !s->value_type)
+		(void)printf(": %ss CPU in %" PRIu64 " sample%s\n",
+			     report_amount(s, s->samples, amount), s->samples,
+			     text_plural(s->samples));
+	else
+		(void)printf(": %s%s of %s\n", report_amount(s, s->samples, amount),
+			     report_cpu_s(s, 0, &unused) ? "s" : "",
+			     s->value_type ? s->value_type : "samples");
+}
+
+static void print_change(const struct pa_diff *d, const struct pa_change *c, uint32_t max_cols)
+{
+	char self[TEXT_SHARE_SIZE], total[TEXT_SHARE_SIZE];
+	const char *file = text_file_name(c->file);
+	int used = printf("%*s%+*.1f%*s%+*.1f  ", REPORT_SHARE_COLUMNS,
+			  text_share(c->self, d->sum, self), CHANGE_COLUMNS, self_points(d, c),
+			  REPORT_SHARE_COLUMNS + 1, text_share(c->total, d->sum, total),
+			  CHANGE_COLUMNS, total_points(d, c));
+	uint32_t cols = NAME_COLUMNS_IN_FILE, file_cols = text_columns(file) + 3;
+
+	if (max_cols != TEXT_NO_LIMIT)
+		cols = max_cols > (uint32_t)used + file_cols + 8
+			       ? max_cols - (uint32_t)used - file_cols
+			       : 8;
+	(void)function_name_put(stdout, c->is_unnamed ? "code without symbols" : c->name, cols);
+	(void)fputs(file[0] == '[' ? " " : " [", stdout);
+	(void)text_put(stdout, file, TEXT_NO_LIMIT);
+	(void)fputs(file[0] == '[' ? "\n" : "]\n", stdout);
+}
+
+static int by_total_points(const void *left, const void *right, void *diff)
+{
+	double a = magnitude(total_points(diff, left)), b = magnitude(total_points(diff, right));
+
+	return a > b ? -1 : a < b;
+}
+
+/* What the table shows, in its order; the caller frees it. */
+static struct pa_change *sorted_changes(const struct diff_run *run)
+{
+	const struct pa_diff *d = run->diff;
+	struct pa_change *list = calloc(d->nr_changes + 1, sizeof(*list));
+
+	for (size_t i = 0; list && i < d->nr_changes; i++)
+		list[i] = *PA_ITEM(d, pa_change, d->changes, i);
+	if (list && run->o.sort == REPORT_SORT_TOTAL)
+		qsort_r(list, d->nr_changes, sizeof(*list), by_total_points, run->diff);
+	return list;
+}
+
+static bool is_small(const struct pa_diff *d, const struct pa_change *c)
+{
+	return magnitude(self_points(d, c)) < SMALL_POINTS &&
+	       magnitude(total_points(d, c)) < SMALL_POINTS;
+}
+
+static void print_changes(const struct diff_run *run)
+{
+	_cleanup_(freep) struct pa_change *list = sorted_changes(run);
+	uint32_t columns = text_terminal_columns(STDOUT_FILENO);
+	size_t max = run->o.top ? run->o.top : NR_CHANGES, nr = 0, nr_large = 0;
+
+	for (size_t i = 0; list && i < run->diff->nr_changes; i++) {
+		if (!run->o.top && is_small(run->diff, &list[i]))
+			continue;
+		nr_large++;
+		if (nr == max)
+			continue;
+		if (!nr++)
+			(void)printf("%*s%*s%*s%*s  function\n", REPORT_SHARE_COLUMNS, "self",
+				     CHANGE_COLUMNS, "change", REPORT_SHARE_COLUMNS + 1, "total",
+				     CHANGE_COLUMNS, "change");
+		print_change(run->diff, &list[i], columns ? columns : TEXT_NO_LIMIT);
+	}
+	if (!nr)
+		(void)puts("no function changed its share");
+	else if (nr_large > nr)
+		(void)printf("%*zu more (--top N)\n", REPORT_SHARE_COLUMNS, nr_large - nr);
+}
+
+/* The function that grew most; NULL: none grew. */
+static const struct pa_change *largest_growth(const struct pa_diff *d,
+					      double (*growth)(const struct pa_diff *,
+							       const struct pa_change *),
+					      double *ret_points)
+{
+	const struct pa_change *largest = NULL;
+
+	*ret_points = 0;
+	for (size_t i = 0; i < d->nr_changes; i++) {
+		const struct pa_change *c = PA_ITEM(d, pa_change, d->changes, i);
+
+		if (growth(d, c) <= *ret_points)
+			continue;
+		largest = c;
+		*ret_points = growth(d, c);
+	}
+	return largest;
+}
+
+/* Of self first: where total grew, callers grew with it. */
+static int check_growth(const struct diff_run *run)
+{
+	double limit = run->o.fail_over_percent, grew;
+	const struct pa_change *c = largest_growth(run->diff, self_points, &grew);
+	const char *kind = "self";
+
+	if (grew <= limit) {
+		c = largest_growth(run->diff, total_points, &grew);
+		kind = "total";
+	}
+	if (limit < 0 || !c || grew <= limit)
+		return EXIT_STATUS_OK;
+	(void)fflush(stdout);
+	(void)fputs("perf-agent: --fail-over: ", stderr);
+	(void)text_put(stderr, c->is_unnamed ? c->file : c->name, TEXT_NO_LIMIT);
+	(void)fprintf(stderr, " grew by %.1f%% of the total (%s), more than %g%%\n", grew, kind,
+		      limit);
+	return EXIT_STATUS_LOST;
+}
+
+static int write_page(const struct diff_run *run, struct pa_error *err)
+{
+	const struct pa_output output = { sizeof(output), "flamegraph", run->o.output, NULL };
+	const struct pa_file_options opts = run_files_owned();
+
+	return pa_diff_write(run->diff, &output, &opts, err);
+}
+
+static int diff_to_end(struct diff_run *run)
+{
+	struct pa_error err = { 0 };
+	int r;
+
+	run->base = run_files_read(&run->o, run->o.paths[0]);
+	run->now = run->base ? run_files_read(&run->o, run->o.paths[1]) : NULL;
+	if (!run->now)
+		return EXIT_STATUS_FAILED;
+	r = pa_diff_new(run->base, run->now, &run->diff, &err);
+	if (r == 0 && run->o.output)
+		r = write_page(run, &err);
+	if (r < 0)
+		return run_files_failed(r, &err);
+	print_side("base", run->base);
+	print_side("new", run->now);
+	(void)fputc('\n', stdout);
+	print_changes(run);
+	return check_growth(run);
+}
+
+int run_diff(int argc, char *argv[])
+{
+	struct diff_run run = { 0 };
+	int status;
+
+	if (file_options_diff(argc, argv, &run.o) < 0)
+		return EXIT_STATUS_USAGE;
+	if (run.o.action == OPTIONS_HELP) {
+		file_options_help("diff", stdout);
+		return exit_status_of_stdout(EXIT_STATUS_OK);
+	}
+	status = diff_to_end(&run);
+	diff_run_done(&run);
+	return exit_status_of_stdout(status);
+}

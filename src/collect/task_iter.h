@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs that the kernel runs once for every task. They are loaded separately, because libbpf reads all
+ * of the kernel's types for them. */
+#ifndef COLLECT_TASK_ITER_H
+#define COLLECT_TASK_ITER_H
+
+struct programs;
+
+/* Reading from the descriptor runs the program, which has the maps of the others. -EOPNOTSUPP: not on
+ * this kernel. */
+int task_iter_open(const struct programs *p, const char *program, int *ret_fd);
+
+#endif

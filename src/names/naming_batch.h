@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One batch of symbolization: the addresses of one source of symbols (a file, the kernel, the generated code
+ * of one process) and the reply. A batch is run by one thread and does not touch the model: it has a
+ * copy of what it needs, and the reply belongs to the batch until it is applied.
+ */
+#ifndef NAMES_NAMING_BATCH_H
+#define NAMES_NAMING_BATCH_H
+
+#include "names/naming_budget.h"
+#include "names/naming_job.h"
+#include "names/naming_owners.h"
+#include "symbolize/symbol_reply.h"
+
+/* Whether a location was resolved. */
+struct naming_outcome {
+	bool is_named, is_raw;
+	enum naming_failure failure; /* if it is not named */
+};
+
+/* Shared by all batches. */
+struct naming_env {
+	struct naming_job *job;          /* borrowed */
+	atomic_bool is_over;             /* one has failed: the others are of no use */
+	struct naming_outcome *outcomes; /* by location; of naming_builtins; NULL: not wanted */
+	struct naming_budget budget;     /* has a lock of its own */
+	struct naming_owners owners;     /* likewise */
+	atomic_ullong hurried_ns;        /* when the user was first seen to wait; 0: not yet */
+};
+
+/* An address to be resolved. */
+struct naming_item {
+	uint64_t address;
+	uint64_t version;  /* see struct profile_location */
+	uint32_t location; /* of the model */
+	uint32_t rank;     /* of its mapping, in the order of sources */
+};
+
+/* The items of one mapping. */
+struct naming_part {
+	bool has_mapping;
+	uint32_t number;                /* of the mapping; without one, the number after the last */
+	struct profile_mapping mapping; /* a copy */
+	const struct naming_item *items;
+	uint32_t nr_items;
+	struct naming_note note; /* why its addresses have no symbol */
+};
+
+struct naming_batch {
+	struct naming_part *parts; /* borrowed; of one source */
+	uint32_t nr_parts;
+	uint32_t nr_items;   /* of all parts */
+	uint64_t size_bytes; /* of what is to be read, as far as it is known in advance */
+
+	/* The outcome; belongs to the thread that runs the batch, then to the one that applies it. */
+	int result;
+	struct symbol_reply reply;   /* answers in the order of the items; none: out of memory */
+	enum naming_failure unnamed; /* of answers without a symbol, unless their flags say more */
+	uint64_t took_ns;            /* without … */
+	uint64_t waited_ns;          /* for memory */
+	bool is_fallback;
+};
+
+/* Prepares the source and runs its job; result is 0, -ECANCELED or an error that ends symbolization.
+ * Running out of memory costs only symbols. */
+void naming_batch_run(struct naming_env *env, struct naming_batch *b);
+
+/* Cancels reading a source: symbolization was cancelled, or this source takes long and the user has asked
+ * to finish. */
+struct naming_patience {
+	const struct naming_env *env;
+	uint64_t began_ns;
+};
+bool naming_is_over_or_slow(const void *patience); /* for struct cancel */
+
+/* True if symbolization was cancelled, or has failed. */
+bool naming_is_over(const struct naming_env *env);
+bool naming_is_over_cb(const void *env); /* for struct cancel */
+
+/* naming_builtins.c: symbols of code in files, from processes that list such code as their own. They are found
+ * before any batch is run (-ENOMEM), and used for the addresses that files could not resolve, when all
+ * batches are applied (-ECANCELED; NULL: none). If there is no memory, the file's names stay. */
+#define NAMING_MAX_PROVIDERS 64 /* each holds two descriptors; further ones cost names */
+struct naming_builtins;
+int naming_builtins_new(struct naming_env *env, struct naming_builtins **ret_builtins);
+int naming_builtins_ask(struct naming_builtins *t);
+struct naming_builtins *naming_builtins_free(struct naming_builtins *t);
+DEFINE_CLEANUP(struct naming_builtins *, naming_builtins_free)
+
+/* Stores an answer in the model. -ENOMEM, -E2BIG. */
+int naming_apply_answer(struct profile *p, const struct symbol_reply *reply, uint32_t location,
+			const struct symbol_answer *a);
+
+/* Frees the outcome. */
+void naming_batch_clear(struct naming_batch *b);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All locations of a model, cut into batches: a copy of what naming needs to know of them. */
+#ifndef NAMES_NAMING_PLAN_H
+#define NAMES_NAMING_PLAN_H
+
+#include "names/naming_batch.h"
+
+struct naming_plan {
+	struct naming_item *items; /* owned; by source, mapping, address */
+	uint32_t nr_items;
+	struct naming_part *parts; /* owned; in the order of the items; none is empty */
+	uint32_t nr_parts;
+	struct naming_batch *batches; /* owned; in the order of the parts */
+	uint32_t nr_batches;
+};
+
+/* -ENOMEM. A half-made plan may be given to naming_plan_done(). */
+int naming_plan_init(struct naming_plan *plan, const struct naming_job *job);
+void naming_plan_done(struct naming_plan *plan);
+
+#endif
