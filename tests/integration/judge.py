@@ -142,11 +142,16 @@ _LEAVES = r"runtime\.(schedule|goschedImpl|park_m|goexit0|gdestroy|exitsyscall0|
 _YIELDS, _AFTER = r"runtime\.(gosched_m|gopreempt_m)$", r"runtime\.(lockWithRank|unlockWithRank|globrunqput|wakep)$"
 
 
+def has_function(pattern, frame):
+    """Whether a function of that name, or one inlined into it, runs there."""
+    return any(re.match(pattern, name) for name in frame.names)
+
+
 def is_scheduler(sample):
     pairs = zip(sample.frames, sample.frames[1:])
     return (re.match(r"runtime\.(mcall|morestack)(\.abi0)?$", sample.frames[-1].name) is not None and
-            (any(re.match(_LEAVES, f.name) for f in sample.frames) or
-             any(re.match(_AFTER, callee.name) and re.match(_YIELDS, f.name) for callee, f in pairs)))
+            (any(has_function(_LEAVES, f) for f in sample.frames) or
+             any(has_function(_AFTER, callee) and has_function(_YIELDS, f) for callee, f in pairs)))
 
 
 def is_complete(sample):
