@@ -258,12 +258,12 @@ struct pa_count {
 };
 
 /* Stacks that do not reach their outermost frame. */
-struct pa_cut_stat {
+struct pa_truncation_stat {
 	const char *reason; /* as in pa_summary.stops and the label "truncated" */
 	const char *text;   /* for people */
 	const char *file;   /* of the code at which unwinding stopped */
 	uint64_t nr_samples;
-	const char *cure; /* what the user can do; NULL: nothing is known to help */
+	const char *fix; /* what the user can do; NULL: nothing is known to help */
 };
 
 struct pa_function_stat {
@@ -315,7 +315,7 @@ struct pa_unnamed_stat {
 	const char *file;
 	uint64_t nr_samples; /* samples whose running function has no symbol */
 	const char *why;
-	const char *cure;
+	const char *fix;
 };
 
 /* A file that was not read to the end because of its cost. */
@@ -365,9 +365,9 @@ struct pa_section {
 	uint64_t stacks_complete, no_user_stack;
 	const struct pa_count *stops;
 	size_t nr_stops;
-	const struct pa_cut_stat *cuts;
-	size_t nr_cuts;
-	uint64_t cuts_seen, cuts_samples;
+	const struct pa_truncation_stat *truncations;
+	size_t nr_truncations;
+	uint64_t truncations_seen, truncations_samples;
 	const struct pa_unnamed_stat *unnamed;
 	size_t nr_unnamed;
 	uint64_t unnamed_seen;
@@ -459,7 +459,8 @@ struct pa_label_stat {
 /* What the capture saw, complete after the end. */
 struct pa_summary {
 	size_t sz;
-	size_t pa_count_sz, pa_section_sz, pa_cut_stat_sz, pa_function_stat_sz, pa_unnamed_stat_sz;
+	size_t pa_count_sz, pa_section_sz, pa_truncation_stat_sz, pa_function_stat_sz,
+		pa_unnamed_stat_sz;
 	size_t pa_limit_stat_sz, pa_fetch_failure_sz, pa_unanswered_stat_sz, pa_output_stat_sz;
 	const char *version;
 	const char *
@@ -481,8 +482,9 @@ struct pa_summary {
 	uint64_t stacks_complete;     /* samples whose user stack reaches its outermost frame */
 	const struct pa_count *stops; /* how unwinding ended, by reason; only those that occurred */
 	size_t nr_stops;
-	const struct pa_cut_stat *cuts; /* truncated, by reason and file; at most 10 */
-	size_t nr_cuts;
+	const struct pa_truncation_stat
+		*truncations; /* truncated, by reason and file; at most 10 */
+	size_t nr_truncations;
 
 	uint64_t nr_locations;
 	uint64_t nr_locations_named;
@@ -544,10 +546,10 @@ struct pa_summary {
 	uint64_t walks_again;       /* stacks that user space unwound again, with any result */
 	uint64_t samples_in_kernel; /* of samples: the CPU was in kernel mode */
 
-	/* Likewise for cuts[] and unnamed[]: how many there are, and the sum of their nr_samples.
+	/* Likewise for truncations[] and unnamed[]: how many there are, and the sum of their nr_samples.
 	 * */
-	uint64_t cuts_seen;
-	uint64_t cuts_samples;
+	uint64_t truncations_seen;
+	uint64_t truncations_samples;
 	uint64_t unnamed_seen;
 	uint64_t unnamed_samples;
 

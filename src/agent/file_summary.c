@@ -212,21 +212,21 @@ static int list_truncations(struct file_summary *s, const struct profile *p, uin
 		return -ENOMEM;
 	for (uint32_t i = 0; i < nr; i++)
 		places[i] = truncation_place(p, &found[i]);
-	nr = summary_places_merge(places, nr, &s->pub.cuts_samples);
-	s->pub.cuts_seen = nr;
-	s->pub.nr_cuts = nr < FILE_MAX_CUTS ? nr : FILE_MAX_CUTS;
-	for (size_t i = 0; i < s->pub.nr_cuts; i++) {
+	nr = summary_places_merge(places, nr, &s->pub.truncations_samples);
+	s->pub.truncations_seen = nr;
+	s->pub.nr_truncations = nr < FILE_MAX_TRUNCATIONS ? nr : FILE_MAX_TRUNCATIONS;
+	for (size_t i = 0; i < s->pub.nr_truncations; i++) {
 		const char *reason = profile_str(p, places[i].ids[0]);
 		const char *text = summary_stop_text(reason);
 
-		s->cuts[i] = (struct pa_cut_stat){
+		s->truncations[i] = (struct pa_truncation_stat){
 			.reason = reason,
 			.text = text ? text : reason,
 			.file = summary_mapping_path(p, places[i].mapping),
 			.nr_samples = places[i].nr_samples,
 		};
 	}
-	s->pub.cuts = s->cuts;
+	s->pub.truncations = s->truncations;
 	return 0;
 }
 

@@ -9,14 +9,14 @@
 #include "profile/profile.h"
 
 #define FILE_MAX_UNNAMED 10
-#define FILE_MAX_CUTS 10
+#define FILE_MAX_TRUNCATIONS 10
 
 /* Strings are borrowed from the profile or owned by texts. */
 struct file_summary {
 	struct pa_summary pub;
 	struct summary_digest digest;
 	struct pa_unnamed_stat unnamed[FILE_MAX_UNNAMED];
-	struct pa_cut_stat cuts[FILE_MAX_CUTS];
+	struct pa_truncation_stat truncations[FILE_MAX_TRUNCATIONS];
 	struct pa_label_stat *label_values; /* owned, like the next two */
 	const char **value_types, **label_keys;
 	struct strtab texts; /* composed ones */

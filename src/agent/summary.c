@@ -445,7 +445,7 @@ void summary_add_item_sizes(struct pa_summary *to)
 {
 	to->pa_count_sz = sizeof(struct pa_count);
 	to->pa_section_sz = sizeof(struct pa_section);
-	to->pa_cut_stat_sz = sizeof(struct pa_cut_stat);
+	to->pa_truncation_stat_sz = sizeof(struct pa_truncation_stat);
 	to->pa_function_stat_sz = sizeof(struct pa_function_stat);
 	to->pa_unnamed_stat_sz = sizeof(struct pa_unnamed_stat);
 	to->pa_limit_stat_sz = sizeof(struct pa_limit_stat);

@@ -58,7 +58,7 @@ int summary_add_digest(struct summary *to, const struct profile *p, uint32_t max
 #define SUMMARY_MAX_TRUNCATIONS 10
 struct summary_quality {
 	struct pa_count stops[PA_NR_STOPS];
-	struct pa_cut_stat truncations[SUMMARY_MAX_TRUNCATIONS];
+	struct pa_truncation_stat truncations[SUMMARY_MAX_TRUNCATIONS];
 	char truncation_advice[SUMMARY_MAX_TRUNCATIONS][ADVICE_SIZE];
 	struct pa_unnamed_stat unnamed[SUMMARY_MAX_UNNAMED];
 	char unnamed_advice[SUMMARY_MAX_UNNAMED][ADVICE_SIZE];
@@ -121,7 +121,7 @@ int summary_list_unnamed(const struct model *model, struct pa_unnamed_stat *to,
 			 char (*advice_texts)[ADVICE_SIZE], size_t max, struct pa_section *section);
 
 /* summary_truncations.c: the same for truncated stacks, by reason and file. */
-int summary_list_truncations(const struct model *model, struct pa_cut_stat *to,
+int summary_list_truncations(const struct model *model, struct pa_truncation_stat *to,
 			     char (*advice_texts)[ADVICE_SIZE], size_t max,
 			     struct pa_section *section);
 

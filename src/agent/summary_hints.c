@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Hints that make the code of language runtimes readable: one per runtime and problem, for all
- * processes that share it. For JIT code, the advice is that of its rows in unnamed[] and cuts[].
+ * processes that share it. For JIT code, the advice is that of its rows in unnamed[] and truncations[].
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -29,7 +29,7 @@ int summary_quality_fill(struct summary_quality *q, const struct model *model,
 	int r;
 
 	add_stops(q, stats, to);
-	to->cuts = q->truncations;
+	to->truncations = q->truncations;
 	to->unnamed = q->unnamed;
 	r = summary_list_truncations(model, q->truncations, q->truncation_advice,
 				     SUMMARY_MAX_TRUNCATIONS, to);
@@ -44,10 +44,10 @@ void summary_quality_of_first(struct pa_summary *to, const struct pa_section *fi
 	to->nr_stops = first->nr_stops;
 	to->stacks_complete = first->stacks_complete;
 	to->no_user_stack = first->no_user_stack;
-	to->cuts = first->cuts;
-	to->nr_cuts = first->nr_cuts;
-	to->cuts_seen = first->cuts_seen;
-	to->cuts_samples = first->cuts_samples;
+	to->truncations = first->truncations;
+	to->nr_truncations = first->nr_truncations;
+	to->truncations_seen = first->truncations_seen;
+	to->truncations_samples = first->truncations_samples;
 	to->unnamed = first->unnamed;
 	to->nr_unnamed = first->nr_unnamed;
 	to->unnamed_seen = first->unnamed_seen;

@@ -99,20 +99,20 @@ static struct summary_place place_of(const struct model *model, const struct tru
 	};
 }
 
-static struct pa_cut_stat row_of(const struct model *model, const struct summary_place *from,
-				 char *advice_text)
+static struct pa_truncation_stat row_of(const struct model *model, const struct summary_place *from,
+					char *advice_text)
 {
-	return (struct pa_cut_stat){
+	return (struct pa_truncation_stat){
 		.reason = stops[from->ids[0]].name,
 		.text = stops[from->ids[0]].text,
 		.file = summary_mapping_path(model->profile, from->mapping),
 		.nr_samples = from->nr_samples,
-		.cure = advice_fill_pid(from->texts[0], summary_mapping_pid(model, from->mapping),
-					advice_text),
+		.fix = advice_fill_pid(from->texts[0], summary_mapping_pid(model, from->mapping),
+				       advice_text),
 	};
 }
 
-int summary_list_truncations(const struct model *model, struct pa_cut_stat *to,
+int summary_list_truncations(const struct model *model, struct pa_truncation_stat *to,
 			     char (*advice_texts)[ADVICE_SIZE], size_t max,
 			     struct pa_section *section)
 {
@@ -128,10 +128,10 @@ int summary_list_truncations(const struct model *model, struct pa_cut_stat *to,
 		return -ENOMEM;
 	for (uint32_t i = 0; i < nr; i++)
 		places[i] = place_of(model, &found[i]);
-	nr = summary_places_merge(places, nr, &section->cuts_samples);
-	section->cuts_seen = nr;
-	section->nr_cuts = nr < max ? nr : max;
-	for (size_t i = 0; i < section->nr_cuts; i++)
+	nr = summary_places_merge(places, nr, &section->truncations_samples);
+	section->truncations_seen = nr;
+	section->nr_truncations = nr < max ? nr : max;
+	for (size_t i = 0; i < section->nr_truncations; i++)
 		to[i] = row_of(model, &places[i], advice_texts[i]);
 	return 0;
 }

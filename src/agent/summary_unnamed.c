@@ -73,8 +73,8 @@ int summary_list_unnamed(const struct model *model, struct pa_unnamed_stat *to,
 			.file = summary_mapping_path(p, mapping),
 			.nr_samples = places[i].nr_samples,
 			.why = note->why,
-			.cure = advice_fill_pid(note->advice, summary_mapping_pid(model, mapping),
-						advice_texts[i]),
+			.fix = advice_fill_pid(note->advice, summary_mapping_pid(model, mapping),
+					       advice_texts[i]),
 		};
 	}
 	return 0;

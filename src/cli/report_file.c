@@ -157,7 +157,7 @@ void report_print_file(const struct pa_summary *s, const struct report_options *
 	print_label_values(&page);
 	report_functions(&page);
 	report_paths(&page);
-	if (s->stacks_complete || s->no_user_stack || s->cuts_samples)
+	if (s->stacks_complete || s->no_user_stack || s->truncations_samples)
 		report_stacks(&page);
 	report_symbols(&page);
 }

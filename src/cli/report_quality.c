@@ -150,17 +150,20 @@ static const char *fix_of(const struct pa_summary *s, const char *file, const ch
 static void print_truncated(const struct report_page *p, const struct pa_section *c)
 {
 	const struct pa_summary *s = p->s;
-	_cleanup_(freep) struct missing *items = calloc(c->nr_cuts + 1, sizeof(*items));
-	struct missing_list list = { items,           c->nr_cuts, c->cuts_seen,
-				     c->cuts_samples, c->samples, "truncated" };
+	_cleanup_(freep) struct missing *items = calloc(c->nr_truncations + 1, sizeof(*items));
+	struct missing_list list = {
+		items,      c->nr_truncations, c->truncations_seen, c->truncations_samples,
+		c->samples, "truncated"
+	};
 
 	if (!items)
 		return;
-	for (size_t i = 0; i < c->nr_cuts; i++) {
-		const struct pa_cut_stat *cut = PA_ITEM(s, pa_cut_stat, c->cuts, i);
+	for (size_t i = 0; i < c->nr_truncations; i++) {
+		const struct pa_truncation_stat *t =
+			PA_ITEM(s, pa_truncation_stat, c->truncations, i);
 
-		items[i] = (struct missing){ cut->file, cut->text, fix_of(s, cut->file, cut->cure),
-					     cut->nr_samples, false };
+		items[i] = (struct missing){ t->file, t->text, fix_of(s, t->file, t->fix),
+					     t->nr_samples, false };
 	}
 	print_entries(p, &list);
 }
@@ -178,7 +181,7 @@ static void print_unresolved(const struct report_page *p, const struct pa_sectio
 	for (size_t i = 0; i < c->nr_unnamed; i++) {
 		const struct pa_unnamed_stat *u = PA_ITEM(s, pa_unnamed_stat, c->unnamed, i);
 
-		items[i] = (struct missing){ u->file, u->why, fix_of(s, u->file, u->cure),
+		items[i] = (struct missing){ u->file, u->why, fix_of(s, u->file, u->fix),
 					     u->nr_samples, false };
 	}
 	print_entries(p, &list);
@@ -191,10 +194,10 @@ static struct pa_section whole_of(const struct pa_summary *s)
 		.samples = s->samples,
 		.stacks_complete = s->stacks_complete,
 		.no_user_stack = s->no_user_stack,
-		.cuts = s->cuts,
-		.nr_cuts = s->nr_cuts,
-		.cuts_seen = s->cuts_seen,
-		.cuts_samples = s->cuts_samples,
+		.truncations = s->truncations,
+		.nr_truncations = s->nr_truncations,
+		.truncations_seen = s->truncations_seen,
+		.truncations_samples = s->truncations_samples,
 		.unnamed = s->unnamed,
 		.nr_unnamed = s->nr_unnamed,
 		.unnamed_seen = s->unnamed_seen,

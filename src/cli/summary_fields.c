@@ -31,13 +31,13 @@ static const struct summary_field count_fields[] = {
 
 STRUCTURE(count);
 
-static const struct summary_field cut_stat_fields[] = {
-	F(FIELD_STRING, pa_cut_stat, reason), F(FIELD_STRING, pa_cut_stat, text),
-	F(FIELD_STRING, pa_cut_stat, file),   F(FIELD_U64, pa_cut_stat, nr_samples),
-	F(FIELD_ADVICE, pa_cut_stat, cure),
+static const struct summary_field truncation_stat_fields[] = {
+	F(FIELD_STRING, pa_truncation_stat, reason), F(FIELD_STRING, pa_truncation_stat, text),
+	F(FIELD_STRING, pa_truncation_stat, file),   F(FIELD_U64, pa_truncation_stat, nr_samples),
+	F(FIELD_ADVICE, pa_truncation_stat, fix),
 };
 
-STRUCTURE(cut_stat);
+STRUCTURE(truncation_stat);
 
 static const struct summary_field function_stat_fields[] = {
 	F(FIELD_STRING, pa_function_stat, name),     F(FIELD_STRING, pa_function_stat, file),
@@ -86,7 +86,7 @@ static const struct summary_field unnamed_stat_fields[] = {
 	F(FIELD_STRING, pa_unnamed_stat, file),
 	F(FIELD_U64, pa_unnamed_stat, nr_samples),
 	F(FIELD_STRING, pa_unnamed_stat, why),
-	F(FIELD_ADVICE, pa_unnamed_stat, cure),
+	F(FIELD_ADVICE, pa_unnamed_stat, fix),
 };
 
 STRUCTURE(unnamed_stat);
@@ -191,18 +191,24 @@ static const struct summary_field label_stat_fields[] = {
 STRUCTURE(label_stat);
 
 static const struct summary_field section_fields[] = {
-	F(FIELD_STRING, pa_section, name),         F(FIELD_STRING, pa_section, unit),
-	F(FIELD_STRING, pa_section, units),        F(FIELD_U64, pa_section, due),
-	F(FIELD_U64, pa_section, samples),         F(FIELD_U64, pa_section, lost),
-	F(FIELD_I64, pa_section, unexplained),     F(FIELD_U64, pa_section, stacks_complete),
-	F(FIELD_U64, pa_section, no_user_stack),   F(FIELD_U64, pa_section, cuts_seen),
-	F(FIELD_U64, pa_section, cuts_samples),    F(FIELD_U64, pa_section, unnamed_seen),
+	F(FIELD_STRING, pa_section, name),
+	F(FIELD_STRING, pa_section, unit),
+	F(FIELD_STRING, pa_section, units),
+	F(FIELD_U64, pa_section, due),
+	F(FIELD_U64, pa_section, samples),
+	F(FIELD_U64, pa_section, lost),
+	F(FIELD_I64, pa_section, unexplained),
+	F(FIELD_U64, pa_section, stacks_complete),
+	F(FIELD_U64, pa_section, no_user_stack),
+	F(FIELD_U64, pa_section, truncations_seen),
+	F(FIELD_U64, pa_section, truncations_samples),
+	F(FIELD_U64, pa_section, unnamed_seen),
 	F(FIELD_U64, pa_section, unnamed_samples),
 };
 
 static const struct summary_list section_lists[] = {
 	L(pa_section, counts, count),         L(pa_section, losses, count),
-	L(pa_section, stops, count),          L(pa_section, cuts, cut_stat),
+	L(pa_section, stops, count),          L(pa_section, truncations, truncation_stat),
 	L(pa_section, unnamed, unnamed_stat),
 };
 
@@ -279,8 +285,8 @@ static const struct summary_field summary_fields[] = {
 	F(FIELD_U64, pa_summary, commands_seen),
 	F(FIELD_U64, pa_summary, processes_seen),
 	F(FIELD_U64, pa_summary, processes_samples),
-	F(FIELD_U64, pa_summary, cuts_seen),
-	F(FIELD_U64, pa_summary, cuts_samples),
+	F(FIELD_U64, pa_summary, truncations_seen),
+	F(FIELD_U64, pa_summary, truncations_samples),
 	F(FIELD_U64, pa_summary, unnamed_seen),
 	F(FIELD_U64, pa_summary, unnamed_samples),
 	F(FIELD_U64, pa_summary, waits_seen),
@@ -305,7 +311,7 @@ static const struct summary_list summary_lists[] = {
 	L(pa_summary, stops, count),
 	L(pa_summary, fetches, count),
 	L(pa_summary, fetch_failures, fetch_failure),
-	L(pa_summary, cuts, cut_stat),
+	L(pa_summary, truncations, truncation_stat),
 	L(pa_summary, naming_failures, count),
 	L(pa_summary, pids, pid),
 	L(pa_summary, tags, string),

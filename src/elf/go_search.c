@@ -114,7 +114,7 @@ static int search_section(const struct elf_image *img, const struct elf_section 
 		size_t n = s->size - at < sizeof(chunk) ? s->size - at : sizeof(chunk);
 
 		if (elf_image_read(img, s->offset + at, chunk, n) < 0)
-			return -ENOENT; /* cut */
+			return -ENOENT; /* truncated */
 		r = search_chunk(img, s, at, chunk, n, &nr_tried, ret_part);
 	}
 	return r < 0 ? -ENOENT : 0;

@@ -20,7 +20,7 @@ struct part {
 	size_t n;
 };
 
-static struct part cut_left(struct part p, size_t n)
+static struct part part_after(struct part p, size_t n)
 {
 	return (struct part){ p.at + n, p.n - n };
 }
@@ -79,15 +79,15 @@ static const char *place_mistake(struct part p)
 	bool has_brackets = p.n && p.at[0] == '[';
 	const char *end = p.n ? memchr(p.at, has_brackets ? ']' : ':', p.n) : NULL;
 	struct part host = { p.at, end ? (size_t)(end - p.at) : p.n };
-	struct part rest = cut_left(p, host.n + (has_brackets && end));
+	struct part rest = part_after(p, host.n + (has_brackets && end));
 
 	if (!host.n)
 		return "it has no host";
-	if (has_brackets && (!end || !is_ipv6(cut_left(host, 1))))
+	if (has_brackets && (!end || !is_ipv6(part_after(host, 1))))
 		return "the address in brackets is not an IPv6 address";
 	if (!has_brackets && !is_host_name(host))
 		return "its host has an invalid character";
-	if (rest.n && (rest.at[0] != ':' || !is_port(cut_left(rest, 1))))
+	if (rest.n && (rest.at[0] != ':' || !is_port(part_after(rest, 1))))
 		return "its port is not a number from 1 to 65535";
 	return NULL;
 }
@@ -107,5 +107,5 @@ const char *server_url_mistake(const char *url)
 		return place[0] == '/' && place[1] ? NULL : "it has no absolute path";
 	p = (struct part){ place, strcspn(place, "/?#") };
 	at = p.n ? memchr(p.at, '@', p.n) : NULL;
-	return place_mistake(at ? cut_left(p, (size_t)(at + 1 - p.at)) : p);
+	return place_mistake(at ? part_after(p, (size_t)(at + 1 - p.at)) : p);
 }

@@ -88,6 +88,7 @@ static int make_parts(struct naming_plan *plan, const struct profile *p, const u
 
 		plan->nr_parts += begins_part(plan, i);
 		part = &plan->parts[plan->nr_parts - 1];
+		part->nr_asked++;
 		if (!part->nr_items++) {
 			part->has_mapping = rank < p->nr_mappings;
 			part->number = part->has_mapping ? order[rank] : p->nr_mappings;
@@ -135,7 +136,7 @@ static int make_batches(struct naming_plan *plan, const struct naming_job *job)
 			b->parts = &plan->parts[i];
 			b->size_bytes = size_of(job, b->parts);
 		}
-		b->nr_items += plan->parts[i].nr_items;
+		b->nr_asked += plan->parts[i].nr_asked;
 	}
 	return 0;
 }

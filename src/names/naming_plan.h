@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All locations of a model, cut into batches: a copy of what naming needs to know of them. */
+/* All locations of a model, divided into batches: a copy of what naming needs to know of them. */
 #ifndef NAMES_NAMING_PLAN_H
 #define NAMES_NAMING_PLAN_H
 

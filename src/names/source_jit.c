@@ -26,7 +26,7 @@ static const struct naming_note map_notes[NR_JIT_MAPS] = {
 
 static bool is_over_limits(const struct jit_counts *counts)
 {
-	return counts->nr_maps_cut || counts->nr_dumps_cut;
+	return counts->nr_maps_too_large || counts->nr_dumps_too_large;
 }
 
 static bool has_map(const struct symbol_job *job)

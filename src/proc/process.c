@@ -176,7 +176,7 @@ int process_put(struct history *h, struct process *p, const struct mapping *m, u
 
 	if (there && mapping_eq(there, m))
 		return 0;
-	/* Cutting a hole into one mapping leaves two. */
+	/* A hole in the middle of a mapping leaves two. */
 	if (maptree_nr(process_current(p)) + 2 > TRACKER_MAX_MAPPINGS)
 		return -E2BIG;
 	if (there && there->start < m->end)

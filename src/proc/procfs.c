@@ -263,15 +263,15 @@ static uint64_t max_maps_bytes(const struct procfs *p, pid_t pid)
 /* An incomplete list ends with its last complete line. */
 static void charge_maps(const struct procfs *p, pid_t pid, uint64_t max_bytes, struct buf *text)
 {
-	bool is_cut = text->len >= max_bytes;
+	bool is_over_limit = text->len >= max_bytes;
 	const char *end;
 
-	if (max_bytes > PROC_MAX_MAPS_BYTES || (text->len <= TEXT_FREE_BYTES && !is_cut))
+	if (max_bytes > PROC_MAX_MAPS_BYTES || (text->len <= TEXT_FREE_BYTES && !is_over_limit))
 		return;
-	if (text_accounts_charge(p->texts, text_payer(p, pid), text->len, is_cut))
+	if (text_accounts_charge(p->texts, text_payer(p, pid), text->len, is_over_limit))
 		unanswered_report(p->unanswered, pid,
 				  "the rest of its mappings, which are too many for one user,");
-	if (!is_cut)
+	if (!is_over_limit)
 		return;
 	end = memrchr(text->data, '\n', text->len);
 	text->len = end ? (size_t)(end - text->data) + 1 : 0;

@@ -58,7 +58,7 @@ int finish_read(struct finish *f, uint64_t addr, void *to, size_t size)
 		if (!p && finish_read_code(f, addr, at, size) == (long)size)
 			return 0;
 		if (!p) {
-			f->is_cut = is_in_rest(f->stack, addr);
+			f->is_past_copy = is_in_rest(f->stack, addr);
 			return -EFAULT;
 		}
 		if (n > size)
@@ -283,7 +283,7 @@ int unwinder_finish(struct unwinder *u, const struct process *p, uint64_t time_n
 	finish_light(&f, ret_walk);
 	if (ret_walk->stop == PA_STOP_HARD_RULE)
 		finish_full(&f, ret_walk);
-	if (ret_walk->stop == PA_STOP_STACK_FAULT && f.is_cut)
+	if (ret_walk->stop == PA_STOP_STACK_FAULT && f.is_past_copy)
 		ret_walk->stop = stack->stop;
 	ret_walk->missing = f.missing;
 	if (f.waits && !stack->must_end)

@@ -14,7 +14,7 @@ struct finish {
 	uint32_t missing;
 	uint32_t nr_looked; /* words, see struct pa_walk; for a walk with all registers */
 	uint32_t nr_calls;  /* calls followed to find a function's start */
-	bool is_cut;        /* it needed more of the stack than was copied */
+	bool is_past_copy;  /* it needed more of the stack than was copied */
 	bool is_sp_low;     /* as in struct pa_walk, after the last frame */
 };
 

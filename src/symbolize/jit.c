@@ -232,11 +232,12 @@ static int read_symbol_files(const struct jit_symbol_files *files, struct jit_ta
 	int r = 0;
 
 	t->until_ns = files->until_ns;
-	if (may_read(files->dump_fd, files->dump_max_bytes, t, &t->counts->nr_dumps_cut))
+	if (may_read(files->dump_fd, files->dump_max_bytes, t, &t->counts->nr_dumps_too_large))
 		r = jitdump_read(files->dump_fd, t);
 	if (r == -EBADMSG)
 		r = 0; /* counted; there may be a map */
-	if (r == 0 && may_read(files->map_fd, files->map_max_bytes, t, &t->counts->nr_maps_cut))
+	if (r == 0 &&
+	    may_read(files->map_fd, files->map_max_bytes, t, &t->counts->nr_maps_too_large))
 		r = perf_map_read(files->map_fd, t);
 	return r;
 }
@@ -263,13 +264,13 @@ void jit_counts_add(struct jit_counts *to, const struct jit_counts *from)
 	to->nr_maps += from->nr_maps;
 	to->nr_map_lines += from->nr_map_lines;
 	to->nr_map_bad_lines += from->nr_map_bad_lines;
-	to->nr_maps_cut += from->nr_maps_cut;
+	to->nr_maps_too_large += from->nr_maps_too_large;
 	to->nr_dumps += from->nr_dumps;
 	to->nr_dumps_bad += from->nr_dumps_bad;
 	to->nr_dump_records += from->nr_dump_records;
 	to->nr_dump_bad_records += from->nr_dump_bad_records;
 	to->nr_dump_bad_lines += from->nr_dump_bad_lines;
-	to->nr_dumps_cut += from->nr_dumps_cut;
+	to->nr_dumps_too_large += from->nr_dumps_too_large;
 }
 
 int symbolizer_new_jit(const struct jit_sources *src, struct jit_counts *counts,

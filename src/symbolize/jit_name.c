@@ -30,7 +30,7 @@ static bool skip_prefix(struct text *t, const char *prefix)
 }
 
 /* Removes ":<number>" from the end. */
-static bool cut_number(struct text *t, uint32_t *ret_value)
+static bool strip_number(struct text *t, uint32_t *ret_value)
 {
 	size_t digits = 0;
 	uint64_t value = 0;
@@ -100,8 +100,8 @@ static void decode_v8(struct text t, const char *nameless, struct jit_name *to)
 
 	skip_tier_marks(&t);
 	to->is_v8 = true;
-	if (cut_number(&t, &last)) { /* "file:line", or "file:line:column" */
-		to->line = cut_number(&t, &before) ? before : last;
+	if (strip_number(&t, &last)) { /* "file:line", or "file:line:column" */
+		to->line = strip_number(&t, &before) ? before : last;
 		n = file_start(&t);
 		if (n < t.len) {
 			to->file = t.at + n + 1;

@@ -133,7 +133,7 @@ static bool next_record(struct jitdump_walk *w, struct jitdump_record *ret)
 	if (r == 0)
 		return false;
 	if (w->nr == JITDUMP_MAX_RECORDS) {
-		w->counts->nr_dumps_cut++;
+		w->counts->nr_dumps_too_large++;
 		return false;
 	}
 	w->nr++;

@@ -98,7 +98,7 @@ static void note_file(struct jit_cover *cover, struct jit_counts *counts, struct
 			return;
 		at += used;
 		if (at >= JIT_MAX_FILE_BYTES) { /* 20 million lines; the rest is counted */
-			counts->nr_maps_cut++;
+			counts->nr_maps_too_large++;
 			return;
 		}
 	}

@@ -86,9 +86,9 @@ struct symtab_index {
 
 enum symtab_state {
 	SYMTAB_OK,
-	SYMTAB_NONE,    /* the image has no symbol table at all */
-	SYMTAB_DAMAGED, /* some of it could not be read */
-	SYMTAB_CUT,     /* over the limits: the rest is left out */
+	SYMTAB_NONE,      /* the image has no symbol table at all */
+	SYMTAB_DAMAGED,   /* some of it could not be read */
+	SYMTAB_TOO_LARGE, /* over the limits: the rest is left out */
 };
 
 /* Symbols of an image, from one of the places where it may have some: elf_symbols_each() and those

@@ -44,13 +44,13 @@ struct jit_counts {
 	uint64_t nr_maps;      /* perf maps read */
 	uint64_t nr_map_lines; /* in them, of which … */
 	uint64_t nr_map_bad_lines;
-	uint64_t nr_maps_cut; /* over the limit */
-	uint64_t nr_dumps;    /* jitdumps read */
+	uint64_t nr_maps_too_large; /* over the limit */
+	uint64_t nr_dumps;          /* jitdumps read */
 	uint64_t nr_dumps_bad;
 	uint64_t nr_dump_records; /* of which … */
 	uint64_t nr_dump_bad_records;
-	uint64_t nr_dump_bad_lines; /* addresses with invalid line information */
-	uint64_t nr_dumps_cut;      /* over the limit */
+	uint64_t nr_dump_bad_lines;  /* addresses with invalid line information */
+	uint64_t nr_dumps_too_large; /* over the limit */
 };
 
 void jit_counts_add(struct jit_counts *to, const struct jit_counts *from);

@@ -302,7 +302,7 @@ static bool has_section_of_type(const struct elf_image *img, uint32_t type)
 
 static enum symbol_why why_missing(const struct elf_image *img, enum symtab_state state)
 {
-	if (state == SYMTAB_CUT)
+	if (state == SYMTAB_TOO_LARGE)
 		return WHY_SYMTAB_TOO_LARGE;
 	if (state == SYMTAB_DAMAGED)
 		return WHY_SYMTAB_DAMAGED;

@@ -47,7 +47,7 @@ struct builder {
 	uint32_t nr;
 	uint32_t cap;
 	struct buf names;
-	bool is_cut;
+	bool is_over_limit;
 };
 
 static void builder_done(struct builder *b)
@@ -123,7 +123,7 @@ static int add_symbol(void *ctx, const struct elf_symbol *sym)
 	if (r == 0)
 		r = add_name(b, sym, &s.name);
 	if (r == -E2BIG) {
-		b->is_cut = true;
+		b->is_over_limit = true;
 		return 1; /* ends the enumeration; what is there is used */
 	}
 	if (r < 0)
@@ -330,7 +330,7 @@ int symtab_index_init(struct symtab_index *idx, const struct elf_image *img, sym
 	}
 	idx->names_bytes = b.names.len;
 	idx->names = TAKE(b.names.data);
-	*ret_state = b.is_cut           ? SYMTAB_CUT
+	*ret_state = b.is_over_limit    ? SYMTAB_TOO_LARGE
 		     : found == -ENOENT ? SYMTAB_NONE
 		     : found < 0        ? SYMTAB_DAMAGED
 					: SYMTAB_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a fuzz target over the files of a folder, each also cut short and with bits flipped, so that
+/* Runs a fuzz target over the files of a folder, each also truncated and with bits flipped, so that
  * every test run walks the error paths a little. The mutations are the same every time. */
 #include <dirent.h>
 #include <stdint.h>

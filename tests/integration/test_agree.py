@@ -64,8 +64,8 @@ def check_schema(what, summary):
 
 
 # Members of a section that --json has also at the top, of the first one.
-QUALITY = ("stacks_complete", "no_user_stack", "stops", "cuts", "cuts_seen", "cuts_samples", "unnamed", "unnamed_seen",
-           "unnamed_samples")
+QUALITY = ("stacks_complete", "no_user_stack", "stops", "truncations", "truncations_seen", "truncations_samples",
+           "unnamed", "unnamed_seen", "unnamed_samples")
 
 
 def check_stacks(what, section, p):
@@ -77,7 +77,7 @@ def check_stacks(what, section, p):
     nr, name = sum(truncated.values()), section["name"]
     ok(section["stacks_complete"] + section["no_user_stack"] + nr == section["samples"] == p.total(),
        f"{what}, {name}: --json and the labels agree on {nr} truncated stacks")
-    ok(section["cuts_samples"] == nr and sum(x["count"] for x in section["stops"]) == section["samples"]
+    ok(section["truncations_samples"] == nr and sum(x["count"] for x in section["stops"]) == section["samples"]
        and all(x["count"] == truncated[x["name"]] for x in section["stops"] if x["name"] in truncated),
        f"{what}, {name}: ... and on the reasons")
 

@@ -190,7 +190,7 @@ def test_capture():
     ok(ours["unnamed_samples"] > 0, f"{ours['unnamed_samples']} of them are in code without a symbol")
     for key in ("samples", "period_ns", "event", "nr_stacks", "nr_locations", "nr_locations_named", "nr_processes",
                 "functions", "functions_by_total", "functions_seen", "paths", "target", "host", "unnamed_samples",
-                "stacks_complete", "no_user_stack", "cuts_samples"):
+                "stacks_complete", "no_user_stack", "truncations_samples"):
         ok(ours[key] == theirs[key], f"{key}: of the file as of the capture")
     ok([(c["comm"], c["nr_samples"]) for c in ours["commands"]] ==
        [(c["comm"], c["nr_samples"]) for c in theirs["commands"]], "commands: of the file as of the capture")

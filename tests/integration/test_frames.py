@@ -187,10 +187,10 @@ def check_wild_frame(directory):
     run = agent_until(4 * SAMPLES, directory, "--pid", target.pid, "-F", 999, seconds=3)
     end(target)
     n = run.profile.total()
-    cut = sum(s.count for s in run.profile.samples
+    truncated = sum(s.count for s in run.profile.samples
               if s.labels.get("truncated") in ("no_mapping", "no_frame_pointer"))
-    ok(run.status == 0 and n >= SAMPLES and cut >= 0.99 * n,
-       f"no frame pointers: {cut} of {n} samples are truncated in JIT code")
+    ok(run.status == 0 and n >= SAMPLES and truncated >= 0.99 * n,
+       f"no frame pointers: {truncated} of {n} samples are truncated in JIT code")
     nr = run.summary["walks_again"]
     ok(0 < nr <= MAX_MISSES, f"no frame pointers: {nr} of {n} stacks were copied")
     ok(run.summary["walks_finished"] < nr // 4,

@@ -131,7 +131,7 @@ ok(counts(run)["maps_stale"] == 1 and not any(f.is_named for f in jit_frames(run
 os.unlink(path)
 run = capture(p.pid)
 ok(counts(run)["maps_missing"] == 1 and why(run) == ["code generated at run time, without a perf map"]
-   and not any(u["cure"] for u in run.summary["unnamed"] if u["file"] == "[jit]"),
+   and not any(u["fix"] for u in run.summary["unnamed"] if u["file"] == "[jit]"),
    "without a map the report says so, and has no hint for an unknown runtime")
 ok(jit_frames(run) and all(f.name == f"0x{f.address:x}" for f in jit_frames(run)), "no frame is lost")
 end(p)
@@ -343,7 +343,7 @@ if node:
         check_script(run, "node in its own namespaces", "work", busy, 5, "node::")
         end_contained(p, pid)
     run = agent(tmp, "-F", 499, command=[node, busy, 1], cwd=dumps.name)
-    ok(any(u["file"] == "[jit]" and u["cure"] == "start node with --perf-basic-prof"
+    ok(any(u["file"] == "[jit]" and u["fix"] == "start node with --perf-basic-prof"
            for u in run.summary["unnamed"]), "node without a map: the hint is its option")
     ok([h for h in run.summary["hints"] if h["runtime"] == "node" and h["problem"] == "no_symbols"
         and re.fullmatch(r"node \(PID \d+\): .*; start node with --perf-basic-prof", h["text"])],
@@ -365,7 +365,7 @@ if shutil.which("java") and shutil.which("javac"):
     wait_for(lambda: "libjvm.so" in open(f"/proc/{p.pid}/maps").read(), "the virtual machine")
     run = capture(p.pid, 2)
     end(p)
-    advice = [u["cure"] for u in run.summary["unnamed"] if u["file"] == "[jit]"]
+    advice = [u["fix"] for u in run.summary["unnamed"] if u["file"] == "[jit]"]
     ok(any(f"jcmd {p.pid} Compiler.perfmap" in (c or "") for c in advice),
        f"java without a map: the hint is jcmd with its PID ({advice})")
     ok(any(h["text"].startswith(f"java (PID {p.pid}): ") and f"run jcmd {p.pid} Compiler.perfmap" in h["text"]

@@ -247,19 +247,19 @@ def test_midst_of_exec(tmp):
     """In the midst of execve() the registers are of an image that is gone: nothing is walked by them."""
     command = [os.path.join(PROGS, "exec_again"), 80, 64]
     run = agent(tmp, "-F", 999, "--kernel-stacks", command=command)
-    cut = [s for s in run.profile.samples if s.labels.get("no_user_stack") == "exec"]
-    n = sum(s.count for s in cut)
+    inside = [s for s in run.profile.samples if s.labels.get("no_user_stack") == "exec"]
+    n = sum(s.count for s in inside)
     ok(run.status == 0 and n >= 50, f"execve: {n} samples hit a process in the middle of it")
-    ok(not any(is_user(f) for s in cut for f in s.frames), "execve: samples in the middle of it have no user frames")
+    ok(not any(is_user(f) for s in inside for f in s.frames), "execve: samples in the middle of it have no user frames")
     late = [s for s in run.profile.samples
-            if {"begin_new_exec", "load_elf_binary"} & set(s.names()) and s not in cut]
+            if {"begin_new_exec", "load_elf_binary"} & set(s.names()) and s not in inside]
     ok(not late, f"{len(late)} stacks in the midst of execve() are not marked so")
-    ok(run.summary["no_user_stack"] >= n and not any("exec" == c["reason"] for c in run.summary["cuts"]),
+    ok(run.summary["no_user_stack"] >= n and not any("exec" == c["reason"] for c in run.summary["truncations"]),
        f"{run.summary['no_user_stack']} samples are counted as without a user stack, none of these as truncated")
     ok(share(run.profile, lambda s: "fill_memory" in s.names()) > 0.5, "what runs before is walked")
     run = agent(tmp, "-F", 999, command=command)
-    cut = [s for s in run.profile.samples if s.labels.get("no_user_stack") == "exec"]
-    ok(cut and all(len(s.frames) == 1 and not is_user(s.frames[0]) for s in cut),
+    inside = [s for s in run.profile.samples if s.labels.get("no_user_stack") == "exec"]
+    ok(inside and all(len(s.frames) == 1 and not is_user(s.frames[0]) for s in inside),
        "without kernel stacks each has the one kernel address it was at")
 
 

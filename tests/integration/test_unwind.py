@@ -68,8 +68,8 @@ def print_run(name, run):
     n = run.profile.total()
     note(f"{name}: {n} samples, complete {run.summary['stacks_complete'] / n:.4f} (agent) "
          f"{judged(run.profile) / n:.4f} (judge)")
-    for cut in run.summary["cuts"]:
-        note(f"  {cut['nr_samples']} cut in {cut['file']}: {cut['reason']}")
+    for row in run.summary["truncations"]:
+        note(f"  {row['nr_samples']} truncated in {row['file']}: {row['reason']}")
 
 
 def check_first(name, tmp):
@@ -99,13 +99,13 @@ def check(name, run):
     n, own = run.profile.total(), run.summary["stacks_complete"]
     check_truth(name, run)
     if name == "java":  # compiled without frame pointers: nothing but the code itself describes its frames
-        in_jit = [cut for cut in run.summary["cuts"] if cut["file"] == "[jit]"]
-        for_lack = [cut for cut in in_jit if cut["reason"] in FOR_LACK_OF_RECORDS]
-        ok(bool(for_lack) == bool(in_jit) and all("PreserveFramePointer" in (cut["cure"] or "") for cut in for_lack),
+        in_jit = [row for row in run.summary["truncations"] if row["file"] == "[jit]"]
+        for_lack = [row for row in in_jit if row["reason"] in FOR_LACK_OF_RECORDS]
+        ok(bool(for_lack) == bool(in_jit) and all("PreserveFramePointer" in (row["fix"] or "") for row in for_lack),
            f"{name}: {own / n:.4f} complete, and the report has a hint for the others")
     else:
         ok(own >= SHARES.get(name, SHARE) * n, f"{name}: {own / n:.4f} of the stacks are complete")
-        ok(not any("PreserveFramePointer" in (cut["cure"] or "") for cut in run.summary["cuts"]),
+        ok(not any("PreserveFramePointer" in (row["fix"] or "") for row in run.summary["truncations"]),
            f"{name}: nobody is asked for what is there")
     if name == "go_signals":
         check_signals(name, run)

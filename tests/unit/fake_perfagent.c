@@ -249,7 +249,7 @@ static void fill_counts(struct pa_session *s)
 		{ "too_deep", "deeper than the walker goes", 20 },
 		{ "unreadable_stack", "the user stack could not be read", 50 },
 	};
-	static const struct pa_cut_stat cuts[] = {
+	static const struct pa_truncation_stat truncations[] = {
 		{ "unreadable_stack", "the user stack could not be read", "/usr/bin/app", 50,
 		  NULL },
 		{ "too_deep", "deeper than the walker goes", "/usr/bin/app", 20, NULL },
@@ -266,8 +266,8 @@ static void fill_counts(struct pa_session *s)
 	m->nr_unnamed_by_rule = env_number("FAKE_REFUSED", 0);
 	m->stops = stops;
 	m->nr_stops = getenv("FAKE_IDLE") ? 0 : 3;
-	m->cuts = cuts;
-	m->nr_cuts = getenv("FAKE_IDLE") ? 0 : 2;
+	m->truncations = truncations;
+	m->nr_truncations = getenv("FAKE_IDLE") ? 0 : 2;
 	m->samples = getenv("FAKE_IDLE") ? 0 : 1000;
 	s->ticks = (struct pa_section){ .name = "on-cpu",
 					.unit = "tick",

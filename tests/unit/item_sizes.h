@@ -9,7 +9,7 @@
 #define ITEM_SIZES                                                                                 \
 	.pa_count_sz = sizeof(struct pa_count),                                                    \
 	.pa_section_sz = sizeof(struct pa_section),                                                \
-	.pa_cut_stat_sz = sizeof(struct pa_cut_stat),                                              \
+	.pa_truncation_stat_sz = sizeof(struct pa_truncation_stat),                                              \
 	.pa_function_stat_sz = sizeof(struct pa_function_stat),                                    \
 	.pa_unnamed_stat_sz = sizeof(struct pa_unnamed_stat),                                      \
 	.pa_limit_stat_sz = sizeof(struct pa_limit_stat),                                          \

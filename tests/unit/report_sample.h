@@ -52,7 +52,7 @@ static const struct pa_unnamed_stat unnamed[] = {
 
 static const struct pa_output_stat outputs[] = { { "pprof", "app-on-cpu.pb.gz", 2048 } };
 
-static const struct pa_cut_stat truncated[] = {
+static const struct pa_truncation_stat truncated[] = {
 	{ "b", "stopped for b", "/usr/lib/b.so", 4, "rebuild b" },
 	{ "c", "stopped for c", "/usr/lib/c.so", 3, NULL },
 	{ "c", "stopped for c", "/usr/lib/d.so", 2, NULL },
@@ -108,10 +108,10 @@ static inline struct pa_summary sample(void)
 		.nr_stacks = 12,
 		.nr_processes = 1,
 		.stacks_complete = 90,
-		.cuts = truncated,
-		.nr_cuts = 5,
-		.cuts_seen = 5,
-		.cuts_samples = 11,
+		.truncations = truncated,
+		.nr_truncations = 5,
+		.truncations_seen = 5,
+		.truncations_samples = 11,
 		.nr_locations = 10,
 		.nr_locations_named = 9,
 		.kernel_symbols = "kallsyms",

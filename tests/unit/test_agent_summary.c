@@ -244,8 +244,8 @@ static void test_lists(void)
 	check_paths(s);
 }
 
-/* Two samples cut in one file for one reason, and one for another; the rest is whole. */
-static void test_cuts(void)
+/* Two samples truncated in one file for one reason, and one for another; the rest is whole. */
+static void test_truncations(void)
 {
 	struct profile *p = model_example();
 	_cleanup_(capture_freep) struct capture *c = NULL;
@@ -262,11 +262,13 @@ static void test_cuts(void)
 	must(model_truncated_key(c->model) == key);
 	must(summarize(c, &sum) == 0);
 	s = summary_get(sum);
-	ok(s->nr_cuts == 2 && strcmp(s->cuts[0].reason, "too_deep") == 0 &&
-		   s->cuts[0].nr_samples == 11 && s->cuts[1].nr_samples == 3,
-	   "cuts add up by reason and file, the most first");
-	ok(s->cuts_seen == 2 && s->cuts_samples == 14, "the number of truncations is reported");
-	ok(strcmp(s->cuts[0].file, profile_str(p, p->mappings[p->locations[0].mapping].path)) == 0,
+	ok(s->nr_truncations == 2 && strcmp(s->truncations[0].reason, "too_deep") == 0 &&
+		   s->truncations[0].nr_samples == 11 && s->truncations[1].nr_samples == 3,
+	   "truncations add up by reason and file, the most first");
+	ok(s->truncations_seen == 2 && s->truncations_samples == 14,
+	   "the number of truncations is reported");
+	ok(strcmp(s->truncations[0].file,
+		  profile_str(p, p->mappings[p->locations[0].mapping].path)) == 0,
 	   "the file is that of the outermost frame");
 }
 
@@ -315,10 +317,10 @@ static void test_one_line_per_file(void)
 	   "a file that several processes have is one, with the samples of all");
 	ok(summary_get(sum)->unnamed_seen == 4 && summary_get(sum)->unnamed_samples == 90,
 	   "the number of unresolved files and of their samples is reported");
-	ok(!strcmp(u[0].why, "stripped") && !strcmp(u[0].cure, "install it"),
+	ok(!strcmp(u[0].why, "stripped") && !strcmp(u[0].fix, "install it"),
 	   "the reason of a file is that of most of its samples");
-	ok(u[1].nr_samples == 9 && !strcmp(u[1].cure, "start python so") &&
-		   !strcmp(u[2].cure, "start node so"),
+	ok(u[1].nr_samples == 9 && !strcmp(u[1].fix, "start python so") &&
+		   !strcmp(u[2].fix, "start node so"),
 	   "generated code is one entry if the hint is the same");
 	ok(u[3].nr_samples == 5 && !strcmp(u[3].file, "/lib/a.so"),
 	   "another build is another file");
@@ -631,7 +633,7 @@ int main(void)
 	test_functions(model_large(1), 100, "large");
 	test_example();
 	test_lists();
-	test_cuts();
+	test_truncations();
 	test_naming();
 	test_models_taken_out();
 	test_gaps();

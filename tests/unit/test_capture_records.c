@@ -403,16 +403,16 @@ static void test_empty_and_broken_records(void)
 {
 	const uint64_t none = 0, of_no_kind = 31ull << PA_FRAME_KIND_SHIFT | 0x1000;
 	struct pa_record notice = { .type = PA_RECORD_NOTICE, .pid = PID };
-	struct pa_sample cut = { .head = { .type = PA_RECORD_SAMPLE }, .nr_user = 1 };
+	struct pa_sample incomplete = { .head = { .type = PA_RECORD_SAMPLE }, .nr_user = 1 };
 	struct test_world w;
 
 	world_init(&w, true);
 	must(replay_sample(w.c, 30, PID, &none, 0, &none, 0, 0, PA_STOP_EXEC) == 0);
 	must(capture_record(w.c, &notice, sizeof(notice)) == 0);
-	must(capture_record(w.c, &cut, sizeof(cut)) == 0);
-	must(capture_record(w.c, &cut, sizeof(cut.head)) == 0);
-	cut.origin = 5;
-	must(capture_record(w.c, &cut, sizeof(cut)) == 0);
+	must(capture_record(w.c, &incomplete, sizeof(incomplete)) == 0);
+	must(capture_record(w.c, &incomplete, sizeof(incomplete.head)) == 0);
+	incomplete.origin = 5;
+	must(capture_record(w.c, &incomplete, sizeof(incomplete)) == 0);
 	must(replay_sample(w.c, 31, PID, &none, 0, &of_no_kind, 1, 0, PA_STOP_END) == 0);
 	settle(&w);
 	ok(w.c->model->profile->nr_samples == 1 && !location(&w, 0, 0),

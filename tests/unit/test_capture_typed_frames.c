@@ -178,10 +178,10 @@ static void test_names(void)
 static void test_bad_records(void)
 {
 	struct capture *c = new_capture();
-	const uint64_t cut[] = { code[0], WORD(TWO_AUX, PLACE), 1 };
+	const uint64_t truncated[] = { code[0], WORD(TWO_AUX, PLACE), 1 };
 	const uint64_t unknown[] = { code[0], WORD(TWO_AUX + 1, PLACE), 1, 2 };
 
-	add(c, REPLAY_PARENT, cut, 3);
+	add(c, REPLAY_PARENT, truncated, 3);
 	settle(c);
 	ok(capture_stats(c)->nr_bad == 1 && !c->model->profile->nr_samples,
 	   "bad records: the last frame is truncated");

@@ -155,7 +155,7 @@ static void test_unnamed_code(void)
 	s.unnamed = why;
 	s.nr_unnamed = s.unnamed_seen = 1;
 	s.unnamed_samples = 60;
-	s.nr_cuts = s.cuts_seen = 0;
+	s.nr_truncations = s.truncations_seen = 0;
 	has(&s, "complete\nsymbols  90.0%",
 	    "symbols: files of stripped programs follow the functions");
 	s.functions = jit;

@@ -16,8 +16,8 @@ static void test_stacks(void)
 	    "stacks: the first three reasons, each with all of its files and the fix");
 	check_with(&s, &verbose, "1.0% truncated in /usr/lib/e.so: stopped for e\nsymbols", true,
 		   "-v: all reasons");
-	s.cuts_seen = 7;
-	s.cuts_samples += 20;
+	s.truncations_seen = 7;
+	s.truncations_samples += 20;
 	check_with(&s, &verbose, "2 more, 20.0% of the samples\nsymbols", true,
 		   "-v: reasons that the summary does not list are counted");
 	s.no_user_stack = 10;
@@ -33,10 +33,10 @@ static void test_stacks(void)
 static void test_small_files(void)
 {
 	static const struct pa_unnamed_stat files[] = {
-		{ .file = "/opt/big.so", .why = "stripped", .cure = "", .nr_samples = 50 },
-		{ .file = "/opt/one.so", .why = "stripped", .cure = "", .nr_samples = 10 },
-		{ .file = "/opt/tiny.so", .why = "stripped", .cure = "", .nr_samples = 2 },
-		{ .file = "/opt/less.so", .why = "stripped", .cure = "", .nr_samples = 1 },
+		{ .file = "/opt/big.so", .why = "stripped", .fix = "", .nr_samples = 50 },
+		{ .file = "/opt/one.so", .why = "stripped", .fix = "", .nr_samples = 10 },
+		{ .file = "/opt/tiny.so", .why = "stripped", .fix = "", .nr_samples = 2 },
+		{ .file = "/opt/less.so", .why = "stripped", .fix = "", .nr_samples = 1 },
 	};
 	struct pa_summary s = sample();
 
@@ -157,8 +157,8 @@ static void test_compiled_tables(void)
 static void test_stacks_of_sections(void)
 {
 	static const struct pa_count ends[] = { { "complete", "reached the end", 1 } };
-	static const struct pa_cut_stat cut = { "b", "stopped for b", "/usr/lib/w.so", 15,
-						"fix w" };
+	static const struct pa_truncation_stat truncation = { "b", "stopped for b", "/usr/lib/w.so",
+							      15, "fix w" };
 	static const struct pa_unnamed_stat bare = { "/opt/w.so", 4, "it has no symbols", NULL };
 	struct pa_summary s = sample();
 
@@ -171,10 +171,10 @@ static void test_stacks_of_sections(void)
 					   .stacks_complete = 5,
 					   .stops = ends,
 					   .nr_stops = 1,
-					   .cuts = &cut,
-					   .nr_cuts = 1,
-					   .cuts_seen = 1,
-					   .cuts_samples = 15,
+					   .truncations = &truncation,
+					   .nr_truncations = 1,
+					   .truncations_seen = 1,
+					   .truncations_samples = 15,
 					   .unnamed = &bare,
 					   .nr_unnamed = 1,
 					   .unnamed_seen = 1,
@@ -185,7 +185,7 @@ static void test_stacks_of_sections(void)
 	    "stacks: with where they are truncated");
 	has(&s, "20.0% of off-cpu without symbols in /opt/w.so: it has no symbols\n",
 	    "symbols: of the second kind");
-	s.samples = s.stacks_complete = s.cuts_seen = s.nr_cuts = 0;
+	s.samples = s.stacks_complete = s.truncations_seen = s.nr_truncations = 0;
 	has(&s, "stacks   off-cpu: 25.0% complete\n", "stacks: of the second kind alone");
 	sections[1].nr_stops = 0;
 	has_not(&s, "off-cpu:", "stacks: nothing is said of events without stacks");

@@ -9,7 +9,7 @@
 
 static const struct pa_function_stat functions[] = {
 	{ "main", "/usr/bin/app", 1, 2 },
-	/* latin-1, overlong, surrogate, past the end of Unicode, cut off */
+	/* latin-1, overlong, surrogate, past the end of Unicode, truncated */
 	{ "gr\xf6\xdf"
 	  "e",
 	  "\xc0\xaf", 3, 4 },
@@ -30,8 +30,8 @@ static const struct pa_count counts[] = { { "idle", "idle", 5 }, { "other", "oth
 
 static const struct pa_count stops[] = { { "complete", "reached the end", 3 } };
 
-static const struct pa_cut_stat cut = { "too_deep", "too deep", "/a.so", 4,
-					"see pa_options.unwind" };
+static const struct pa_truncation_stat truncation = { "too_deep", "too deep", "/a.so", 4,
+						      "see pa_options.unwind" };
 
 static const struct pa_unnamed_stat unnamed = { "/b.so", 6, "no symbols", NULL };
 
@@ -55,10 +55,10 @@ static const struct pa_section sections[] = {
 	  .no_user_stack = 1,
 	  .stops = stops,
 	  .nr_stops = 1,
-	  .cuts = &cut,
-	  .nr_cuts = 1,
-	  .cuts_seen = 2,
-	  .cuts_samples = 4,
+	  .truncations = &truncation,
+	  .nr_truncations = 1,
+	  .truncations_seen = 2,
+	  .truncations_samples = 4,
 	  .unnamed = &unnamed,
 	  .nr_unnamed = 1,
 	  .unnamed_seen = 5,
@@ -257,11 +257,12 @@ static void test_stacks_of_sections(json_t *j)
 	json_t *second = json_array_get(json_object_get(j, "sections"), 1);
 
 	ok(number(second, "stacks_complete") == 3 && number(second, "no_user_stack") == 1 &&
-		   number(second, "cuts_seen") == 2 && number(second, "cuts_samples") == 4 &&
+		   number(second, "truncations_seen") == 2 &&
+		   number(second, "truncations_samples") == 4 &&
 		   number(second, "unnamed_seen") == 5 && number(second, "unnamed_samples") == 6,
 	   "which says how many of its own stacks are complete, and have symbols");
 	ok(number(json_array_get(json_object_get(second, "stops"), 0), "count") == 3 &&
-		   has_text(json_array_get(json_object_get(second, "cuts"), 0), "cure",
+		   has_text(json_array_get(json_object_get(second, "truncations"), 0), "fix",
 			    "see --unwind") &&
 		   has_text(json_array_get(json_object_get(second, "unnamed"), 0), "file", "/b.so"),
 	   "the reasons for truncation and missing symbols are reported");

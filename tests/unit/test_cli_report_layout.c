@@ -74,15 +74,16 @@ static void test_reasons_are_whole(uint32_t cols)
 {
 	static const struct pa_unnamed_stat why[] = { { "/opt/lib/libstripped.so.1", 5, LONG_WHY,
 							LONG_WHY } };
-	static const struct pa_cut_stat cut[] = { { "b", LONG_WHY, "/opt/lib/b.so", 4, NULL } };
+	static const struct pa_truncation_stat truncation[] = { { "b", LONG_WHY, "/opt/lib/b.so", 4,
+								  NULL } };
 	static const struct pa_count fetches[] = { { "timeout", LONG_WHY, 1 } };
 	struct pa_summary s = sample();
 	char *text;
 
 	s.unnamed = why;
 	s.nr_unnamed = s.unnamed_seen = 1;
-	s.cuts = cut;
-	s.nr_cuts = s.cuts_seen = 1;
+	s.truncations = truncation;
+	s.nr_truncations = s.truncations_seen = 1;
 	s.fetches = fetches;
 	s.nr_fetches = 1;
 	text = unwrapped(print(&s, &(struct report_options){ .max_cols = cols }));

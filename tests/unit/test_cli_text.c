@@ -28,7 +28,7 @@ static void check(const char *s, uint32_t max_cols, const char *expected, const 
 	ok(cols <= max_cols, "… and fits");
 }
 
-static void test_cutting(void)
+static void test_shortening(void)
 {
 	check("compute", 7, "compute", "a text that fits is unchanged");
 	check("compute", 6, "com...", "a text that does not fit ends in dots");
@@ -64,7 +64,7 @@ static void test_harmless(void)
 	check("\x1b[31mred\x1b[0m", 40, "?[31mred?[0m", "an escape sequence is defused");
 	check("a\nb\rc\td\x7f", 40, "a?b?c?d?", "control characters are defused");
 	check("a\xff\xfe", 40, "a??", "bytes that are not a character are defused");
-	check("a\xe2\x80", 40, "a??", "a character cut off at the end is defused");
+	check("a\xe2\x80", 40, "a??", "a character truncated at the end is defused");
 }
 
 static void test_utf8(void)
@@ -212,7 +212,7 @@ static void test_base_names(void)
 
 int main(void)
 {
-	test_cutting();
+	test_shortening();
 	test_keeping_the_end();
 	test_harmless();
 	test_utf8();

@@ -284,7 +284,7 @@ static void test_build_id(void)
 	ok(id_of(note, n, 4, false).len == 0, "sizes near 4 GiB end the search");
 }
 
-static void test_file_that_is_cut_while_open(void)
+static void test_file_that_shrinks_while_open(void)
 {
 	char path[] = "/tmp/test_elf_image.XXXXXX";
 	int fd = mkstemp(path);
@@ -448,7 +448,7 @@ int main(void)
 	test_damaged_section_headers();
 	test_extended_numbering();
 	test_build_id();
-	test_file_that_is_cut_while_open();
+	test_file_that_shrinks_while_open();
 	test_holes_allow_nothing();
 	test_stored_bytes_allow_more();
 	test_cancel();

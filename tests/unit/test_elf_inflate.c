@@ -71,7 +71,7 @@ static int result_of(struct packed p, size_t max)
 	return r;
 }
 
-static struct packed cut(struct packed p, size_t n)
+static struct packed truncated(struct packed p, size_t n)
 {
 	p.len -= n;
 	return p;
@@ -88,7 +88,7 @@ static void test_damage(uint32_t type, const char *name)
 {
 	ok(result_of(pack(type, plain, PLAIN_BYTES, PLAIN_BYTES + 1), BUFFER_MAX) == -EBADMSG,
 	   "%s: fewer bytes than the header says is an error", name);
-	ok(result_of(cut(pack(type, plain, PLAIN_BYTES, PLAIN_BYTES), 1000), BUFFER_MAX) ==
+	ok(result_of(truncated(pack(type, plain, PLAIN_BYTES, PLAIN_BYTES), 1000), BUFFER_MAX) ==
 		   -EBADMSG,
 	   "%s: a truncated section is an error", name);
 	ok(result_of(pack(type, plain, PLAIN_BYTES, PLAIN_BYTES), PLAIN_BYTES - 1) == -E2BIG,
@@ -116,7 +116,7 @@ static void test_headers(void)
 {
 	struct packed p = pack(ELFCOMPRESS_ZLIB, plain, 100, 100);
 
-	ok(result_of(cut(p, p.len - 10), BUFFER_MAX) == -EBADMSG,
+	ok(result_of(truncated(p, p.len - 10), BUFFER_MAX) == -EBADMSG,
 	   "half a compression header is an error");
 	p = pack(ELFCOMPRESS_ZLIB, plain, 100, 100);
 	p.bytes[0] = 77;

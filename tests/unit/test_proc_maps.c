@@ -83,8 +83,8 @@ static void test_odd_paths(void)
 	ok(strcmp(s.path[0], "\n") == 0, "an escape may be the whole path");
 	parse("1000-2000 r-xp 0 0:0 1 /\xff\xfe\x01\n", &s);
 	ok(strcmp(s.path[0], "/\xff\xfe\x01") == 0, "any byte may be in a path");
-	parse("1000-2000 r-xp 0 0:0 1 /cut", &s);
-	ok(strcmp(s.path[0], "/cut") == 0, "a last line without newline has its whole path");
+	parse("1000-2000 r-xp 0 0:0 1 /no_newline", &s);
+	ok(strcmp(s.path[0], "/no_newline") == 0, "a last line without newline has its whole path");
 	parse("1000-2000 r-xp 0 0:0 1", &s);
 	ok(s.nr == 1 && strcmp(s.path[0], "") == 0, "a last line without newline may lack a path");
 }

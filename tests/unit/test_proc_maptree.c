@@ -68,15 +68,15 @@ static void change(struct maptree_pool *pool, struct pair *p, uint32_t *state, u
 	uint64_t start = next_random(state) % (NR_ADDRS - 1);
 	uint64_t len = 1 + next_random(state) % (next_random(state) % 8 ? 8 : NR_ADDRS);
 	uint64_t end = start + len < NR_ADDRS ? start + len : NR_ADDRS;
-	bool is_cut = next_random(state) % 4 == 0;
+	bool is_split = next_random(state) % 4 == 0;
 	struct mapping m = { .start = start, .end = end, .offset = file, .file = file };
 
-	if (is_cut)
+	if (is_split)
 		must(maptree_remove(pool, &p->root, start, end) == 0);
 	else
 		must(maptree_put(pool, &p->root, &m) == 0);
 	for (uint64_t a = start; a < end; a++) {
-		p->model.file[a] = is_cut ? 0 : file;
+		p->model.file[a] = is_split ? 0 : file;
 		p->model.offset[a] = file + (a - start);
 	}
 }

@@ -295,7 +295,7 @@ static __attribute__((noinline)) void walk_out_of_big_frame(struct capture *c, u
 	room[1] = 1; /* no tail call */
 }
 
-static void test_cut_copies(void)
+static void test_truncated_copies(void)
 {
 	static const uint8_t stops[] = { PA_STOP_BUDGET, PA_STOP_BIG_STACK, PA_STOP_STACK_FAULT };
 	struct test_world w = new_world(SIZE_MAX);
@@ -560,7 +560,7 @@ int main(void)
 	test_big_process();
 	test_wrong_callers();
 	test_shorter();
-	test_cut_copies();
+	test_truncated_copies();
 	test_in_syscall();
 	test_made_code();
 	test_signal();

@@ -64,7 +64,7 @@ static void test_budget(void)
 	jit_budget_limit(&b, &src.symbol_files[0], JIT_FOR_CODE);
 	counts = (struct jit_counts){ 0 };
 	must(symbolizer_new_jit(&src, &counts, &s) == 0);
-	ok(counts.nr_maps_cut == 1 && counts.nr_maps == 0,
+	ok(counts.nr_maps_too_large == 1 && counts.nr_maps == 0,
 	   "limits: maps over the limit are counted");
 	symbolizer_free(s);
 	if (geteuid() == 0) {

@@ -220,7 +220,7 @@ static void test_jit(void)
 	symbol_reply_done(&reply);
 	job.symbol_files[0].map_max_bytes = 0;
 	ok(is_same_elsewhere(&job, &bytes) && symbol_reply_read(&bytes, 4, &reply) == 0 &&
-		   reply.head->jit_counts.nr_maps_cut == 1,
+		   reply.head->jit_counts.nr_maps_too_large == 1,
 	   "perf map, jitdump: a file over the limits is not read, but counted");
 	symbol_reply_done(&reply);
 	close(job.symbol_files[0].map_fd);

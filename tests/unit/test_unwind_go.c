@@ -345,7 +345,7 @@ static bool spoil(struct elf_maker *elf, uint32_t nr, size_t i)
 	return true;
 }
 
-/* Every cut of the table, and every byte of it changed: nothing but values comes out. */
+/* Every prefix of the table, and every byte of it changed: nothing but values comes out. */
 static void test_spoilt(void)
 {
 	unsigned int nr_tried = 0;
