@@ -101,7 +101,7 @@ _perf_agent() {
 
 	[[ $prev == --json= ]] || prev=${prev%=} # which takes its value in no other way
 	case $prev in
-	-p | --pid)
+	-p | -[aqv]*p | --pid)
 		_perf_agent_list "$cur" < <(ps -e -o pid= 2>/dev/null; ps -e -o comm= 2>/dev/null | sort -u)
 		;;
 	--tid)
@@ -125,7 +125,7 @@ _perf_agent() {
 	--format)
 		mapfile -t COMPREPLY < <(compgen -W 'html folded json' -- "$cur")
 		;;
-	-o | --output | --profile-output | --offcpu-output | --folded-output | --perf-data-output | --flamegraph-output | --pmu-output | --json=)
+	-o | -[aqv]*o | --output | --profile-output | --offcpu-output | --folded-output | --perf-data-output | --flamegraph-output | --pmu-output | --json=)
 		compopt -o filenames
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 		;;

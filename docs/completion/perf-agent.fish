@@ -12,7 +12,7 @@ function __perf_agent_command
         switch $words[1]
             case --
                 set -e words[1]
-                printf '%s\n' $words
+                set -q words[1]; and printf '%s\n' $words
                 return 0
             case '-*'
                 contains -- $words[1] $with_value; and set -e words[1]
@@ -51,7 +51,8 @@ end
 set -l o complete -c perf-agent -n __perf_agent_has_no_command
 complete -c perf-agent -f
 complete -c perf-agent -n __perf_agent_has_command -a '(__perf_agent_complete_command)'
-$o -a '(__fish_complete_command)'
+complete -c perf-agent -n '__perf_agent_has_no_command; and not string match -q -- "-*" (commandline -ct)' \
+    -a '(__fish_complete_command)'
 complete -c perf-agent -n 'test (count (commandline -opc)) -eq 1' -a doctor -d 'Check what this machine allows'
 complete -c perf-agent -n __perf_agent_is_doctor -s p -l pid -xa '(__fish_complete_pids)' -d 'Also check this process'
 complete -c perf-agent -n __perf_agent_is_doctor -s h -l help -d 'Print help'
@@ -70,7 +71,7 @@ complete -c perf-agent -n '__perf_agent_is_of convert diff' -s o -l output -rF -
 complete -c perf-agent -n '__perf_agent_is_of convert' -l format -xa 'html folded json' -d 'Of the output'
 complete -c perf-agent -n '__perf_agent_is_of diff' -l fail-over -x -d 'Exit 3 if a function grew by more'
 
-$o -s p -l pid -xa '(__fish_complete_list , __fish_complete_pids)' -d 'These processes and their children'
+$o -s p -l pid -xa '(__fish_complete_list , "__fish_complete_pids; __fish_complete_proc")' -d 'These processes and their children'
 $o -l tid -x -d 'These threads alone'
 $o -l user -xa '(__fish_complete_users)' -d 'All processes of a user'
 $o -l cgroup -xa '(__fish_complete_directories)' -d 'All processes in a cgroup or below'
@@ -79,7 +80,7 @@ $o -l follow-children -d 'Include children of the targets (default)'
 $o -l no-follow-children -d 'Leave out children of the targets'
 $o -l profile -d 'On-CPU profile with stacks (default)'
 $o -l offcpu -d 'Off-CPU profile: where threads wait'
-$o -l offcpu-states -xa 'sleep disk runqueue preempted sleep,disk' -d 'What counts as a wait'
+$o -l offcpu-states -xa '(__fish_complete_list , "printf %s\\n sleep disk runqueue preempted")' -d 'What counts as a wait'
 $o -l min-block -x -d 'Shorter waits are only counted'
 $o -l pmu -d 'Scheduler statistics and hardware counters'
 $o -l per-pid -d 'Of each process (with -a --pmu)'
@@ -101,7 +102,7 @@ $o -l perf-data-output -rF -d 'perf.data file'
 $o -l flamegraph-output -rF -d 'Flame graph page'
 $o -l pmu-output -rF -d 'File for --pmu, or auto'
 $o -l tag -x -d 'Recorded in the profile'
-$o -l json -d 'Summary as one JSON object'
+$o -l json -a '(__fish_complete_path (string replace -- --json= "" (commandline -ct)))' -d 'Summary as one JSON object'
 $o -l sort -xa 'self total' -d 'List functions by'
 $o -l top -x -d 'How many functions to list'
 $o -s q -l quiet -d 'Errors only'

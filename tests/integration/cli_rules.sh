@@ -977,15 +977,6 @@ test_command_terminal() {
 	ok $? "the report comes after the output of the command"
 }
 
-# The options that each completion knows, one per line.
-list_completed() {
-	sed -n "/local options='/,/'\$/p" "$docs/completion/perf-agent.bash" | grep -Eo -- '--[a-z-]+' |
-		sort -u >completed.bash
-	grep -E "^[[:space:]]+'.*\[" "$docs/completion/_perf-agent" | grep -Eo -- '--[a-z-]+' | sort -u >completed.zsh
-	# shellcheck disable=SC2016 # the dollar is one
-	sed -n 's/^\(\$o\|complete\) .*-l \([a-z-]*\).*/--\2/p' "$docs/completion/perf-agent.fish" | sort -u >completed.fish
-}
-
 # completes LINE WORD...: bash completes the line, split at spaces, by exactly these words.
 completes() {
 	line=$1
@@ -1028,63 +1019,16 @@ test_completion_of_names() {
 	kill "$expanding" "$executing" "$named"
 }
 
-test_completion() {
-	last=--so completes perf-agent --sort
-	last='' completes 'perf-agent --sort' self total
-	last='=' completes 'perf-agent --sort' self total
-	last=t completes 'perf-agent --sort =' total
-	last=--no-p completes 'perf-agent -p 1 -F 99' --no-profile-output
-	last=--h completes 'perf-agent doctor' --help
-	last=--fa completes 'perf-agent diff a b' --fail-over
-	last=--ty completes 'perf-agent report' --type
-	last=repor completes perf-agent report
-	last=doct completes perf-agent doctor
-	last=1, completes 'perf-agent --top' ''
-	: >completed.json
-	last=completed.j completes 'perf-agent --json =' completed.json
-	for line in 'perf-agent printf' 'perf-agent -F 99 printf' 'perf-agent -- printf' \
-		'perf-agent --event = cycles printf' 'perf-agent -qo x printf'; do
-		last=--so completes "$line" ''
-	done
-	if command -v zsh >/dev/null; then
-		zsh -n "$docs/completion/_perf-agent" 2>err
-		ok $? "zsh parses its completion"
-	else
-		skip "zsh parses its completion" "needs zsh"
-	fi
-	if ! command -v fish >/dev/null; then
-		skip "fish completes options and commands" "needs fish"
-		return
-	fi
-	for pair in '--so:--sort' '--sort :self total' '-p 1 --no-p:--no-profile-output' 'doctor --h:--help' \
-		'-F 99 printf --so:' '-- printf --so:'; do
-		HOME=$dir fish -c "source '$docs/completion/perf-agent.fish'; complete -C 'perf-agent ${pair%%:*}'" 2>err |
-			cut -f 1 >got
-		[ "$(paste -sd ' ' got)" = "${pair#*:}" ]
-		ok $? "fish completes 'perf-agent ${pair%%:*}' by '${pair#*:}'"
-	done
-}
-
 test_docs() {
 	for word in '' report convert diff; do
 		# shellcheck disable=SC2086 # none, or one
 		run $word --help
 		grep -Eo -- '--[a-z-]+' out
 	done | sort -u >listed
-	list_completed
 	while read -r option; do
 		grep -Fq -- "*$option*" "$docs/perf-agent.1.scd"
 		ok $? "the manual knows $option"
-		for shell in bash zsh fish; do
-			grep -Fqx -- "$option" completed.$shell
-			ok $? "the completion of $shell knows $option"
-		done
 	done <listed
-	for shell in bash zsh fish; do
-		comm -13 listed completed.$shell >err
-		[ ! -s err ]
-		ok $? "the completion of $shell knows no option that --help does not list"
-	done
 	run -q --profile -a --json
 	python3 "$(dirname "$0")/json_schema.py" --full out "$docs/json-schema.md" 2>err
 	ok $? "the schema describes the fields that are written, and no others"
@@ -1116,7 +1060,6 @@ if [ -n "$fake" ]; then
 fi
 if [ -n "$docs" ]; then
 	test_docs
-	test_completion
 	test_completion_of_names
 fi
 echo "1..$nr"
