@@ -111,6 +111,19 @@ static void drop_return_type(char *s)
 	memmove(s, name, strlen(name) + 1);
 }
 
+/* The end of the operator at `at`: behind its sign, where template arguments may begin, as in
+ * "operator< <char>" and "operator==<char>". */
+static const char *operator_end(const char *at)
+{
+	at += OPERATOR_LEN;
+	if (*at == '<') {
+		at += at[1] == '<' ? 2 : 1;
+		at += *at == '=';
+		return at + (*at == '>' && at[-1] == '=');
+	}
+	return at + strspn(at, "=!+-*/%^&|~,>()[]");
+}
+
 /* "list<a<b>, c>::push" becomes "list<>::push". A name that begins with '<' is Rust's "<T as
  * Trait>::f", whose brackets hold the relevant part. */
 static void empty_templates(char *s)
@@ -120,17 +133,23 @@ static void empty_templates(char *s)
 
 	if (*s == '<')
 		return;
-	for (; *at && !(depth == 0 && is_operator(s, at)); at++) {
+	while (*at) {
 		bool is_angle = *at == '<' || (*at == '>' && depth_change(s, at));
 
+		if (depth == 0 && is_operator(s, at)) {
+			for (const char *end = operator_end(at); at < end;)
+				*to++ = *at++;
+			continue;
+		}
 		if (is_angle && *at == '>')
 			depth--;
 		if (depth <= 0)
 			*to++ = *at;
 		if (is_angle && *at == '<')
 			depth++;
+		at++;
 	}
-	memmove(to, at, strlen(at) + 1);
+	*to = '\0';
 }
 
 uint32_t function_name_put(FILE *out, const char *name, uint32_t max_cols)

@@ -56,6 +56,15 @@ static void test_templates(void)
 {
 	check_name("std::vector<a, std::b<c> >::push_back(int)", 24, "std::vector<>::push_back",
 		   "template arguments are dropped next");
+	check_name("std::operator< <char, std::b<c> >", 20, "std::operator< <>",
+		   "template arguments of an operator that is a bracket");
+	check_name("s::operator<<= <char, b>", 18, "s::operator<<= <>", "of one with three signs");
+	check_name("s::operator<=><char, b>", 18, "s::operator<=><>",
+		   "of the three-way comparison");
+	check_name("s::operator><char, b>", 18, "s::operator><>", "of the opposite");
+	check_name("s::operator==<char, b>", 18, "s::operator==<>", "of one without brackets");
+	check_name("s<a, b>::operator()<char, b>", 18, "s<>::operator()<>", "of a call");
+	check_name("a::operator b<char, int>", 18, "a::operator b<>", "of a conversion");
 	check_name("<alloc::vec::Vec<T> as core::Trait>::extend", 20, "...e::Trait>::extend",
 		   "Rust's implementations keep theirs");
 	check_name("a<b", 2, "a<", "a bracket that is not closed");
