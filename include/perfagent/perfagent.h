@@ -677,6 +677,8 @@ struct pa_summary {
 	size_t nr_processes_unlisted;
 
 	const char *end_signal; /* "SIGINT": pa_session_note_signal(); NULL: no signal ended it */
+
+	uint64_t naming_shared; /* of naming_addresses: known from another profile of the session */
 };
 
 /* Borrowed until pa_session_free(). NULL before the end. */

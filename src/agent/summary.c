@@ -252,6 +252,12 @@ const char *summary_mapping_path(const struct profile *p, uint32_t mapping)
 	return mapping >= p->nr_mappings ? "[unknown]" : profile_str(p, p->mappings[mapping].path);
 }
 
+/* NULL: no kernel address was seen. */
+static const char *kernel_symbols_of(const struct model *model)
+{
+	return model->naming.kernel.source[0] ? model->naming.kernel.source : NULL;
+}
+
 static void add_names(const struct model *model, const struct model_account *all,
 		      struct summary *to)
 {
@@ -263,8 +269,7 @@ static void add_names(const struct model *model, const struct model_account *all
 	summary_count_jit(model->world, all, to->jit);
 	to->pub.jit = to->jit;
 	to->pub.nr_jit = SUMMARY_NR_JIT;
-	to->pub.kernel_symbols = model->naming.kernel.source[0] ? model->naming.kernel.source
-								: NULL;
+	to->pub.kernel_symbols = kernel_symbols_of(model);
 	if (model->world->unwinder) {
 		struct unwinder_stats u = unwinder_stats(model->world->unwinder);
 
@@ -329,6 +334,7 @@ static void add_naming(const struct naming_stats *n, struct summary *to)
 
 	to->pub.naming_batches = n->nr_batches;
 	to->pub.naming_addresses = n->nr_addresses;
+	to->pub.naming_shared = n->nr_shared;
 	to->pub.naming_raw = n->nr_raw;
 	to->pub.naming_fallbacks = n->nr_fallbacks;
 	to->pub.naming_p50_ns = latency.p50_ns;
@@ -518,19 +524,43 @@ static int empty_summary(struct summary **ret_summary)
 	return 0;
 }
 
-static int summary_of_profile(const struct pa_session *s, struct summary **ret_summary)
+/* Symbols are those of all profiles; the rest of an account is of the first. */
+static void add_symbols_of(const struct session_model *m, struct model_account *to)
 {
-	const struct session_model *m = &s->models[0];
-	int r = summary_of_model(m->now, &m->taken, ret_summary);
+	struct model_account one = m->taken;
 
+	model_account_add(&one, m->now);
+	naming_stats_add(&to->naming, &one.naming);
+	jit_counts_add(&to->jit, &one.jit);
+	to->stats.nr_untimed += one.stats.nr_untimed;
+}
+
+static void add_other_profile(const struct model *model, struct summary *to)
+{
+	if (!to->pub.kernel_symbols)
+		to->pub.kernel_symbols = kernel_symbols_of(model);
+	summary_list_limits(model, to->limits, MAX_LIMITS, &to->pub);
+}
+
+static int summary_of_profiles(const struct pa_session *s, struct summary **ret_summary)
+{
+	const struct session_model *first = &s->models[0];
+	struct model_account taken = first->taken;
+	int r;
+
+	for (uint32_t i = 1; i < triggers_nr(s->triggers); i++)
+		add_symbols_of(&s->models[i], &taken);
+	r = summary_of_model(first->now, &taken, ret_summary);
+	for (uint32_t i = 1; i < triggers_nr(s->triggers) && r == 0; i++)
+		add_other_profile(s->models[i].now, *ret_summary);
 	return r < 0 ? r
-		     : summary_add_digest(*ret_summary, m->now->profile,
+		     : summary_add_digest(*ret_summary, first->now->profile,
 					  s->settings.o.max_functions);
 }
 
 static int fill_summary(const struct pa_session *s, struct summary **ret_summary)
 {
-	int r = session_takes_samples(s) ? summary_of_profile(s, ret_summary)
+	int r = session_takes_samples(s) ? summary_of_profiles(s, ret_summary)
 					 : empty_summary(ret_summary);
 
 	for (uint32_t i = 0; i < triggers_nr(s->triggers) && r == 0; i++)

@@ -92,6 +92,9 @@ static void print_symbolizing(const struct report_page *p)
 		    s->naming_batches == 1 ? "" : "es", ms_of(s->naming_p50_ns),
 		    ms_of(s->naming_p99_ns), ms_of(s->naming_max_ns), s->naming_raw,
 		    s->naming_fallbacks, text_plural(s->naming_fallbacks));
+	if (s->naming_shared)
+		report_line(p, "", "%" PRIu64 " address%s known from another profile of this run",
+			    s->naming_shared, s->naming_shared == 1 ? "" : "es");
 	for (size_t i = 0; i < s->nr_naming_failures; i++) {
 		const struct pa_count *c = PA_ITEM(s, pa_count, s->naming_failures, i);
 

@@ -275,6 +275,7 @@ static const struct summary_field summary_fields[] = {
 	F(FIELD_ADVICE, pa_summary, fetch_problem),
 	F(FIELD_U64, pa_summary, naming_batches),
 	F(FIELD_U64, pa_summary, naming_addresses),
+	F(FIELD_U64, pa_summary, naming_shared),
 	F(FIELD_U64, pa_summary, naming_raw),
 	F(FIELD_U64, pa_summary, naming_fallbacks),
 	F(FIELD_U64, pa_summary, naming_p50_ns),

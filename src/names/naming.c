@@ -3,40 +3,60 @@
 #include <errno.h>
 
 #include "names/naming_crew.h"
+#include "names/naming_known.h"
 #include "names/naming_plan.h"
 #include "names/source.h"
 
 _Static_assert(SYMBOL_ANSWER_MAX_FRAMES <= PROFILE_MAX_LINES, "the profile has room for an answer");
 
-static int add_function(struct profile *p, uint32_t mapping, const struct symbol_reply *reply,
+static const char *text_of(const struct naming_answer *a, uint32_t string)
+{
+	return a->strings ? a->strings + string : strtab_get(a->table, string);
+}
+
+static int add_function(struct profile *p, uint32_t mapping, const struct naming_answer *a,
 			const struct symbol_reply_frame *f, uint32_t *ret_id)
 {
 	struct profile_function fn = { .mapping = mapping, .start_line = f->start_line };
-	int r = profile_string(p, reply->strings + f->name, &fn.name);
+	int r = profile_string(p, text_of(a, f->name), &fn.name);
 
 	if (r == 0)
-		r = profile_string(p, reply->strings + f->system_name, &fn.system_name);
+		r = profile_string(p, text_of(a, f->system_name), &fn.system_name);
 	if (r == 0)
-		r = profile_string(p, reply->strings + f->filename, &fn.filename);
+		r = profile_string(p, text_of(a, f->filename), &fn.filename);
 	return r < 0 ? r : profile_function(p, &fn, ret_id);
 }
 
-int naming_apply_answer(struct profile *p, const struct symbol_reply *reply, uint32_t location,
-			const struct symbol_answer *a)
+int naming_set_lines(struct profile *p, uint32_t location, const struct naming_answer *a)
 {
 	struct profile_line lines[PROFILE_MAX_LINES];
 	uint32_t mapping = p->locations[location].mapping;
 	int r = 0;
 
 	for (uint32_t i = 0; i < a->nr_frames && r == 0; i++) {
-		const struct symbol_reply_frame *f = &reply->frames[a->first_frame + i];
-
-		lines[i].line = f->line;
-		r = add_function(p, mapping, reply, f, &lines[i].function);
+		lines[i].line = a->frames[i].line;
+		r = add_function(p, mapping, a, &a->frames[i], &lines[i].function);
 	}
 	if (r < 0)
 		return r;
 	return profile_set_lines(p, location, lines, a->nr_frames, a->flags & SYMBOL_IS_NAMED);
+}
+
+static struct naming_answer answer_of(const struct symbol_reply *reply,
+				      const struct symbol_answer *a)
+{
+	return (struct naming_answer){ .frames = reply->frames + a->first_frame,
+				       .nr_frames = a->nr_frames,
+				       .flags = a->flags,
+				       .strings = reply->strings };
+}
+
+int naming_apply_answer(struct profile *p, const struct symbol_reply *reply, uint32_t location,
+			const struct symbol_answer *a)
+{
+	struct naming_answer answer = answer_of(reply, a);
+
+	return naming_set_lines(p, location, &answer);
 }
 
 static struct naming_outcome outcome_of(const struct naming_batch *b, const struct symbol_answer *a)
@@ -52,19 +72,16 @@ static struct naming_outcome outcome_of(const struct naming_batch *b, const stru
 }
 
 /* If there is no memory for an answer, in the reply or in the model, its location stays without any name,
- * and writers show its address. */
-static int apply_or_leave(struct naming_env *env, const struct naming_batch *b, uint32_t location,
-			  const struct symbol_answer *a)
+ * and writers show its address. r: whether it was applied. */
+static int count_answer(struct naming_env *env, uint32_t location, int r,
+			struct naming_outcome outcome)
 {
-	struct naming_outcome outcome = { .failure = NAMING_NO_ROOM, .is_raw = true };
 	struct naming_job *job = env->job;
-	int r = a && a->nr_frames ? naming_apply_answer(job->profile, &b->reply, location, a)
-				  : -ENOMEM;
 
 	if (r < 0 && !source_is_about_size(r))
 		return r;
-	if (r == 0)
-		outcome = outcome_of(b, a);
+	if (r < 0)
+		outcome = (struct naming_outcome){ .failure = NAMING_NO_ROOM, .is_raw = true };
 	if (outcome.is_named)
 		naming_stats_add_named(&job->stats);
 	else
@@ -72,6 +89,33 @@ static int apply_or_leave(struct naming_env *env, const struct naming_batch *b, 
 	if (env->outcomes)
 		env->outcomes[location] = outcome;
 	return 0;
+}
+
+static int apply_reply(struct naming_env *env, const struct naming_batch *b, uint32_t location,
+		       const struct symbol_answer *a)
+{
+	if (!a || !a->nr_frames)
+		return count_answer(env, location, -ENOMEM, (struct naming_outcome){ 0 });
+	return count_answer(env, location,
+			    naming_apply_answer(env->job->profile, &b->reply, location, a),
+			    outcome_of(b, a));
+}
+
+static int apply_known(struct naming_env *env, const struct naming_item *item)
+{
+	const struct shared_names *names = env->job->shared;
+	const struct shared_name *name = shared_names_get(names, item->known - 1);
+	struct naming_answer a = { .frames = shared_names_frames(names, name),
+				   .nr_frames = name->nr_frames,
+				   .flags = name->flags,
+				   .table = shared_names_strings(names) };
+	struct naming_outcome outcome = { .is_named = name->flags & SYMBOL_IS_NAMED,
+					  .is_raw = name->flags & SYMBOL_IS_RAW,
+					  .failure = name->failure };
+
+	env->job->stats.nr_shared++;
+	return count_answer(env, item->location,
+			    naming_set_lines(env->job->profile, item->location, &a), outcome);
 }
 
 static void log_missing_lines(const struct naming_job *job, const struct naming_batch *b)
@@ -84,7 +128,13 @@ static void log_missing_lines(const struct naming_job *job, const struct naming_
 			 symbol_why_text(b->reply.head->lines).why);
 }
 
-static int apply_batch(struct naming_env *env, const struct naming_batch *b)
+static struct naming_note note_of(const struct naming_job *job, const struct naming_batch *b,
+				  const struct naming_part *part)
+{
+	return b->nr_asked ? part->note : shared_names_source(job->shared, b->source)->note;
+}
+
+static int apply_batch(struct naming_env *env, struct naming_batch *b)
 {
 	const struct symbol_answer *a = b->reply.answers;
 	struct naming_job *job = env->job;
@@ -94,9 +144,13 @@ static int apply_batch(struct naming_env *env, const struct naming_batch *b)
 		const struct naming_part *part = &b->parts[i];
 
 		for (uint32_t k = 0; k < part->nr_items && r == 0; k++)
-			r = apply_or_leave(env, b, part->items[k].location, a ? a++ : NULL);
-		job->notes[part->number] = part->note;
+			r = part->items[k].known
+				    ? apply_known(env, &part->items[k])
+				    : apply_reply(env, b, part->items[k].location, a ? a++ : NULL);
+		job->notes[part->number] = note_of(job, b, part);
 	}
+	if (!b->nr_asked)
+		return r;
 	if (b->reply.head) {
 		log_missing_lines(job, b);
 		jit_counts_add(&job->jit_counts, &b->reply.head->jit_counts);
@@ -132,6 +186,8 @@ static int run_batches(struct naming_env *env, struct naming_plan *plan)
 		r = b->result;
 		if (r == 0)
 			r = apply_batch(env, b);
+		if (r == 0)
+			naming_known_keep(env, b);
 		naming_batch_clear(b);
 	}
 	return r;
@@ -150,7 +206,7 @@ static int fetch_debug_files(struct naming_job *job, const struct naming_plan *p
 	for (uint32_t i = 0; i < plan->nr_batches; i++) {
 		const struct naming_part *part = &plan->batches[i].parts[0];
 
-		if (!part->has_mapping)
+		if (!part->has_mapping || !plan->batches[i].nr_asked)
 			continue;
 		if (part->mapping.kind == PROFILE_MAPPING_KERNEL &&
 		    source_lacks_kernel_file(job, &id))
@@ -203,6 +259,7 @@ int naming_run(struct naming_job *job)
 	job->notes = calloc((size_t)job->profile->nr_mappings + 1, sizeof(*job->notes));
 	if (!job->notes)
 		return -ENOMEM;
+	naming_known_find(&env, &plan);
 	if (job->debug && debug_files_can_fetch(job->debug))
 		r = fetch_debug_files(job, &plan);
 	/* Without memory or time for fetching, the files on this machine are used. */
@@ -215,6 +272,7 @@ int naming_run(struct naming_job *job)
 	naming_owners_init(&env.owners, job->is_interrupted);
 	count_named(&env);
 	r = run_batches(&env, &plan);
+	naming_known_end(&env);
 	naming_owners_done(&env.owners);
 	naming_budget_done(&env.budget);
 	return r < 0 ? r : naming_builtins_ask(builtins);

@@ -55,7 +55,9 @@ static void add_items(const struct naming_part *part, struct symbol_item *to)
 	for (uint32_t i = 0; i < part->nr_items; i++) {
 		const struct naming_item *from = &part->items[i];
 
-		to[i] = (struct symbol_item){
+		if (from->known)
+			continue;
+		*to++ = (struct symbol_item){
 			.address = from->address,
 			.offset = from->address - part->mapping.start + part->mapping.file_offset,
 			.version = from->version,
@@ -66,11 +68,11 @@ static void add_items(const struct naming_part *part, struct symbol_item *to)
 /* The caller frees them; NULL: out of memory. */
 static struct symbol_item *items_of(const struct naming_batch *b)
 {
-	struct symbol_item *items = calloc((size_t)b->nr_items + 1, sizeof(*items)), *to = items;
+	struct symbol_item *items = calloc((size_t)b->nr_asked + 1, sizeof(*items)), *to = items;
 
 	for (uint32_t i = 0; items && i < b->nr_parts; i++) {
 		add_items(&b->parts[i], to);
-		to += b->parts[i].nr_items;
+		to += b->parts[i].nr_asked;
 	}
 	return items;
 }
@@ -113,7 +115,7 @@ static void note_parts(struct naming_batch *b, const struct source *s)
 
 	note.limit = no_room.limit = symbol_why_text(head->limit).why;
 	for (uint32_t i = 0; i < b->nr_parts; i++) {
-		uint32_t nr = b->parts[i].nr_items;
+		uint32_t nr = b->parts[i].nr_asked;
 
 		b->parts[i].note = head->replaced && has_no_room(answers, nr) ? no_room : note;
 		answers += nr;
@@ -178,7 +180,7 @@ static int resolve_items(struct naming_env *env, struct naming_batch *b,
 	if (r < 0)
 		return r;
 	s->job.items = items;
-	s->job.nr_items = b->nr_items;
+	s->job.nr_items = b->nr_asked;
 	r = source_resolve(s, &cancel, &b->reply);
 	if (r == 0)
 		note_reply(b, s);
@@ -216,6 +218,8 @@ void naming_batch_run(struct naming_env *env, struct naming_batch *b)
 		b->result = -ECANCELED;
 		return;
 	}
+	if (!b->nr_asked)
+		return; /* all is known */
 	items = items_of(b);
 	if (items)
 		b->result = run_with_items(env, b, items);

@@ -34,6 +34,8 @@ struct naming_item {
 	uint64_t version;  /* see struct profile_location */
 	uint32_t location; /* of the model */
 	uint32_t rank;     /* of its mapping, in the order of sources */
+	uint32_t
+		known; /* number of its answer in the job's shared names, plus 1; 0: it is asked for */
 };
 
 /* The items of one mapping. */
@@ -41,16 +43,23 @@ struct naming_part {
 	bool has_mapping;
 	uint32_t number;                /* of the mapping; without one, the number after the last */
 	struct profile_mapping mapping; /* a copy */
-	const struct naming_item *items;
+	struct naming_item *items;      /* borrowed */
 	uint32_t nr_items;
+	uint32_t nr_asked;       /* of these, not known so far */
 	struct naming_note note; /* why its addresses have no symbol */
 };
 
 struct naming_batch {
 	struct naming_part *parts; /* borrowed; of one source */
 	uint32_t nr_parts;
-	uint32_t nr_items;   /* of all parts */
+	uint32_t nr_asked;   /* items of all parts whose answers are not known so far */
 	uint64_t size_bytes; /* of what is to be read, as far as it is known in advance */
+
+	/* naming_known.c */
+	bool is_shared;  /* what is found out may be kept for other models */
+	uint64_t state;  /* of the source, if it is shared */
+	bool has_source; /* there is one in the shared names, in that state: */
+	uint32_t source;
 
 	/* The outcome; belongs to the thread that runs the batch, then to the one that applies it. */
 	int result;
@@ -87,7 +96,16 @@ int naming_builtins_ask(struct naming_builtins *t);
 struct naming_builtins *naming_builtins_free(struct naming_builtins *t);
 DEFINE_CLEANUP(struct naming_builtins *, naming_builtins_free)
 
+/* An answer, from a reply or from the shared names. */
+struct naming_answer {
+	const struct symbol_reply_frame *frames;
+	uint32_t nr_frames, flags;
+	const char *strings;        /* of the frames, by offset; NULL: by number, */
+	const struct strtab *table; /* in this table */
+};
+
 /* Stores an answer in the model. -ENOMEM, -E2BIG. */
+int naming_set_lines(struct profile *p, uint32_t location, const struct naming_answer *a);
 int naming_apply_answer(struct profile *p, const struct symbol_reply *reply, uint32_t location,
 			const struct symbol_answer *a);
 

@@ -28,6 +28,8 @@ struct naming_note {
 	const char *limit; /* what was left out because it would cost too much; NULL: nothing */
 };
 
+struct shared_names; /* names/shared_names.h */
+
 struct naming_job {
 	/* All borrowed. The model is of no other thread while the job runs; what is known of processes and
 	 * files may be, by filestore_lock(). */
@@ -36,7 +38,8 @@ struct naming_job {
 	struct jit_files *jit;                 /* NULL: no process wrote about its code */
 	const struct jit_samples *jit_samples; /* of the model */
 	bool is_last; /* no other model will be named: what is read is not kept open for another */
-	struct debug_files *debug; /* NULL: none are looked for */
+	struct debug_files *debug;   /* NULL: none are looked for */
+	struct shared_names *shared; /* by models of one session; NULL: none are */
 	const struct procfs *procfs;
 	struct kernel_ranges kernel_ranges; /* owned: a copy */
 	const struct log *log;

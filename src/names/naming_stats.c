@@ -37,6 +37,7 @@ void naming_stats_add(struct naming_stats *to, const struct naming_stats *more)
 	for (uint64_t i = first; i < more->nr_batches; i++)
 		naming_stats_add_batch(to, more->batch_ns[i % NAMING_LAST_BATCHES], false);
 	to->nr_addresses += more->nr_addresses;
+	to->nr_shared += more->nr_shared;
 	to->nr_raw += more->nr_raw;
 	to->nr_fallbacks += more->nr_fallbacks;
 	for (unsigned int i = 0; i < NAMING_NR_FAILURES; i++)

@@ -32,6 +32,7 @@ enum naming_failure {
 struct naming_stats {
 	uint64_t nr_batches;
 	uint64_t nr_addresses;
+	uint64_t nr_shared;    /* of these, known from other models of the session */
 	uint64_t nr_raw;       /* addresses shown as 0x… */
 	uint64_t nr_fallbacks; /* batches whose best source could not be used */
 	uint64_t failures[NAMING_NR_FAILURES];

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "debugfiles/debug_files.h"
 #include "elf/elf_image.h"
+#include "names/shared_names.h"
 #include "proc/unanswered.h"
 
 /* The mappings of an exited process are kept this long for samples that are still in flight. */
@@ -21,6 +22,7 @@ struct world *world_free(struct world *w)
 	if (!w)
 		return NULL;
 	debug_files_free(w->debug);
+	shared_names_free(w->shared_names);
 	unwinder_free(w->unwinder);
 	tracker_free(w->tracker);
 	jit_files_free(w->jit);
@@ -68,6 +70,8 @@ static int open_parts(struct world *w, const struct world_config *cfg)
 		r = tracker_new(&w->procfs, w->files, &w->tracker);
 	if (r == 0)
 		r = jit_files_new(&w->procfs, w->files, w->tracker, jit_fds, &w->jit);
+	if (r == 0)
+		r = shared_names_new(&w->shared_names);
 	if (r == 0 && cfg->debug)
 		r = debug_files_new(cfg->debug, w->files, w->log, &w->debug);
 	if (r == 0) {
@@ -342,6 +346,7 @@ void world_fill_job(struct world *w, struct naming_job *job)
 	job->files = w->files;
 	job->jit = w->jit;
 	job->debug = w->debug;
+	job->shared = w->shared_names;
 	job->procfs = &w->procfs;
 	job->log = w->log;
 	job->kallsyms_path = w->cfg.kallsyms_path;

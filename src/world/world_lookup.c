@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "elf/elf_image.h"
+#include "names/shared_names.h"
 #include "sample/sample.h"
 #include "world/world.h"
 
@@ -137,6 +138,7 @@ void world_forget_file(struct world *w, uint32_t file)
 {
 	if (file < w->nr_file_infos)
 		w->file_infos[file] = (struct file_info){ 0 };
+	shared_names_forget_file(w->shared_names, file);
 }
 
 int world_file_info(struct world *w, uint32_t file, const struct file_info **ret_info)

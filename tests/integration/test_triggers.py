@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A second trigger, which only this test has, beside on-CPU in one session: two profiles, both right, two
-accounts that add up, and one set of unwind tables."""
+accounts that add up, one set of unwind tables, and one of names."""
 import os
 import subprocess
 
@@ -55,6 +55,9 @@ with open(os.path.join(tmp, "stacks-page-faults.folded")) as f:
 ok(shown == faults.total(1), "folded stacks show the value that the trigger wants")
 tables = next(int(x[1]) for x in lines if x[0] == "tables")
 ok(1 <= tables <= 4, f"{tables} files' tables were compiled, once for both")
+names = next({x[i]: int(x[i + 1]) for i in range(1, len(x), 2)} for x in lines if x[0] == "names")
+ok(names["shared"] == names["common"] > 0 and names["addresses"] - names["shared"] == names["places"],
+   f"{names['places']} places in code were resolved, each once, though {names['common']} are in both profiles")
 spin = prog("spin", 300)
 r = subprocess.run([os.path.join(PROGS, "failing_trigger"), str(spin.pid)], capture_output=True, text=True, check=False)
 end(spin)

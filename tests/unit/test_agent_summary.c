@@ -578,15 +578,17 @@ static void test_models_taken_out(void)
 	for (uint64_t i = 0; i < NAMING_LAST_BATCHES + 76; i++)
 		naming_stats_add_batch(&many, i, false);
 	naming_stats_add_unnamed(&many, NAMING_NO_FILE, true);
+	many.nr_shared = 3;
 	naming_stats_add(&taken.naming, &many);
 	naming_stats_add_batch(&c->model->naming.stats, 9, true);
 	naming_stats_add_named(&c->model->naming.stats);
+	c->model->naming.stats.nr_shared = 1;
 	c->model->naming.jit_counts.nr_maps = 2;
 	c->model->stats.nr_processes = 1;
 	must(summary_of_model(c->model, &taken, &sum) == 0);
 	s = summary_get(sum);
 	ok(s->naming_batches == NAMING_LAST_BATCHES + 77 && s->naming_addresses == 2 &&
-		   s->naming_raw == 1 && s->naming_fallbacks == 1 &&
+		   s->naming_raw == 1 && s->naming_fallbacks == 1 && s->naming_shared == 4 &&
 		   s->naming_failures[NAMING_NO_FILE].count == 1,
 	   "the summary counts what naming did for models that were taken out");
 	ok(s->naming_max_ns == NAMING_LAST_BATCHES + 75, "with how long their last batches took");

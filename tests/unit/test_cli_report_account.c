@@ -337,6 +337,11 @@ static void test_symbolizing(void)
 	check_with(&s, &verbose, "         2 without a symbol: for b\n", true,
 		   "-v: why symbols are missing");
 	check_with(&s, &verbose, "symbol: for a", false, "-v: only reasons that occurred");
+	check_with(&s, &verbose, "known from another", false,
+		   "-v: nothing about shared symbols of a single profile");
+	s.naming_shared = 4;
+	check_with(&s, &verbose, "         4 addresses known from another profile of this run\n",
+		   true, "-v: symbols that two profiles share");
 	has_not(&s, "batches", "batches: not shown by default");
 }
 

@@ -142,6 +142,40 @@ static void show(const struct pa_summary *s)
 	printf("tables %llu\n", (unsigned long long)s->nr_tables);
 }
 
+/* Places in code that both profiles have, and all places. Their files have the same numbers. */
+static bool has_place(const struct profile *p, const struct profile *q, uint32_t location)
+{
+	const struct profile_location *l = &q->locations[location];
+	const struct profile_mapping *m = l->mapping == PROFILE_NONE ? NULL
+								     : &q->mappings[l->mapping];
+
+	for (uint32_t i = 0; m && i < p->nr_locations; i++) {
+		const struct profile_location *k = &p->locations[i];
+		const struct profile_mapping *n =
+			k->mapping == PROFILE_NONE ? NULL : &p->mappings[k->mapping];
+
+		if (n && n->kind == m->kind && n->owner == m->owner &&
+		    k->address - n->start + n->file_offset ==
+			    l->address - m->start + m->file_offset)
+			return true;
+	}
+	return false;
+}
+
+static void show_names(const struct pa_session *s)
+{
+	const struct pa_summary *sum = pa_session_summary(s);
+	const struct profile *ticks = s->models[0].now->profile,
+			     *faults = s->models[1].now->profile;
+	uint32_t nr_common = 0;
+
+	for (uint32_t i = 0; i < faults->nr_locations; i++)
+		nr_common += has_place(ticks, faults, i);
+	printf("names places %u common %u shared %llu addresses %llu\n",
+	       ticks->nr_locations + faults->nr_locations - nr_common, nr_common,
+	       (unsigned long long)sum->naming_shared, (unsigned long long)sum->naming_addresses);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct trigger *const triggers[] = { &trigger_oncpu, &page_faults };
@@ -169,8 +203,10 @@ int main(int argc, char **argv)
 	}
 	if (r < 0)
 		fprintf(stderr, "second_trigger: %s\n", err.text);
-	else
+	else {
 		show(pa_session_summary(s));
+		show_names(s);
+	}
 	pa_session_free(s);
 	return r == 0 ? 0 : 1;
 }
