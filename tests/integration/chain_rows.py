@@ -168,6 +168,10 @@ JAVA_LEVELS = JAVA_OUTER + [rf"Interpreter|long Chain\.{n}\(long\)" for n in ("a
 JAVA_ABOVE = rf"{JVM}|libc:[^;]*|\[vdso\]:[^;]*|[^;]*(?:Stub|Blob|stub|adapter|Runtime)[^;]*"
 
 
+# Before its first call: when a method is compiled otherwise depends on what else the machine does.
+COMPILED = ["-Xcomp", "-XX:CompileOnly=Chain"]
+
+
 def java_row(name, *options, warm_s=4.0, **kwargs):
     return Row(name, java(*options), Chain(JAVA_BELOW, JAVA_LEVELS, above=JAVA_ABOVE), thread="chain", jcmd=True,
                warm_s=warm_s, **kwargs)
@@ -289,7 +293,9 @@ ROWS = [
     Row("boost.context fibers", c_program("fibers_cc", ["fibers.cc"], "-O2", compiler="g++",
                                           libs=["-lboost_context"]),
         Chain(r"libboost_context:(?:make_fcontext|trampoline|finish)[^;]*;(?:fibers_cc:[^;]*boost::context::[^;]*;)+",
-              [rf"fibers_cc:{n}\(.*\)" for n in ("alpha", "beta", "work", "spin")]), share=0.9),
+              [rf"fibers_cc:{n}\(.*\)" for n in ("alpha", "beta", "work", "spin")],  # or main makes or frees one
+              also="fibers_cc:" + GLIBC_MAIN + r"fibers_cc:main;(?:(?!fibers_cc:(?:alpha|beta|work|spin)\()[^;]*;)*"),
+        share=0.9),
     Row("PHP", script(["php"], "chain.php"), "stopped", share=0.9),
     Row("PHP JIT", script(["php"], "chain.php", *PHP_JIT), PHP_CHAIN, warm_s=1),
     Row("PHP fibers", script(["php"], "chain.php", args=["fiber"]), "stopped", ends=["make_fcontext"], share=0.9),
@@ -306,8 +312,8 @@ ROWS = [
     Row(".NET Core", dotnet, NET_CHAIN, warm_s=2, thread="dotnet", env=NET_ENV, share=0.9),
     Row(".NET Core, optimized", dotnet, NET_CHAIN, warm_s=2, thread="dotnet",
         env=dict(NET_ENV, COMPlus_TieredCompilation="0"), share=0.9),
-    java_row("Java C1", "-XX:TieredStopAtLevel=1", share=0.9),
-    java_row("Java C2", warm_s=8.0, share=0.9),
+    java_row("Java C1", *COMPILED, "-XX:TieredStopAtLevel=1", share=0.9),
+    java_row("Java C2", *COMPILED, "-XX:-TieredCompilation", share=0.9),
     # All its frames have one name. Of a stack that never returns, each missing one shows; where it returns, it is
     # lower at times.
     Row("Java -Xint", java("-Xint", "-Dturns=1000000000000"), Chain(JAVA_BELOW, ["Interpreter"] * 6, above=JAVA_ABOVE, least=6),
