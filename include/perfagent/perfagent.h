@@ -679,6 +679,11 @@ struct pa_summary {
 	const char *end_signal; /* "SIGINT": pa_session_note_signal(); NULL: no signal ended it */
 
 	uint64_t naming_shared; /* of naming_addresses: known from another profile of the session */
+
+	/* How long each CPU was sampled, at least and at most: duration_ns without and with the time that
+	 * switching all of them on and off took. */
+	uint64_t sampling_least_ns;
+	uint64_t sampling_most_ns;
 };
 
 /* Borrowed until pa_session_free(). NULL before the end. */

@@ -233,6 +233,7 @@ static int finish_sampling(struct pa_session *s)
 
 	s->end_ns = clock_mono_ns();
 	triggers_disable(s->triggers, s->end_ns);
+	s->disabled_ns = clock_mono_ns();
 	thread_clock_end(&s->thread_clock, s->end_ns);
 	if (s->sched)
 		sched_collector_stop(s->sched);

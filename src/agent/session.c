@@ -410,6 +410,7 @@ int pa_session_start(struct pa_session *s, struct pa_error *err)
 		s->start_ns = clock_mono_ns();
 		thread_clock_begin(&s->thread_clock, s->start_ns);
 		r = triggers_enable(s->triggers, s->start_ns);
+		s->enabled_ns = clock_mono_ns();
 	}
 	if (r == 0)
 		session_add_blocked(s);

@@ -68,6 +68,8 @@ struct pa_session {
 	struct output *outputs;           /* owned */
 	uint32_t nr_outputs;
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
+	/* The same, when the triggers had been switched on and off: the agent may have to wait for a CPU. */
+	uint64_t enabled_ns, disabled_ns;
 	uint64_t start_real_ns;
 	uint64_t start_cpu_ns, end_cpu_ns, end_rss_bytes; /* own CPU time and memory at that time */
 	bool targets_exited;

@@ -421,6 +421,8 @@ static void add_frame(const struct pa_session *s, struct summary *to)
 	to->pub.sample_rate_hz = o->sample_rate_hz;
 	to->pub.start_time_ns = s->start_real_ns;
 	to->pub.duration_ns = s->end_ns - s->start_ns;
+	to->pub.sampling_least_ns = s->end_ns > s->enabled_ns ? s->end_ns - s->enabled_ns : 0;
+	to->pub.sampling_most_ns = s->disabled_ns - s->start_ns;
 	to->pub.first_sample_ns = first_sample_ns(s);
 	to->pub.targets_exited = s->targets_exited;
 	to->pub.steal_ns = cpu_account_steal_ns(&s->cpu);

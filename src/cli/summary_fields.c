@@ -231,6 +231,8 @@ static const struct summary_field summary_fields[] = {
 	F(FIELD_UINT, pa_summary, sample_rate_hz),
 	F(FIELD_U64, pa_summary, start_time_ns),
 	F(FIELD_U64, pa_summary, duration_ns),
+	F(FIELD_U64, pa_summary, sampling_least_ns),
+	F(FIELD_U64, pa_summary, sampling_most_ns),
 	F(FIELD_U64, pa_summary, first_sample_ns),
 	F(FIELD_BOOL, pa_summary, targets_exited),
 	F(FIELD_STRING, pa_summary, end_reason),

@@ -193,28 +193,27 @@ def agent(directory, *args, **kwargs):
     return run
 
 
-def is_spin_named(profile):
-    """Whether each sample in the code of the program spin has its functions: it may hit one between two calls."""
-    in_spin = [s.names() for s in profile.samples if s.frames[0].path.endswith("/spin")]
-    return in_spin and all("spin_inner" in names or names[0] in ("spin_outer", "main") for names in in_spin)
+def is_spin_named(profile, pid=None):
+    """Whether all of the program spin's own frames have their functions, in one process or in all."""
+    frames = [(f, s.labels) for s in profile.samples for f in s.frames
+              if f.path.endswith("/spin") and pid in (None, s.labels["pid"])]
+    unnamed = [f"{f.name} at {f.address:#x} of {f.path}, {labels}" for f, labels in frames if not f.is_named]
+    note("\n".join(unnamed[:10]))
+    return not unnamed and any("spin_inner" in f.names for f, _ in frames)
 
 
 def stop(p, sig=signal.SIGINT):
     p.send_signal(sig)
 
 
-# Between its look at the clock and the first or last CPU's event the agent may have to wait for a CPU.
-DUE_SLACK_S = 0.05
-
-
 def due_by_clock(summary, away_s=0):
-    """Whether as many ticks were due as the clock on the wall says: no more than one each period on every
-    CPU, and less only by what the CPUs were away and the agent took to begin and to end. That is not our own
+    """Whether as many ticks were due as the clock on the wall says: one each period on every CPU, from when it
+    was switched on to when it was switched off, less only by what the CPUs were away. That is not our own
     sum: the kernel counts the time of the event."""
     cpus, per_s = summary["nr_cpus"], 1e9 / summary["period_ns"]
-    most = summary["duration_ns"] / 1e9 * per_s * cpus
-    least = most - cpus * (1 + per_s * DUE_SLACK_S) - per_s * away_s
-    if least <= summary["ticks_due"] <= most + cpus:
+    least = cpus * (summary["sampling_least_ns"] / 1e9 * per_s - 1) - per_s * away_s
+    most = cpus * (summary["sampling_most_ns"] / 1e9 * per_s + 1)
+    if least <= summary["ticks_due"] <= most:
         return True
     note(f"{summary['ticks_due']} ticks are due where the clock says {least:.0f} to {most:.0f}")
     return False
