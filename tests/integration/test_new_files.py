@@ -57,7 +57,8 @@ def capture(addresses):
          f"events lost: {run.summary.get('events_lost')}; {run.summary['samples']} samples")
     ok(grown < MORE * MOST_BYTES_PER_FILE, f"ever new files at {addresses} addresses: the agent does not keep them")
     ok(run.status == 0 and adds_up(run.summary), f"ever new files at {addresses} addresses: the capture is complete")
-    ok(is_spin_named(run.profile), f"ever new files at {addresses} addresses: another user's code has its names")
+    ok(is_spin_named(run.profile, spin.pid),
+       f"ever new files at {addresses} addresses: another user's code has its names")
 
 
 need_root()
