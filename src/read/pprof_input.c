@@ -20,7 +20,8 @@ struct input {
 	const char *name;
 	struct buf *to;
 	struct pa_error *err;
-	size_t next_field; /* where the first field begins that has not been checked */
+	size_t next_field;  /* where the first field begins that has not been checked */
+	uint32_t nr_fields; /* before it */
 	z_stream z;
 	bool is_inflating; /* z must be ended */
 	bool is_ended;     /* a gzip member is complete, and the next has not begun */
@@ -52,6 +53,12 @@ static int too_large(const struct input *in)
 			 in->to->max >> 20);
 }
 
+static int too_many_fields(const struct input *in)
+{
+	return error_set(in->err, E2BIG, "'%s' has more than %u fields; give a shorter capture",
+			 in->name, PPROF_INPUT_MAX_FIELDS);
+}
+
 /* Steps over the outermost fields that have begun; the last may lie partly in bytes to come. */
 static int check_fields(struct input *in)
 {
@@ -64,6 +71,8 @@ static int check_fields(struct input *in)
 
 		if (!proto_head(&c, &f))
 			return left < HEAD_MAX_BYTES ? 0 : not_a_profile(in);
+		if (in->nr_fields++ == PPROF_INPUT_MAX_FIELDS)
+			return too_many_fields(in);
 		fixed = f.type == PROTO_FIXED64 ? 8 : f.type == PROTO_FIXED32 ? 4 : 0;
 		if (f.type == PROTO_BYTES && f.value > b->max - (b->len - cursor_left(&c)))
 			return too_large(in);

@@ -8,6 +8,9 @@
 
 /* After decompression. A profile of a million distinct stacks has about 100 MiB. */
 #define PPROF_INPUT_MAX_BYTES (512u << 20)
+/* The outermost ones, which are read once for each kind of thing. A model of that many things would be beyond
+ * its limit; fields that are none have two bytes each, and some thousand times less in gzip. */
+#define PPROF_INPUT_MAX_FIELDS (16u << 20)
 
 /*
  * Appends them to `to`, an empty buffer whose maximum bounds the memory. The sequence of the outermost fields

@@ -127,11 +127,37 @@ static void test_too_large(void)
 	free(bomb);
 }
 
+/* Each has two bytes, and the file is a few KiB of gzip. */
+static void test_too_many_fields(void)
+{
+	static uint8_t fields[1u << 20];
+	struct buf to = BUF_INIT(PPROF_INPUT_MAX_BYTES);
+	size_t n;
+	uint8_t *bomb;
+	int r;
+
+	for (size_t i = 0; i < sizeof(fields); i += 2)
+		fields[i] = 15 << 3;
+	bomb = compressed(fields, sizeof(fields), 2 * (PPROF_INPUT_MAX_FIELDS >> 20) + 1, &n);
+	r = read_into(&to, bomb, n);
+	ok(r == -E2BIG && strstr(last_error.text, "more than 16777216 fields"),
+	   "a file of more fields than a model can have things is refused: %s", last_error.text);
+	ok(to.len < 2 * (size_t)PPROF_INPUT_MAX_FIELDS + (1u << 20),
+	   "where the limit is, at byte %zu", to.len);
+	buf_clear(&to);
+	free(bomb);
+	bomb = compressed(fields, sizeof(fields), 2 * (PPROF_INPUT_MAX_FIELDS >> 20), &n);
+	ok(read_into(&to, bomb, n) == 0, "as many as that are read");
+	buf_done(&to);
+	free(bomb);
+}
+
 int main(void)
 {
 	make_tables(&made);
 	test_valid();
 	test_something_else();
 	test_too_large();
+	test_too_many_fields();
 	return tap_done();
 }
