@@ -37,6 +37,7 @@ static int fill_page(struct flame_page *page, const char *title)
 	const struct profile *first = page->views[0].profile;
 	int r = flame_tables_init(&page->tables);
 
+	page->tables.cancel = page->out.cancel;
 	if (r == 0)
 		r = flame_tables_string(&page->tables,
 					title ? title : profile_str(first, first->program),
@@ -138,6 +139,8 @@ int flame_page_write(const struct flame_view *views, size_t nr, const char *titl
 		text_out_init(&page->out, out, cancel, err);
 		r = fill_page(page, title);
 	}
+	if (r == -ECANCELED)
+		return text_out_flush(&page->out);
 	if (r < 0)
 		return error_set(err, -r, "%s while writing '%s'",
 				 r == -ENOMEM ? "out of memory" : "too many names",

@@ -37,6 +37,8 @@ int flame_tables_string(struct flame_tables *t, const char *s, uint32_t *ret_id)
 {
 	int r;
 
+	if (t->cancel && atomic_load_explicit(t->cancel, memory_order_relaxed))
+		return -ECANCELED;
 	buf_clear(&t->text);
 	r = text_append_clean(&t->text, s);
 	if (r < 0)

@@ -7,6 +7,8 @@
 #ifndef WRITE_FLAME_TABLES_H
 #define WRITE_FLAME_TABLES_H
 
+#include <stdatomic.h>
+
 #include "base/buf.h"
 #include "profile/profile.h"
 
@@ -40,13 +42,14 @@ struct flame_tables {
 	uint32_t nr_forms, cap_forms;
 	uint32_t nr_form_frames, cap_form_frames;
 	struct idtable function_index, frame_index, form_index;
-	struct buf text; /* a name being cleaned */
+	struct buf text;           /* a name being cleaned */
+	const atomic_bool *cancel; /* borrowed; may be NULL */
 };
 
 int flame_tables_init(struct flame_tables *t);
 void flame_tables_done(struct flame_tables *t);
 
-/* Any bytes. */
+/* Any bytes. -ECANCELED: *cancel is true. */
 int flame_tables_string(struct flame_tables *t, const char *s, uint32_t *ret_id);
 
 /* A function of p. -E2BIG, here and below: too many. */

@@ -2,7 +2,6 @@
 #include "write/text_out.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,17 +26,22 @@ int text_out_flush(struct text_out *t)
 	return t->result;
 }
 
-void text_out_bytes(struct text_out *t, const char *bytes, size_t n)
+static void append(struct text_out *t, const char *bytes, size_t n)
 {
-	if (n > sizeof(t->bytes) - t->nr)
-		(void)text_out_flush(t); /* remembered */
-	if (n > sizeof(t->bytes)) {
-		if (t->result == 0)
-			t->result = outfile_write(t->file, bytes, n, t->err);
-		return;
-	}
 	memcpy(t->bytes + t->nr, bytes, n);
 	t->nr += n;
+}
+
+void text_out_bytes(struct text_out *t, const char *bytes, size_t n)
+{
+	if (t->result < 0)
+		return;
+	if (n > sizeof(t->bytes) - t->nr)
+		(void)text_out_flush(t); /* remembered */
+	if (t->result == 0 && n > sizeof(t->bytes))
+		t->result = outfile_write(t->file, bytes, n, t->err);
+	else if (t->result == 0)
+		append(t, bytes, n);
 }
 
 void text_out_text(struct text_out *t, const char *s)
@@ -47,10 +51,15 @@ void text_out_text(struct text_out *t, const char *s)
 
 void text_out_number(struct text_out *t, int64_t n)
 {
-	char digits[24];
-	int len = snprintf(digits, sizeof(digits), "%" PRId64, n);
+	char digits[24], *end = digits + sizeof(digits), *at = end;
+	uint64_t left = n < 0 ? -(uint64_t)n : (uint64_t)n;
 
-	text_out_bytes(t, digits, (size_t)len);
+	do
+		*--at = (char)('0' + left % 10);
+	while (left /= 10);
+	if (n < 0)
+		*--at = '-';
+	text_out_bytes(t, at, (size_t)(end - at));
 }
 
 static bool is_plain_in_json(unsigned char c)
@@ -61,7 +70,7 @@ static bool is_plain_in_json(unsigned char c)
 void text_out_json(struct text_out *t, const char *s)
 {
 	text_out_bytes(t, "\"", 1);
-	while (*s) {
+	while (*s && t->result == 0) {
 		size_t n = 0;
 		char escape[8];
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text on its way into a file, through one buffer. The first failure is remembered and ends all
- * writing, so that callers need not look at each piece. */
+ * writing, so that callers need not look at each piece: those that still come cost next to nothing. */
 #ifndef WRITE_TEXT_OUT_H
 #define WRITE_TEXT_OUT_H
 

@@ -365,6 +365,39 @@ static void test_refusals(void)
 	profile_free(p);
 }
 
+/* Millions of labels: what comes after the cancellation is neither collected nor formatted. */
+static void test_cancel(void)
+{
+	atomic_bool cancel = false;
+	struct text_out *out = calloc(1, sizeof(*out));
+	struct flame_tables t;
+	struct pa_error err = { 0 };
+	struct outfile *file;
+	uint32_t id;
+
+	must(out && outfile_open("/dev/null", NULL, &file, NULL) == 0);
+	must(flame_tables_init(&t) == 0);
+	text_out_init(out, file, &cancel, &err);
+	t.cancel = &cancel;
+	ok(flame_tables_string(&t, "a", &id) == 0, "flame page: a name is collected");
+	text_out_json(out, "<a>");
+	text_out_number(out, INT64_MIN);
+	text_out_number(out, 0);
+	text_out_number(out, 1230);
+	ok(out->nr == 40 && !memcmp(out->bytes, "\"\\u003ca\\u003e\"-922337203685477580801230", 40),
+	   "flame page: text and numbers are formatted: %.*s", (int)out->nr, out->bytes);
+	cancel = true;
+	ok(flame_tables_string(&t, "b", &id) == -ECANCELED,
+	   "flame page: after a cancellation no name is collected");
+	ok(text_out_flush(out) == -ECANCELED && err.code, "flame page: nothing is written");
+	text_out_json(out, "more");
+	text_out_number(out, 7);
+	ok(out->nr == 0, "flame page: nor is anything formatted: %zu bytes", out->nr);
+	flame_tables_done(&t);
+	outfile_free(file);
+	free(out);
+}
+
 int main(void)
 {
 	int fd = mkstemp(path);
@@ -378,6 +411,7 @@ int main(void)
 	test_views();
 	test_limit();
 	test_refusals();
+	test_cancel();
 	unlink(path);
 	return tap_done();
 }
