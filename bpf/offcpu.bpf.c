@@ -88,7 +88,7 @@ static __always_inline void hash_stack(struct pa_scratch *s)
 		s->new_wait.check = mix(s->new_wait.check, part, HASH_MUL_2);
 	}
 	pa_hash_words(s->walk.level);
-	s->wait_id &= ~PA_WAIT_SINGLE;
+	s->wait_id &= ~(PA_WAIT_SINGLE | PA_WAIT_UNSUMMED);
 }
 
 /* A stack that is not summed up with others: user space finishes it. */
@@ -103,22 +103,54 @@ static __always_inline bool has_room(u64 own, u64 all)
 	return (has_target_list() && proc_stats.nr_targets == 1) || pa_has_wait_room(own, all);
 }
 
-/* False: there is no room for another sum of this process. */
-static __always_inline bool add_sum(struct pa_wait_stats *st, struct pa_scratch *s)
+/* How many sums its process has, and all together. */
+struct sum_room {
+	u64 *own, *all; /* not NULL: elements of an array */
+};
+
+static __always_inline bool find_room(struct pa_scratch *s, struct sum_room *ret_room)
 {
 	u32 all_at = PA_WAIT_OWNERS, own_at = s->sample.head.pid % PA_WAIT_OWNERS;
-	u64 *all = bpf_map_lookup_elem(&wait_owners, &all_at);
-	u64 *own = bpf_map_lookup_elem(&wait_owners, &own_at);
+
+	ret_room->all = bpf_map_lookup_elem(&wait_owners, &all_at);
+	ret_room->own = bpf_map_lookup_elem(&wait_owners, &own_at);
+	return ret_room->all && ret_room->own && has_room(*ret_room->own, *ret_room->all);
+}
+
+/* False: there is no room for another sum. */
+static __always_inline bool add_sum(struct pa_scratch *s, const struct sum_room *room)
+{
 	u64 id = s->wait_id;
 
-	if (!all || !own || !has_room(*own, *all) ||
-	    bpf_map_update_elem(&waits, &id, &s->new_wait, BPF_NOEXIST)) {
-		st->waits_full++;
+	if (!room->all || !room->own || bpf_map_update_elem(&waits, &id, &s->new_wait, BPF_NOEXIST))
 		return false;
-	}
-	__sync_fetch_and_add(all, 1);
-	__sync_fetch_and_add(own, 1);
+	__sync_fetch_and_add(room->all, 1);
+	__sync_fetch_and_add(room->own, 1);
 	return true;
+}
+
+/* Sends a stack that is not in the map, under this ID, and makes room for its sums. */
+static __always_inline u8 send_stack(struct pa_wait_stats *st, struct pa_thread *t,
+				     struct pa_scratch *s, u64 id)
+{
+	bool may_sum = !t->is_single, is_summed = false;
+	struct sum_room room = {};
+	u8 loss;
+
+	if (may_sum && !find_room(s, &room)) {
+		id |= PA_WAIT_UNSUMMED;
+		t->is_single = 1;
+	}
+	t->wait = id;
+	s->words[0] = id;
+	loss = loss_of(send(s));
+	if (loss)
+		return loss;
+	if (!t->is_single)
+		is_summed = add_sum(s, &room);
+	t->is_single = !is_summed;
+	st->waits_full += may_sum && !is_summed;
+	return PA_WAIT_NOT_LOST;
 }
 
 /* Finds the sums of this stack of a task, or sends it, because it is new. */
@@ -127,7 +159,6 @@ static __always_inline u8 know_stack(struct pa_wait_stats *st, struct pa_thread 
 {
 	struct pa_wait *w = NULL;
 	u64 id;
-	u8 loss;
 
 	t->is_single = (s->sample.flags & PA_SAMPLE_UNFINISHED) != 0;
 	if (!t->is_single) {
@@ -143,11 +174,7 @@ static __always_inline u8 know_stack(struct pa_wait_stats *st, struct pa_thread 
 		return PA_WAIT_NOT_LOST;
 	if (is_helper(task, wait_cfg.own_pid))
 		return PA_WAIT_HELPER; /* only here, to keep it out of most switches */
-	s->words[0] = id;
-	loss = loss_of(send(s));
-	if (!loss && !t->is_single)
-		t->is_single = !add_sum(st, s);
-	return loss;
+	return send_stack(st, t, s, id);
 }
 
 static __always_inline u8 take_stack(struct pa_wait_stats *st, struct pa_thread *t,

@@ -106,9 +106,11 @@ PA_INLINE _Bool pa_has_wait_room(__u64 own, __u64 all)
 	return all < PA_MAX_WAITS && own < (PA_MAX_WAITS - all + 1) / 2;
 }
 
-/* IDs of stacks that are not summed up: each is used once. */
+/* IDs of stacks that are not summed up. With PA_WAIT_SINGLE each is used once. */
 #define PA_WAIT_SINGLE (1ull << 63)
 #define PA_WAIT_SINGLE_CPU_SHIFT 44
+#define PA_WAIT_UNSUMMED                                                                           \
+	(1ull << 61) /* of a stack that found no room in the map of sums: used whenever it comes */
 #define PA_WAIT_BEFORE                                                                             \
 	(1ull << 62) /* with PA_WAIT_SINGLE: since before the begin; the rest is the TID */
 

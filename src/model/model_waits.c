@@ -33,6 +33,15 @@ static bool is_wait(const void *owner, uint32_t at, const void *key)
 	return ((const struct model_waits *)owner)->all[at].id == *(const uint64_t *)key;
 }
 
+/* How many there may be, for a stack with this ID. What the kernel sums up always has room, however many other stacks
+ * have none there: those who wait in ever new stacks leave it to others here as well. */
+static uint32_t max_for(const struct model_waits *w, uint64_t id)
+{
+	_Static_assert(MODEL_MAX_WAITS / MODEL_SUMMED_PART == PA_MAX_WAITS, "room for all of them");
+	return id & (PA_WAIT_SINGLE | PA_WAIT_UNSUMMED) ? w->max - w->max / MODEL_SUMMED_PART
+							: w->max;
+}
+
 static int find_wait(struct model_waits *w, uint64_t id, struct model_wait **ret)
 {
 	uint64_t h = hash_mix(0, id);
@@ -43,7 +52,7 @@ static int find_wait(struct model_waits *w, uint64_t id, struct model_wait **ret
 		*ret = &w->all[at];
 		return 0;
 	}
-	r = ARRAY_RESERVE(w->all, w->cap, w->nr + 1, w->max);
+	r = ARRAY_RESERVE(w->all, w->cap, w->nr + 1, max_for(w, id));
 	if (r == 0)
 		r = idtable_reserve(&w->by_id);
 	if (r < 0)

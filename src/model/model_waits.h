@@ -27,6 +27,7 @@ struct model_wait {
 };
 
 #define MODEL_MAX_WAITS (1u << 20) /* 150 MB */
+#define MODEL_SUMMED_PART 16       /* one of them is kept for stacks that the kernel sums up */
 struct model_waits {
 	struct model_wait *all; /* owned */
 	uint32_t nr, cap, max;

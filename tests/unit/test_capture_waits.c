@@ -164,6 +164,30 @@ static void test_limit(void)
 	   "their intervals are counted as over the limit");
 }
 
+/* Someone who always waits in new stacks, which have no room in the kernel. */
+static void test_reserve(void)
+{
+	_cleanup_(capture_freep) struct capture *c = new_capture();
+	struct capture_stats st;
+
+	c->model->waits.max = 2 * MODEL_SUMMED_PART;
+	for (uint64_t i = 1; i <= 100; i++) {
+		uint64_t id = i | (i % 2 ? PA_WAIT_UNSUMMED : PA_WAIT_SINGLE);
+
+		give_stack(c, id, 0x1000 * i, 0);
+		give_interval(c, id, 10, PA_WAIT_SLEEP);
+	}
+	for (uint64_t id = 1; id <= 2; id++) {
+		give_stack(c, id, 0x1000 * id, 0);
+		give_sum(c, id, PA_WAIT_DISK, 1000, 1000);
+	}
+	must(capture_settle(c, true) == 0 && capture_name(c, NULL) == 0);
+	st = capture_all_stats(c);
+	ok(st.model.nr_kept == 30 + 2000 && st.model.nr_full == 70 && capture_adds_up(&st),
+	   "stacks that are summed up have room beside any number of others: %llu kept, %llu lost",
+	   (unsigned long long)st.model.nr_kept, (unsigned long long)st.model.nr_full);
+}
+
 /* How many sums the first of nr processes has when all of them add as many as they may. */
 static uint64_t part_of(uint64_t nr, uint64_t *ret_all)
 {
@@ -203,6 +227,7 @@ static void test_room(void)
 int main(void)
 {
 	test_limit();
+	test_reserve();
 	test_room();
 	test_sums();
 	test_single();
