@@ -305,6 +305,39 @@ def test_capture():
     is_quiet("a capture")
 
 
+def varint(n):
+    return bytes([n & 0x7f | 0x80]) + varint(n >> 7) if n > 0x7f else bytes([n])
+
+
+def field(number, value):
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def test_types_of_others():
+    """A file of another program, whose types may have any names: also those that every object of JavaScript has."""
+    units = ["nanoseconds", "count", "__proto__", "constructor", "toString"]
+    profile = b"".join(field(1, field(1, 1) + field(2, 2 + i)) for i in range(len(units)))
+    profile += field(5, field(1, 1) + field(2, 1)) + field(4, field(1, 1) + field(4, field(1, 1)))
+    profile += field(2, field(1, 1) + field(2, b"".join(varint(7 + i) for i in range(len(units)))))
+    profile += b"".join(field(6, s.encode()) for s in ["", "x", *units])
+    path, page_path = os.path.join(tmp, "types.pb"), os.path.join(tmp, "types.html")
+    with open(path, "wb") as f:
+        f.write(profile)
+    subprocess.run([AGENT, "convert", path, "-o", page_path], check=True, timeout=120)
+    browser.open(page_path)
+    types = browser.run("return [...document.querySelectorAll('#type option')].map(o => o.textContent)")
+    ok(types == ["x time", "number of x", "x (__proto__)", "x (constructor)", "x (toString)"],
+       f"types are called as in the file: {types}")
+    sums = []
+    for i in range(len(units)):
+        choose("#type", i)
+        sums.append(total())
+    ok(sums == [7, 8, 9, 10, 11], f"each has its values: {sums}")
+    is_quiet("types of another program")
+
+
 if missing():
     skip(missing())
     done()
@@ -323,6 +356,7 @@ try:
     is_quiet("table, zoom, keyboard, search and filters")
     test_difference()
     test_two_runs()
+    test_types_of_others()
     test_large()
     if os.geteuid() == 0:
         test_capture()

@@ -425,7 +425,9 @@ function isBelow(tree, box, top) {
 }
 
 function typeName(t) {
-	return { nanoseconds: `${t.type} time`, count: `number of ${t.type}` }[t.unit] || `${t.type} (${t.unit})`;
+	if (t.unit === 'nanoseconds')
+		return `${t.type} time`;
+	return t.unit === 'count' ? `number of ${t.type}` : `${t.type} (${t.unit})`;
 }
 
 function fillSelect(select, value, options) {
