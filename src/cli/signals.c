@@ -4,7 +4,13 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "cli/duration.h"
+
+#define COPY_NS NS_PER_S          /* sudo on a busy machine takes a while to pass a signal on */
+#define REPEAT_NS (NS_PER_S / 10) /* but then it passes on at once what came meanwhile */
 
 int signals_init(struct signals *s)
 {
@@ -51,11 +57,43 @@ void signals_restore(const struct signals *s)
 	(void)pthread_sigmask(SIG_SETMASK, &s->mask, NULL);
 }
 
-int signals_read(const struct signals *s)
+/* How long after a signal the same one may be a copy. */
+static uint64_t copies_ns(const struct signals *s, uint32_t sender)
+{
+	if (!sender) /* the kernel: Ctrl-C */
+		return 0;
+	return s->has_copies || sender != s->last_sender ? COPY_NS : REPEAT_NS;
+}
+
+bool signals_is_copy(struct signals *s, int signal_nr, uint32_t sender, uint64_t now_ns)
+{
+	if (signal_nr == s->last && now_ns - s->last_ns < copies_ns(s, sender)) {
+		s->has_copies = true;
+		return true;
+	}
+	s->last = signal_nr;
+	s->last_sender = sender;
+	s->last_ns = now_ns;
+	s->has_copies = false;
+	return false;
+}
+
+static uint64_t clock_ns(void)
+{
+	struct timespec now;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+int signals_read(struct signals *s)
 {
 	struct signalfd_siginfo info;
 
-	if (read(s->fd, &info, sizeof(info)) != sizeof(info))
-		return 0;
+	do {
+		if (read(s->fd, &info, sizeof(info)) != sizeof(info))
+			return 0;
+	} while (info.ssi_signo != SIGCHLD &&
+		 signals_is_copy(s, (int)info.ssi_signo, info.ssi_pid, clock_ns()));
 	return (int)info.ssi_signo;
 }

@@ -4,11 +4,17 @@
 #define CLI_SIGNALS_H
 
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 struct signals {
 	int fd; /* a signalfd for SIGINT, SIGTERM, SIGHUP and SIGCHLD; -1 before signals_block() */
 	sigset_t mask;                                   /* as inherited */
 	struct sigaction pipe, file_size, child, hangup; /* dispositions as inherited */
+	int last;             /* the last one that was not a copy; 0: none */
+	uint32_t last_sender; /* 0: the kernel, as for Ctrl-C */
+	uint64_t last_ns;
+	bool has_copies;
 };
 
 /*
@@ -30,7 +36,15 @@ void signals_done(struct signals *s);
 /* In the child, before exec: restores what the agent was started with. */
 void signals_restore(const struct signals *s);
 
-/* The next signal from s->fd, or 0. */
-int signals_read(const struct signals *s);
+/*
+ * Whether a signal is the one that arrived before, on another way, and no second request. timeout(1)
+ * signals its command and then the whole process group, and sudo(8) passes on each that it gets: the
+ * agent below it gets up to three. Copies come within a second from another process, or within 100 ms
+ * from the same; Ctrl-C never counts as one.
+ */
+bool signals_is_copy(struct signals *s, int signal_nr, uint32_t sender, uint64_t now_ns);
+
+/* The next signal from s->fd that is not a copy, or 0. */
+int signals_read(struct signals *s);
 
 #endif

@@ -128,8 +128,8 @@ def ended_cpu_s():
 
 
 def interrupt(what, files, args, moments, status, is_sampling=True):
-    """Sends an interrupt at each of these moments, in seconds. What it cost from the last one on. Of the user alone: what
-    else runs on the machine has names, too."""
+    """Sends an interrupt at each of these moments, in seconds; within 0.1 s they would count as one. What it cost from
+    the last one on. Of the user alone: what else runs on the machine has names, too."""
     p = started(files)
     others_s = ended_cpu_s()
     agent = start_agent(tmp, "--user", user.pw_name, *args)
@@ -166,9 +166,9 @@ def test_signals():
     packed = [os.path.join(tmp, f"packed{i}-{k}") for i in range(3) for k in range(14)]
     interrupt("an interrupt while sampling symbols that are slow to unpack", packed, ("-d", "60s"), (2,), 0)
     interrupt("an interrupt at the end", sparse + costly, ("-d", "1s"), (1.3,), 0)
-    interrupt("two interrupts while tables are compiled first", sparse, ("-d", "60s", "--unwind", "dwarf"), (0.4, 0.05),
+    interrupt("two interrupts while tables are compiled first", sparse, ("-d", "60s", "--unwind", "dwarf"), (0.4, 0.15),
               128 + signal.SIGINT, is_sampling=False)
-    interrupt("two interrupts while sampling", sparse + costly, ("-d", "60s"), (2, 0.05), 128 + signal.SIGINT)
+    interrupt("two interrupts while sampling", sparse + costly, ("-d", "60s"), (2, 0.15), 128 + signal.SIGINT)
 
 
 def test_symbols():

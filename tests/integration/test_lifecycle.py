@@ -230,6 +230,21 @@ def test_signals(tmp):
     end(target)
 
 
+def test_copied_signal(tmp):
+    """As of 'timeout 30 sudo perf-agent': what timeout sends to all is passed on by sudo, too."""
+    target = prog("spin", 60)
+    p = start_agent(tmp, "--pid", target.pid, "-F", 499, "-d", "60s")
+    other = subprocess.Popen(["sh", "-c", f"read go; kill -TERM {p.pid}"], stdin=subprocess.PIPE)
+    wait_for_sampling(p, target.pid)
+    p.send_signal(signal.SIGTERM)
+    time.sleep(0.02)  # else the kernel makes one of them
+    other.communicate(b"\n")
+    run = finish_agent(p)
+    ok(run.status == 0 and run.profile and run.profile.total() > 10,
+       f"a signal that comes from two processes is one: {run.status}")
+    end(target)
+
+
 def test_exec(tmp):
     run = agent(tmp, "-F", 999, command=["sh", "-c", f"i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; exec {SPIN} 1"])
     comms = {s.labels["comm"] for s in run.profile.samples}
@@ -473,8 +488,9 @@ def test_machine(tmp):
 
 
 need_root()
-for test in (test_command, test_terminal, test_live_losses, test_time_to_exit, test_attach_to_exiting, test_children, test_exit, test_signals, test_exec, test_midst_of_exec,
-             test_churn, test_many_threads, test_first_thread_gone, test_deep, test_files, test_other_mounts,
-             test_outputs, test_kernel_types, test_machine):
+for test in (test_command, test_terminal, test_live_losses, test_time_to_exit, test_attach_to_exiting, test_children,
+             test_exit, test_signals, test_copied_signal, test_exec, test_midst_of_exec, test_churn, test_many_threads,
+             test_first_thread_gone, test_deep, test_files, test_other_mounts, test_outputs, test_kernel_types,
+             test_machine):
     test(workdir())
 done()
