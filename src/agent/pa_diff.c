@@ -38,16 +38,27 @@ static const char *type_of(const struct pa_summary *s)
 	return s->value_type ? s->value_type : "samples";
 }
 
+/* "cpu/nanoseconds" in the lists of both files. */
+static bool have_common_type(const struct pa_summary *a, const struct pa_summary *b)
+{
+	for (size_t i = 0; i < a->nr_value_types; i++)
+		for (size_t k = 0; k < b->nr_value_types; k++)
+			if (!strcmp(a->value_types[i], b->value_types[k]))
+				return true;
+	return false;
+}
+
 /* Samples of two periods can be compared: shares are the same in CPU time. */
 static int check_types(const struct pa_summary *a, const struct pa_summary *b, struct pa_error *err)
 {
 	if (!strcmp(unit_of(a), unit_of(b)) && !strcmp(type_of(a), type_of(b)))
 		return 0;
-	return error_set(
-		err, EINVAL,
-		"'%s' and '%s' cannot be compared: one has %s/%s, the other %s/%s; choose a "
-		"type that both have",
-		a->source_file, b->source_file, type_of(a), unit_of(a), type_of(b), unit_of(b));
+	return error_set(err, EINVAL,
+			 "'%s' and '%s' cannot be compared: one has %s/%s, the other %s/%s; %s",
+			 a->source_file, b->source_file, type_of(a), unit_of(a), type_of(b),
+			 unit_of(b),
+			 have_common_type(a, b) ? "choose a type that both have"
+						: "give two files that have a type in common");
 }
 
 static struct pa_change change_of(const struct diff *d, const struct change *c)

@@ -74,7 +74,8 @@ static void put_other_types(FILE *f, const struct pa_summary *s)
 	(void)fputs(nr ? " (--type)" : "", f);
 }
 
-/* "2.97s CPU in 297 samples, 1 process", "12.5 MiB of inuse_space; also has alloc_space/bytes (--type)" */
+/* "2.97s CPU in 297 samples, 1 process", "12.5 MiB of inuse_space; also has alloc_space/bytes (--type)",
+ * "362 intervals, 1 process" */
 static void print_amount(const struct report_page *p)
 {
 	const struct pa_summary *s = p->s;
@@ -89,7 +90,7 @@ static void print_amount(const struct report_page *p)
 	(void)fputs(report_amount(s, s->samples, amount), f);
 	(void)fputs(report_cpu_s(s, 0, &unused) ? "s" : "", f);
 	if (s->value_type) {
-		(void)fputs(" of ", f);
+		(void)fputs(report_is_count(s) ? " " : " of ", f);
 		(void)text_put(f, s->value_type, TEXT_NO_LIMIT);
 	} else {
 		(void)fprintf(f, " CPU in %" PRIu64 " sample%s", s->samples,

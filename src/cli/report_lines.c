@@ -174,6 +174,13 @@ const char *report_amount(const struct pa_summary *s, uint64_t value, char text[
 	return text;
 }
 
+bool report_is_count(const struct pa_summary *s)
+{
+	double unused;
+
+	return !report_cpu_s(s, 0, &unused) && (!s->value_unit || !strcmp(s->value_unit, "count"));
+}
+
 /* 0: the table has no such column. */
 static uint32_t amount_columns(const struct report_page *p)
 {

@@ -42,6 +42,9 @@ bool report_cpu_s(const struct pa_summary *s, uint64_t nr_samples, double *ret_s
 const char *report_amount(const struct pa_summary *s, uint64_t value,
 			  char text[REPORT_AMOUNT_SIZE]);
 
+/* Whether values are numbers of something, "362 intervals", and not amounts, "12.5 MiB of inuse_space". */
+bool report_is_count(const struct pa_summary *s);
+
 /* The columns left for text after the numbers of a table. */
 uint32_t report_columns_after(const struct report_page *p, uint32_t used);
 

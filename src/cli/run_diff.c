@@ -67,8 +67,9 @@ static void print_side(const char *label, const struct pa_profile *p)
 			     report_amount(s, s->samples, amount), s->samples,
 			     text_plural(s->samples));
 	else
-		(void)printf(": %s%s of %s\n", report_amount(s, s->samples, amount),
+		(void)printf(": %s%s%s %s\n", report_amount(s, s->samples, amount),
 			     report_cpu_s(s, 0, &unused) ? "s" : "",
+			     report_is_count(s) ? "" : " of",
 			     s->value_type ? s->value_type : "samples");
 }
 

@@ -271,6 +271,12 @@ def test_diff():
     make("bytes.pb", {"fast": 1}, unit="bytes")
     r = run("diff", "base.pb", "bytes.pb")
     ok(r.returncode == 1 and "time/nanoseconds, the other time/bytes" in r.stderr, "diff: two units are refused")
+    ok("; give two files that have a type in common\n" in r.stderr, f"diff: no type is suggested where none fits: {r.stderr!r}")
+    make("count.pb", {"fast": 7}, unit="count")
+    r = run("diff", "count.pb", "count.pb")
+    ok("base     count.pb: 7 time\n" in r.stdout, f"diff: a number is a number of its type: {r.stdout!r}")
+    r = run("report", "count.pb")
+    ok("\n7 time" in r.stdout, f"report: a number is a number of its type: {r.stdout!r}")
     r = run("diff", "base.pb", "new.pb", "-o", "diff.html")
     with open(path("diff.html")) as f:
         ok(r.returncode == 0 and "<html" in f.read(1000), "diff: a page of the differences is written")
