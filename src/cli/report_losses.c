@@ -42,6 +42,21 @@ static const char *steal_text(const struct pa_summary *s, const struct pa_sectio
 	return text;
 }
 
+/* Whose events these were is not known. Of waits, a few lost ones may be more than the targets had in all:
+ * then it must be said what they are a share of. */
+static const char *share_of(const struct pa_summary *s, const struct pa_section *c)
+{
+	if (c == report_ticks(s))
+		return "";
+	for (size_t i = 0; i < c->nr_counts; i++) {
+		const struct pa_count *count = PA_ITEM(s, pa_count, c->counts, i);
+
+		if (!strcmp(count->name, "other") && count->count)
+			return " of all processes'";
+	}
+	return "";
+}
+
 static void print_section_losses(const struct report_page *p, const struct pa_section *c)
 {
 	char share[TEXT_SHARE_SIZE], steal[STEAL_TEXT_SIZE];
@@ -50,10 +65,10 @@ static void print_section_losses(const struct report_page *p, const struct pa_se
 		const struct pa_count *loss = PA_ITEM(p->s, pa_count, c->losses, i);
 
 		if (loss->count)
-			report_line(p, "lost", "%" PRIu64 " %s (%s): %s%s", loss->count,
+			report_line(p, "lost", "%" PRIu64 " %s (%s%s): %s%s", loss->count,
 				    loss->count == 1 ? c->unit : c->units,
-				    text_share(loss->count, c->due, share), loss->text,
-				    steal_text(p->s, c, loss, steal));
+				    text_share(loss->count, c->due, share), share_of(p->s, c),
+				    loss->text, steal_text(p->s, c, loss, steal));
 	}
 }
 

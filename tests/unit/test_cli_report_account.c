@@ -115,6 +115,7 @@ static void test_account(void)
 static void test_more_sections(void)
 {
 	static const struct pa_count lost = { "x", "lost by z", 1 };
+	static const struct pa_count others = { "other", "other", 5 };
 	struct pa_summary s = sample();
 
 	s.nr_sections = 2;
@@ -131,6 +132,11 @@ static void test_more_sections(void)
 		   "-v: the account of a second kind of event");
 	has(&s, "lost     1 page fault (12.5%): lost by z\n", "losses: a second kind has its unit");
 	has_not(&s, "lost     nothing", "losses: of one kind are losses");
+	sections[1].counts = &others;
+	sections[1].nr_counts = 1;
+	has(&s, "lost     1 page fault (12.5% of all processes'): lost by z\n",
+	    "losses: where other processes are counted, too, it is said");
+	sections[1].nr_counts = 0;
 	s.sections = &sections[1];
 	s.nr_sections = 1;
 	has_not(&s, "CPUs", "head: without ticks nothing is known about CPUs");
