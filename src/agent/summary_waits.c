@@ -46,20 +46,23 @@ static enum wait_code code_of(const struct profile *p, const struct profile_loca
 			    profile_str(p, f->system_name), profile_str(p, f->name));
 }
 
-/* The functions of one frame: inlined ones, and the one they were inlined into; from a line on. */
+/* The functions of one frame: inlined ones, and the one they were inlined into; from a line on. Below functions
+ * of the program, an interpreter is left out. */
 static uint32_t add_functions(const struct profile *p, uint32_t location, uint32_t line,
-			      struct row *to, uint32_t nr)
+			      enum wait_code best, struct row *to, uint32_t nr)
 {
 	const struct profile_location *l = &p->locations[location];
 
 	for (; line < l->nr_lines && nr < NR_OWN_FRAMES; line++)
-		to->functions[nr++] = p->lines[l->first_line + line].function;
+		if (best < WAIT_CODE_OWN || code_of(p, l, line) != WAIT_CODE_INTERPRETER)
+			to->functions[nr++] = p->lines[l->first_line + line].function;
 	return nr;
 }
 
-/* Where the stack's best kind of code begins: of a stack that is all scheduler, at its first function. */
-static void find_start(const struct profile *p, const struct profile_span *s, uint32_t *ret_frame,
-		       uint32_t *ret_line)
+/* Where the stack's best kind of code begins, which is returned: of a stack that is all scheduler, at its first
+ * function. */
+static enum wait_code find_start(const struct profile *p, const struct profile_span *s,
+				 uint32_t *ret_frame, uint32_t *ret_line)
 {
 	enum wait_code best = WAIT_CODE_SCHEDULER;
 
@@ -77,15 +80,17 @@ static void find_start(const struct profile *p, const struct profile_span *s, ui
 			*ret_line = line;
 		}
 	}
+	return best;
 }
 
 static void find_functions(const struct profile *p, uint32_t stack, struct row *to)
 {
 	const struct profile_span *s = &p->stacks[stack];
 	uint32_t at, line, nr = 0;
+	enum wait_code best = find_start(p, s, &at, &line);
 
-	for (find_start(p, s, &at, &line); at < s->nr && nr < NR_OWN_FRAMES; at++, line = 0)
-		nr = add_functions(p, p->frames[s->first + at], line, to, nr);
+	for (; at < s->nr && nr < NR_OWN_FRAMES; at++, line = 0)
+		nr = add_functions(p, p->frames[s->first + at], line, best, to, nr);
 	while (nr < NR_OWN_FRAMES)
 		to->functions[nr++] = PROFILE_NONE;
 }

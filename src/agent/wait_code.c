@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "digest/python_use.h"
 #include "model/model_waits.h"
 
 #define NR(list) (sizeof(list) / sizeof((list)[0]))
@@ -109,6 +110,7 @@ enum wait_code wait_code_of(enum profile_mapping_kind kind, const char *path, co
 			    const char *name)
 {
 	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	unsigned int unused;
 
 	if (kind == PROFILE_MAPPING_KERNEL)
 		return model_is_scheduler(name) ? WAIT_CODE_SCHEDULER : WAIT_CODE_SYSTEM;
@@ -119,6 +121,8 @@ enum wait_code wait_code_of(enum profile_mapping_kind kind, const char *path, co
 	if (begins_with(base, "libjvm.so") &&
 	    begins_with_one_of(symbol, java_waits, NR(java_waits)))
 		return WAIT_CODE_SYSTEM;
+	if (python_is_interpreter(path, &unused))
+		return WAIT_CODE_INTERPRETER;
 	for (size_t i = 0; i < NR(files); i++)
 		if (begins_with(base, files[i].begin))
 			return files[i].code;

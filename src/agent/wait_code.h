@@ -9,7 +9,8 @@
 enum wait_code {
 	WAIT_CODE_SCHEDULER, /* where every thread leaves its CPU */
 	WAIT_CODE_SYSTEM,    /* the kernel, the C library, and how a runtime calls them */
-	WAIT_CODE_RUNTIME,   /* of a language: its locks, its scheduler */
+	WAIT_CODE_INTERPRETER, /* what runs functions of a script, and stands between them on the stack */
+	WAIT_CODE_RUNTIME, /* of a language: its locks, its scheduler */
 	WAIT_CODE_OWN,
 };
 

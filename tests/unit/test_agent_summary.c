@@ -519,6 +519,45 @@ static void test_hints(void)
 	   "hints: what helps depends on the version: %s", second->text);
 }
 
+/* Waits of Python: for a lock that a function of a script takes, or without a perf map. */
+static void check_python_wait(bool has_script, const char *expected)
+{
+	_cleanup_(capture_freep) struct capture *c = capture_with(model_empty());
+	struct profile *p = c->model->profile;
+	uint32_t lib = model_mapping(p, "/usr/lib/libpython3.12.so.1.0", 1, 0x1000, 0x1000);
+	uint32_t map = model_mapping(p, "", 2, 0x3000, 0x1000);
+	uint32_t all[] = { model_location(p, lib, 0x1001, "acquire_timed"),
+			   model_location(p, lib, 0x1002, "_PyEval_EvalFrameDefault"),
+			   model_location(p, map, 0x3001, "hold"),
+			   model_location(p, lib, 0x1003, "py_trampoline_evaluator"),
+			   model_location(p, lib, 0x1002, "_PyEval_EvalFrameDefault"),
+			   model_location(p, map, 0x3002, "worker") };
+	uint32_t bare[] = { all[0], all[1], all[3], all[4] };
+	struct model_wait *w = calloc(1, sizeof(*w));
+	struct pa_wait_stat stat = { 0 };
+	struct pa_summary s = { 0 };
+	char texts[1][SUMMARY_WAIT_SIZE];
+
+	must(w);
+	p->mappings[map].kind = PROFILE_MAPPING_JIT;
+	w->is_known = true;
+	w->sums[0] = (struct pa_wait_sum){ .nr = 1, .ns = 5, .max_ns = 5 };
+	must(profile_stack(p, has_script ? all : bare, has_script ? 6 : 4, &w->stack) == 0);
+	c->model->waits.all = w;
+	c->model->waits.nr = 1;
+	must(summary_list_waits(c->model, &stat, texts, 1, &s) == 0);
+	ok(!strcmp(stat.functions, expected), "waits: of Python, %s: %s",
+	   has_script ? "functions of the script without the interpreter" : "the interpreter",
+	   stat.functions);
+}
+
+static void test_python_waits(void)
+{
+	check_python_wait(true, "hold < worker");
+	check_python_wait(false,
+			  "acquire_timed < _PyEval_EvalFrameDefault < py_trampoline_evaluator");
+}
+
 /* Two JVMs without a perf map, as processes that the world knows. */
 static struct profile *jvm_model(struct world *w)
 {
@@ -630,6 +669,7 @@ static void test_no_io_wait(void)
 int main(void)
 {
 	test_hints();
+	test_python_waits();
 	test_hint_for_many_jvms();
 	test_functions(model_example(), 7, "example");
 	test_functions(model_large(1), 100, "large");

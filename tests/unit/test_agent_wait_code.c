@@ -4,7 +4,7 @@
 
 #include "tap.h"
 
-static const char *const codes[] = { "scheduler", "system", "runtime", "own" };
+static const char *const codes[] = { "scheduler", "system", "interpreter", "runtime", "own" };
 
 static void check(const char *path, const char *symbol, const char *name, enum wait_code expected)
 {
@@ -94,6 +94,16 @@ static void test_java(void)
 		   WAIT_CODE_OWN);
 }
 
+static void test_python(void)
+{
+	check("/usr/bin/python3.11", "pysleep", "pysleep", WAIT_CODE_INTERPRETER);
+	check("/usr/lib/libpython3.12.so.1.0", "acquire_timed", "acquire_timed",
+	      WAIT_CODE_INTERPRETER);
+	check("/usr/lib/python3/dist-packages/_fast.cpython-311-x86_64-linux-gnu.so", "wait",
+	      "wait", WAIT_CODE_OWN);
+	check_kind(PROFILE_MAPPING_JIT, "hold", WAIT_CODE_OWN);
+}
+
 int main(void)
 {
 	test_libraries();
@@ -102,5 +112,6 @@ int main(void)
 	test_cpp();
 	test_rust();
 	test_java();
+	test_python();
 	return tap_done();
 }
