@@ -890,6 +890,7 @@ test_signals_while_waiting() {
 	wait_for_line 'waiting for'
 	kill -TERM $pid
 	wait_for told
+	sleep 0.15 # or it would be a copy of the first
 	kill -TERM $pid
 	ended 143 "a second SIGTERM after the capture does not wait for the command"
 }

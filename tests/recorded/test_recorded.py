@@ -110,6 +110,7 @@ def busy_task(case, pid):
     if case.argv[0] == "vfork_child":
         wait_for(lambda: child_of(pid), "a child")
         pid = child_of(pid)
+        wait_for(lambda: cpu_ticks(pid, pid) > 20, "a busy child")
     if case.argv[0] != "thread":
         return pid, pid
     wait_for(lambda: any(cpu_ticks(pid, t) > 20 for t in tasks(pid) if t != pid), "a busy thread")
