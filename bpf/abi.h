@@ -50,14 +50,14 @@ enum pa_stop {
 	PA_NR_STOPS
 };
 
-/* Samples of tasks that have no user stack: kernel threads, and tasks inside execve() or exit. A bit
- * per value of enum pa_stop. */
+/* A bit per value of enum pa_stop: samples of tasks that have no user stack, that is kernel threads
+ * and tasks inside execve() or exit. */
 #define PA_STOPS_WITHOUT_STACK (1u << PA_STOP_KERNEL | 1u << PA_STOP_NO_MM | 1u << PA_STOP_EXEC)
 _Static_assert(PA_NR_STOPS <= 32, "a bit per stop");
 
-/* How targets are chosen. Processes and threads are listed in the target map; a user and a cgroup are a
- * property of the running task, compared at every sample, so that whoever joins or leaves counts so from
- * that moment on. */
+/* How targets are chosen. Processes and threads are listed in the target map. The user and the
+ * cgroup of the running task are compared at every sample, so that a task counts from the moment it
+ * joins until it leaves. */
 enum pa_select {
 	PA_SELECT_PIDS = 0,
 	PA_SELECT_ALL = 1,
@@ -66,7 +66,7 @@ enum pa_select {
 	PA_SELECT_CGROUP = 4, /* of cgroup v2: the task is in it or below */
 };
 
-/* What a process or thread in the target map is; to either PA_TARGET_CPU may be added. */
+/* The state of an entry of the target map; PA_TARGET_CPU may be added to either. */
 enum pa_target_state {
 	PA_TARGET_ON = 1,
 	PA_TARGET_AT_EXEC = 2, /* becomes ON with its next execve() */
@@ -76,14 +76,14 @@ enum pa_target_state {
 /* Fixed before the programs are loaded, so that the verifier removes what is disabled. */
 struct pa_config {
 	__u32 pidns_inum;      /* of the agent's PID namespace */
-	__u8 pidns_is_initial; /* then the kernel's own numbers are right and nothing is translated */
+	__u8 pidns_is_initial; /* the kernel's PIDs are the agent's: nothing is translated */
 	__u8 select;           /* enum pa_select */
 	__u8 follow_children;
 	__u8 kernel_stacks;
 	__u32 thread_size; /* size of a kernel stack; for kernels without bpf_task_pt_regs() */
 	__u32 kernel_task_flags; /* bits of task->flags that mark kernel threads and workers */
-	__u8 use_tables;         /* otherwise frame pointers only */
-	__u8 cgroup_ids;         /* samples have them; otherwise 0 */
+	__u8 use_tables;         /* otherwise only frame pointers are used */
+	__u8 cgroup_ids;         /* samples carry their cgroup ID; otherwise it is 0 */
 	__u8 state_source;       /* enum pa_state_source */
 	__u8 pad;
 	__u32 uid;       /* for PA_SELECT_USER; in the initial user namespace */
@@ -92,8 +92,8 @@ struct pa_config {
 _Static_assert(sizeof(struct pa_config) == 32, "changed: bump PA_ABI_VERSION");
 
 /*
- * One per CPU; every run of the sampling program adds one to `ticks` and to exactly one of the seven
- * that follow it.
+ * One per CPU. Every run of the sampling program adds one to `ticks` and to exactly one of the
+ * seven counters that follow it.
  */
 struct pa_tick_stats {
 	__u64 ticks;
@@ -102,26 +102,27 @@ struct pa_tick_stats {
 	__u64 outside;   /* no PID in the agent's namespace */
 	__u64 submitted; /* a record was written to the ring */
 	__u64 ring_full;
-	__u64 ring_busy; /* an NMI met the ring while somebody was writing to it */
+	__u64 ring_busy; /* in an NMI, while the lock of the ring was held */
 	__u64 nested;    /* a sample interrupted more contexts than PA_MAX_NESTING */
 	__u64 weight;    /* sum of the sample periods of all ticks */
 };
 _Static_assert(sizeof(struct pa_tick_stats) == 72, "changed: bump PA_ABI_VERSION");
 
-/* Counters of the process programs; one for the machine, incremented atomically. It is alone in its section,
- * which all objects of a session have in common. */
+/* Counters of the process programs: one set for the machine, incremented atomically. They have a
+ * section of their own, which all BPF objects of a session share. */
 #define PA_SHARED ".data.shared"
 struct pa_proc_stats {
 	__u64 nr_targets;   /* in the target map now */
 	__u64 targets_lost; /* a child could not be added: the map was full */
 	__u64 notices_lost; /* the ring was full; costs latency only */
 	__s64 stack_budget; /* bytes of stacks that may still be copied; user space refills it */
-	__u64 counts_cpu;   /* set by user space: processes forked from now on have PA_TARGET_CPU */
-	__u64 ended_cpu_ns; /* of those that had it when they exited: from their begin to their end */
-	__u64 ended_lost;   /* those that the map of ended targets had no room for */
-	__u64 waits_on; /* set by user space: since when time off the CPU is counted; 0: it is not */
+	__u64 counts_cpu;   /* set by user space: processes forked from now on get PA_TARGET_CPU */
+	/* CPU time over the whole life of exited targets that had PA_TARGET_CPU */
+	__u64 ended_cpu_ns;
+	__u64 ended_lost; /* exited targets for which the map of ended targets was full */
+	__u64 waits_on;   /* set by user space: when off-CPU accounting began; 0: it is off */
 	__u64 times_begin,
-		times_end; /* set by user space: when threads' time is counted; 0: not yet */
+		times_end; /* set by user space: when thread times begin and end; 0: not yet */
 };
 _Static_assert(sizeof(struct pa_proc_stats) == 80, "changed: bump PA_ABI_VERSION");
 
@@ -130,17 +131,18 @@ enum pa_record_type {
 	PA_RECORD_NOTICE = 2,    /* read this process now, it may be gone soon */
 	PA_RECORD_LAST_EXIT = 3, /* no target is left */
 	PA_RECORD_STACK = 4,     /* struct pa_stack_page */
-	PA_RECORD_EXEC = 5,      /* like a notice: it runs another program now */
+	PA_RECORD_EXEC = 5,      /* the process has called execve(): read it now, as for a notice */
 	PA_RECORD_STACK_END = 6, /* struct pa_stack_end */
 	PA_RECORD_WAIT = 7,      /* struct pa_wait_end, wait.h */
 };
 
-/* Where sched_switch says the state of the task that it takes off its CPU. */
+/* Where sched_switch reports the state of the task that leaves its CPU. */
 enum pa_state_source {
 	PA_STATE_OF_TASK = 0, /* nowhere: before 5.18 */
 	PA_STATE_ARG = 1,     /* in its fourth argument */
-	/* The same until 6.14, but also of a task that was about to sleep and goes on because of a signal: its own
-	 * state is 0 then. That of one that sleeps is not before the switch is over, even if it is woken up. */
+	/* Until 6.14: in the fourth argument, which also reports a sleep if a signal has kept the
+	 * task from sleeping. The task's own state is 0 then; that of a task which does sleep is
+	 * not 0 before the switch is over, even if the task is woken up. */
 	PA_STATE_ARG_UNSURE = 2,
 };
 
@@ -157,8 +159,7 @@ enum pa_sample_flags {
 	PA_SAMPLE_UNFINISHED =
 		4, /* registers follow the frames, and pages of the stack follow the record */
 	PA_SAMPLE_IN_SYSCALL = 8, /* the user pc is after the instruction that made a system call */
-	PA_SAMPLE_WAIT =
-		16, /* its value is the stack's ID; what it stands for comes later (wait.h) */
+	PA_SAMPLE_WAIT = 16, /* its value is the ID of the stack; the time follows later (wait.h) */
 };
 
 /* Sizes of maps that both sides use; powers of two. */
@@ -167,18 +168,18 @@ enum pa_sample_flags {
 #define PA_CACHED_RULES 4096u /* per CPU */
 #define PA_CACHE_INDEX_SLOTS 8192u
 
-#define PA_CODE_BYTES 16 /* what a walk examines (pa_record_at) fits into half of it, either way */
+#define PA_CODE_BYTES 16 /* pa_record_at() examines at most half of it, before or after the pc */
 
-/* How many samples of one CPU may be in progress at once, each interrupting the one before: task,
- * soft interrupt, interrupt, NMI. */
+/* How many samples may be in progress on one CPU at the same time, each interrupting the previous
+ * one: task, softirq, interrupt, NMI. */
 #define PA_MAX_NESTING 4
 #define PA_SERIAL_LEVEL_MASK (PA_MAX_NESTING - 1) /* of pa_sample.serial */
 
-/* What a thread of Go has left, as its runtime keeps it. */
+/* Where a Go thread left its other stacks, as stored by Go's runtime. */
 struct pa_go {
-	__u64 m;          /* the thread; 0: not known to be one */
-	__u64 g, end;     /* the current goroutine, and its stack's end; 0: none is */
-	__u64 pc, sp, fp; /* where it was left */
+	__u64 m;          /* the runtime.m of the thread; 0: not known to be a Go thread */
+	__u64 g, end;     /* the current goroutine, and the end of its stack; 0: none */
+	__u64 pc, sp, fp; /* where the goroutine was left */
 	__u64 own_sp;     /* where the thread's own stack was left; 0: unknown */
 };
 
@@ -189,7 +190,7 @@ struct pa_stack_regs {
 	__u64 pc, sp, lr;
 	__u64 regs[32]; /* by DWARF number */
 	struct pa_go go;
-	__u8 code[PA_CODE_BYTES]; /* half before pc, half from there on; as code.h reads it */
+	__u8 code[PA_CODE_BYTES]; /* half before pc, half from pc on; as code.h reads it */
 };
 _Static_assert(sizeof(struct pa_stack_regs) == 352, "changed: bump PA_ABI_VERSION");
 
@@ -210,7 +211,7 @@ struct pa_stack_page {
 };
 _Static_assert(sizeof(struct pa_stack_page) == 40, "changed: bump PA_ABI_VERSION");
 
-/* After the last page. If it is missing, the ring was full. */
+/* After the last page. A missing one means that the ring was full. */
 struct pa_stack_end {
 	struct pa_record head; /* time_ns is the sample's */
 	__u32 cpu;
@@ -225,9 +226,9 @@ enum pa_origin {
 	PA_ORIGIN_ONCPU = 0, /* one value: the sample's period, ns or cycles */
 };
 
-/* What all samples have in common, whatever their trigger. `words` contains the values, the
- * kernel's frames (plain addresses), the user's, further ones that user space merges with those,
- * and the registers of an unfinished walk; frames leaf first. The numbers of frames count words. */
+/* What samples of all triggers have in common. `words` contains the values, the kernel frames
+ * (plain addresses), the user frames, further frames that user space merges with those, and the
+ * registers of an unfinished walk; frames are leaf first. The numbers of frames count words. */
 struct pa_sample {
 	struct pa_record head;
 	__u64 cgroup_id; /* 0: not requested */

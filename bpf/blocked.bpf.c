@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Threads that were off the CPU before the capture began: no switch has shown them. Each becomes known
- * as waiting since the begin, and is written out with its registers; user space reads its stack. Loaded
- * separately (src/collect/blocked_iter.c), once, when the programs of offcpu.bpf.c run already.
+ * Threads that were off the CPU before the capture began, so that no context switch has shown them.
+ * Each is recorded as waiting since the begin of the capture, and written out with its registers;
+ * user space reads its stack. Loaded separately (src/collect/blocked_iter.c), and run once when the
+ * programs of offcpu.bpf.c are attached.
  */
 #include "maps.bpf.h"
 
@@ -66,7 +67,7 @@ static __always_inline void add_kernel(struct pa_blocked *b, struct task_struct 
 	b->nr_kernel = n > 0 ? (u32)n / sizeof(u64) : 0;
 }
 
-/* The program may be preempted, and others count on the same CPU: in one instruction. */
+/* Atomic increments: the program may be preempted, and the other programs count on the same CPU. */
 static __always_inline void count_interval(u8 state, bool has_room)
 {
 	u32 zero = 0;
@@ -81,8 +82,8 @@ static __always_inline void count_interval(u8 state, bool has_room)
 		__sync_fetch_and_add(&st->other_state, 1);
 }
 
-/* The other programs may have ended it meanwhile: only they count how it ended. */
-static __always_inline void doubt_interval(const struct pa_blocked *b)
+/* The other programs may have ended the interval already: only they count how it ended. */
+static __always_inline void mark_as_ran(const struct pa_blocked *b)
 {
 	u64 key = b->task;
 	struct pa_thread *t = bpf_map_lookup_elem(&threads, &key);
@@ -98,8 +99,9 @@ static __always_inline bool is_in_state(struct task_struct *task, u8 state)
 	return state == PA_WAIT_PREEMPTED ? waits_for_cpu(task) : is_asleep(task);
 }
 
-/* False: it has left its CPU meanwhile, and is known, or there is no room. From here on the other programs
- * know it, so that it has not been woken up, or run, before if it is still in that state. */
+/* Enters the thread as waiting; false if it has had a context switch since, or if there is no room.
+ * The other programs see the entry from here on. If the thread is still in the same state
+ * afterwards, it was neither woken up nor run before that. */
 static __always_inline bool begin_before(struct pa_blocked *b, struct task_struct *task)
 {
 	u64 born = BPF_CORE_READ(task, start_time), begin = proc_stats.waits_on;
@@ -117,12 +119,12 @@ static __always_inline bool begin_before(struct pa_blocked *b, struct task_struc
 	if (r)
 		return false;
 	if (!is_in_state(task, b->state))
-		doubt_interval(b);
+		mark_as_ran(b);
 	return true;
 }
 
-/* What a task waits for; PA_NR_WAIT_STATES: it is on a CPU, or nobody asks. Whether one that waits for a CPU was
- * preempted before or woken up is not known. */
+/* What a task waits for; PA_NR_WAIT_STATES if it is on a CPU, or if such waits are not wanted.
+ * Whether a task that waits for a CPU was preempted or woken up is not known. */
 static __always_inline u8 state_before(struct task_struct *task)
 {
 	if (waits_for_cpu(task))

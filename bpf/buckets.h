@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The buckets of a histogram of times, for both sides. Each octave, from a power of two to the next,
- * has PA_HIST_PARTS buckets of equal width, so that a value is known to 1 part in 2 * PA_HIST_PARTS + 1
- * wherever it lies. Nothing is configured: two histograms are added bucket by bucket.
+ * The buckets of a histogram of times, shared between kernel and user space. Each octave, from a
+ * power of two to the next, has PA_HIST_PARTS buckets of equal width, so that a value is known to 1
+ * part in 2 * PA_HIST_PARTS + 1 wherever it lies. Nothing is configured: two histograms are added
+ * bucket by bucket.
  */
 #ifndef BPF_BUCKETS_H
 #define BPF_BUCKETS_H
@@ -10,7 +11,7 @@
 #include "abi.h"
 
 #define PA_HIST_PARTS 17   /* the fewest with an error of at most 3 %: 1/35; 16 would have 1/33 */
-#define PA_HIST_OCTAVES 48 /* 78 hours; anything longer is counted in the last bucket */
+#define PA_HIST_OCTAVES 48 /* 78 hours; longer times are counted in the last bucket */
 #define PA_HIST_BUCKETS (PA_HIST_OCTAVES * PA_HIST_PARTS)
 
 struct pa_histogram {

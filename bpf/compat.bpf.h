@@ -7,7 +7,7 @@
 
 #include <bpf/bpf_core_read.h>
 
-/* Matched by name against the kernel's own list of helpers; the values here are never used. */
+/* Resolved by name against the kernel's own list of helpers; the values here are never used. */
 enum bpf_func_id___pa {
 	BPF_FUNC_get_current_task_btf___pa = 158,
 	BPF_FUNC_task_pt_regs___pa = 175,
@@ -22,8 +22,8 @@ enum bpf_func_id___pa {
 		      : BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), field))
 
 /*
- * The registers at kernel entry. bpf_task_pt_regs() exists since 5.15; before, the frame is at the
- * end of the kernel stack (and only then: later kernels pad that end if they use FRED).
+ * The registers at kernel entry. bpf_task_pt_regs() exists since 5.15; before that, the frame is at
+ * the end of the kernel stack (and only then: later kernels pad that end if they use FRED).
  */
 static __always_inline const char *entry_frame(u32 frame_bytes)
 {

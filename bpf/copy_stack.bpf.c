@@ -12,15 +12,15 @@ static __always_inline long send_page(struct pa_page_scratch *p, u64 addr, u32 s
 		size = PA_STACK_PAGE_BYTES;
 	p->stop = PA_STOP_STACK_FAULT;
 	if (bpf_probe_read_user(p->page.bytes, size, (const void *)addr))
-		return 0; /* a page that was never touched, inside a big frame or beyond the end */
+		return 0; /* a page that was never touched, inside a big frame or past the end */
 	p->stop = PA_STOP_BIG_STACK;
 	p->page.addr = addr;
 	p->page.size = size;
 	return bpf_ringbuf_output(&ring, &p->page, sizeof(p->page) + size, BPF_RB_NO_WAKEUP);
 }
 
-/* As set by sigaltstack(), and as stored by the kernel in a signal frame, UC_STACK_AT in its
- * ucontext. */
+/* A signal stack as set by sigaltstack(), and as stored by the kernel in a signal frame, at
+ * UC_STACK_AT in its ucontext. */
 struct pa_alt_stack {
 	u64 start;
 	u64 flags;
@@ -30,9 +30,10 @@ struct pa_alt_stack {
 
 /*
  * Looks for a signal frame in the page read last, which belongs to an alternate signal stack: the
- * frame says which stack was left. A frame on the same stack does not. The kernel aligns a ucontext
- * to UC_ALIGN, so nothing else is examined. A global function, so that the verifier checks it once
- * and not once per page; without a branch in the loop, so that it sees one path.
+ * frame holds the stack pointer of the stack that was left. (A frame that returns to the same stack
+ * is ignored.) The kernel aligns a ucontext to UC_ALIGN, so only those addresses are examined. A
+ * global function, so that the verifier checks it once and not once per page; without a branch in
+ * the loop, so that it sees one path.
  */
 __attribute__((noinline)) int pa_find_interrupted(u32 level)
 {
@@ -45,7 +46,7 @@ __attribute__((noinline)) int pa_find_interrupted(u32 level)
 		return 0;
 	size = p->page.size;
 	first = (UC_STACK_AT - p->page.addr) & (UC_ALIGN - 8);
-	hit = size - UC_STACK_AT; /* if there is none before: half of it may be in the next page */
+	hit = size - UC_STACK_AT; /* if the page has none: one may be split across the next page */
 	for (u64 i = 0; i < PA_STACK_PAGE_BYTES; i += UC_ALIGN) {
 		u64 start_at = first + i, bytes_at = start_at + 16, differ, negated, behind, is_it;
 
@@ -74,7 +75,7 @@ __attribute__((noinline)) int pa_find_interrupted(u32 level)
 	return 0;
 }
 
-/* How much of a stack is copied; there may be another one, which takes half of the room. */
+/* How much of a stack is copied: half of the maximum if a second stack is to follow. */
 static __always_inline void find_end(struct pa_page_scratch *p, struct task_struct *task,
 				     bool is_half)
 {
@@ -86,10 +87,11 @@ static __always_inline void find_end(struct pa_page_scratch *p, struct task_stru
 }
 
 #define LEFT_MAX_RECORDS 64
-#define LEFT_REST_BYTES 256 /* above the last record: what its function keeps for another one */
+#define LEFT_REST_BYTES 256 /* above the last record: what its function keeps there */
 
-/* Runtimes of other languages than C run on their own stacks, and their frame records lead back to
- * the one that was left: the parts in use of both are copied. Elsewhere fp may hold anything. */
+/* Runtimes of languages other than C run on their own stacks, and their frame records lead back to
+ * the stack that was left: the used parts of both stacks are copied. In other code fp may hold
+ * anything, so nothing is looked for. */
 __attribute__((noinline)) int pa_find_left_stack(u32 level)
 {
 	struct pa_page_scratch *p = bpf_map_lookup_elem(&page_scratch, &level);
@@ -118,7 +120,7 @@ __attribute__((noinline)) int pa_find_left_stack(u32 level)
 	return 0;
 }
 
-/* What is known of the stack that sp is on. */
+/* Fills in what is known of the stack that sp is on. */
 static __always_inline void find_stack(struct pa_page_scratch *p, struct task_struct *task, u64 sp,
 				       u32 level)
 {
@@ -141,7 +143,7 @@ static __always_inline void find_stack(struct pa_page_scratch *p, struct task_st
 		find_end(p, task, p->other != 0);
 }
 
-/* Where to begin: the red zone is below sp. */
+/* Copying begins at the red zone, which is below sp. */
 __attribute__((noinline)) int pa_begin_stack(u32 level, u64 sp)
 {
 	struct pa_page_scratch *p = bpf_map_lookup_elem(&page_scratch, &level);
@@ -153,7 +155,7 @@ __attribute__((noinline)) int pa_begin_stack(u32 level, u64 sp)
 	return 0;
 }
 
-/* After the end of a stack comes the one that was left for it. */
+/* Continues with the stack that was left for the current one. */
 static __always_inline bool next_stack(struct pa_page_scratch *p)
 {
 	if (!p->other)
@@ -168,7 +170,8 @@ static __always_inline bool next_stack(struct pa_page_scratch *p)
 	return true;
 }
 
-/* One page; a global function for the same reason. Returns 1 while there may be another one. */
+/* Sends one page. A global function, so that the verifier checks it once. Returns 1 while there may
+ * be another page. */
 __attribute__((noinline)) int pa_send_next_page(u32 level)
 {
 	struct pa_page_scratch *p = bpf_map_lookup_elem(&page_scratch, &level);
@@ -186,7 +189,7 @@ __attribute__((noinline)) int pa_send_next_page(u32 level)
 	size = PA_STACK_PAGE_BYTES - ((u32)p->at & (PA_STACK_PAGE_BYTES - 1));
 	__sync_fetch_and_add(&proc_stats.stack_budget, -(__s64)size);
 	if (send_page(p, p->at, size)) {
-		p->stop = PA_STOP_COPY_LOST; /* but perhaps not for a short record */
+		p->stop = PA_STOP_COPY_LOST; /* a short record may still fit into the ring */
 		return 0;
 	}
 	if (p->alt_bytes)

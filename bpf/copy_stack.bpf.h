@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Walks that user space can finish: it knows mappings, compiles tables and evaluates rules that a
- * walk here cannot. It needs the registers and the stack; both are sent, the stack within a budget
- * of bytes.
+ * Walks that user space can finish: it knows mappings, compiles tables and evaluates rules that the
+ * walker in the kernel cannot. User space needs the registers and the stack; both are sent, the
+ * stack within a budget of bytes.
  */
 #ifndef BPF_COPY_STACK_BPF_H
 #define BPF_COPY_STACK_BPF_H
@@ -16,9 +16,10 @@
 int pa_begin_stack(u32 level, u64 sp);
 int pa_send_next_page(u32 level);
 
-/* Walks in code that is unknown to user space, or without any description, although it was sent
- * this often, have gone wrong: a process with only such walks must not use up the common budget. A
- * new list of mappings resets the count: user space sends one as long as it can finish them. */
+/* A walk that is sent again and again, and still ends in code that user space does not know or has
+ * no rules for, has gone wrong. A process with only such walks must not use up the common budget,
+ * so no more than this many are sent for one list of mappings. A new list resets the count: user
+ * space publishes one as long as it can finish walks. */
 #define MAX_MISSES 256
 
 static __always_inline bool has_missed_often(const struct pa_scratch *s)
@@ -34,13 +35,14 @@ static __always_inline bool has_missed_often(const struct pa_scratch *s)
 	return false;
 }
 
-/* True if nothing is missing that could be published: only a walk in user space can finish it. */
+/* True if no table or mapping is missing that user space could publish: only a walk in user space
+ * gets further. */
 static __always_inline bool pa_is_for_walker(u8 stop)
 {
 	return stop == PA_STOP_HARD_RULE || stop == PA_STOP_NO_RECORD || stop == PA_STOP_FP_END;
 }
 
-static __always_inline bool pa_is_curable(const struct pa_scratch *s)
+static __always_inline bool pa_can_be_finished(const struct pa_scratch *s)
 {
 	u8 stop = s->sample.stop;
 
@@ -55,8 +57,8 @@ static __always_inline bool pa_is_curable(const struct pa_scratch *s)
 
 #define GO_WORDS_END (3 + PA_NR_REGS + sizeof(struct pa_go) / sizeof(u64))
 
-/* The sampled registers and the code there, at the cursor: user space walks again from the leaf on,
- * and falls back to what this walk has found. */
+/* Adds the sampled registers and the code at pc, at the cursor. User space walks again from the
+ * leaf, and falls back to the frames that this walk has found. */
 static __always_inline void pa_add_regs(struct pa_scratch *s, u64 pc)
 {
 	u64 *to = &s->words[s->at & (PA_WORD_SLOTS - 1)];
@@ -78,11 +80,12 @@ static __always_inline void end_stack(struct pa_page_scratch *p)
 	};
 
 	end.head.type = PA_RECORD_STACK_END;
-	bpf_ringbuf_output(&ring, &end, sizeof(end), BPF_RB_NO_WAKEUP); /* missing: see abi.h */
+	bpf_ringbuf_output(&ring, &end, sizeof(end),
+			   BPF_RB_NO_WAKEUP); /* user space handles a missing one: see abi.h */
 }
 
-/* Page by page upwards from the red zone below sp: unreadable pages are skipped, the next may be
- * readable. */
+/* Sends the pages upwards from the red zone below sp. Unreadable pages are skipped, since the next
+ * may be readable. */
 static __always_inline void pa_send_stack(struct pa_scratch *s)
 {
 	u32 level = s->walk.level;

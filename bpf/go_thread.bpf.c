@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Threads of Go programs: which stack is whose, and where it was left. */
+/* Threads of Go programs: which stacks they have, and where each was left. */
 #include "go_thread.bpf.h"
 #include "regs.bpf.h"
 
-/* Go's description of a stack and of the thread that runs on it (runtime.g), as far as all versions
- * agree. */
+/* Go's description of a goroutine and its stack (runtime.g), as far as all versions agree. The
+ * thread's own stack has one as well. */
 struct pa_go_g {
 	u64 start, end; /* of the stack */
 	u64 skipped[4];
 	u64 m; /* the thread */
-	/* Where it was left (runtime.gobuf): */
+	/* Where the stack was left (runtime.gobuf): */
 	u64 sp, pc, g, context;
-	u64 rest[3]; /* fp is in the second of these, before Go 1.25 in the third; the others are 0 */
+	u64 rest[3]; /* fp is the second of these, before Go 1.25 the third; the other is 0 */
 };
 #define GO_MAX_STACK_BYTES (1ull << 30)
 #define GO_M_WORDS 32      /* of runtime.m: the first is the thread's own g */
 #define GO_M_FIRST_CURG 18 /* the current g is among these, depending on the version */
 
-/* Too much for the stack of 512 bytes that all functions of a program share: in a page that is nobody's yet. */
+/* Too big for the BPF stack of 512 bytes: overlays the page buffer, which is not in use yet. */
 struct pa_go_thread {
 	u64 m[GO_M_WORDS];
-	struct pa_go_g here; /* of the thread-local word */
+	struct pa_go_g here; /* the one in the thread-local word */
 	struct pa_go_g own;  /* the thread's own stack */
 	struct pa_go_g current;
 };
@@ -37,8 +37,8 @@ static __always_inline bool is_on(const struct pa_go_g *g, u64 addr)
 	return addr >= g->start && addr < g->end;
 }
 
-/* True if this is a Go thread: then its thread-local word leads to a description of a stack, and from
- * there to the thread's. Nothing inconsistent is accepted. */
+/* True if this is a Go thread: its thread-local word points to a description of a stack, and that
+ * to the thread's. Inconsistent values are rejected. */
 static __always_inline bool read_go_thread(struct pa_go_thread *t, u64 *ret_here)
 {
 	u64 word = task_go_word((void *)bpf_get_current_task());
@@ -49,7 +49,7 @@ static __always_inline bool read_go_thread(struct pa_go_thread *t, u64 *ret_here
 	       read_go_g(&t->own, t->m[0]) && t->own.m == t->here.m;
 }
 
-/* The goroutine that the thread works for; 0: none. */
+/* The goroutine that the thread runs; 0: none. */
 static __always_inline u64 find_goroutine(struct pa_go_thread *t)
 {
 	for (u32 i = GO_M_FIRST_CURG; i < GO_M_WORDS; i++)
@@ -59,7 +59,8 @@ static __always_inline u64 find_goroutine(struct pa_go_thread *t)
 	return 0;
 }
 
-/* Copies the stack from where it was left. In a vDSO call that is not known: then its end. */
+/* Copies the stack from where it was left. In a vDSO call that position is unknown: then the upper
+ * end of the stack is copied. */
 static __always_inline void add_left_stack(struct pa_page_scratch *p, const struct pa_go_g *g)
 {
 	p->other = g->start;
@@ -73,8 +74,9 @@ static __always_inline void add_left_stack(struct pa_page_scratch *p, const stru
 		p->other_end = g->sp + PA_STACK_MAX_BYTES / 2;
 }
 
-/* The stack that sp is on, and one that was left for it: the goroutine's for the thread's own, also
- * for a vDSO call, or the thread's own by C that calls Go. */
+/* Finds the stack that sp is on, and the stack that was left for it. On the thread's own stack
+ * (also in a vDSO call) that is the goroutine's; on a goroutine's stack it is the thread's, if C
+ * has called Go. */
 __attribute__((noinline)) int pa_find_go_stack(u32 level)
 {
 	struct pa_page_scratch *p = bpf_map_lookup_elem(&page_scratch, &level);
@@ -120,7 +122,7 @@ __attribute__((noinline)) int pa_find_go(u32 level)
 		return 0;
 	s->walk.go.end = t->current.end;
 	if (t->current.g != s->walk.go.g || !is_on(&t->current, t->current.sp - 1))
-		return 0; /* on its way from one to the other: pc stays 0 */
+		return 0; /* in the middle of a switch: pc stays 0 */
 	s->walk.go.pc = t->current.pc;
 	s->walk.go.sp = t->current.sp;
 	s->walk.go.fp = t->current.rest[1] ? t->current.rest[1] : t->current.rest[2];

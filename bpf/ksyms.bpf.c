@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The kernel's functions in the format of /proc/kallsyms, for when that file shows zeroes. Loaded
- * separately and on demand (src/collect/ksym_iter.c). Written piece by piece: bpf_seq_printf()
- * takes three times as long.
+ * The kernel's functions in the format of /proc/kallsyms, used if that file shows only zeroes.
+ * Loaded separately and on demand (src/collect/ksym_iter.c). Written piece by piece:
+ * bpf_seq_printf() takes three times as long.
  */
 #include "vmlinux.h"
 
@@ -55,7 +55,8 @@ int pa_ksyms(struct bpf_iter__ksym *ctx)
 		write_head(seq, sym->value, type);
 		write_string(seq, sym->name);
 	} else {
-		/* For modules the iterator reports all symbols, and which are exported. */
+		/* For modules the iterator reports all symbols and which of them are exported;
+		 * upper case means exported. */
 		write_head(seq, sym->value, sym->exported ? type & ~0x20 : lower);
 		write_string(seq, sym->name);
 		bpf_seq_write(seq, "\t[", 2);

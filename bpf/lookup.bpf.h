@@ -9,7 +9,7 @@
 
 #include "mappings.bpf.h"
 
-/* The process's mapping that may contain pc, into w->mapping. */
+/* Finds the mapping of the process that may contain pc, and copies it to w->mapping. */
 static __always_inline int find_mapping(struct pa_walk *w, u64 pc)
 {
 	struct pa_mapping *m = pa_mapping_nr(&w->process, pa_find_mapping_nr(&w->process, pc));
@@ -25,7 +25,7 @@ static __always_inline bool is_in(const struct pa_mapping *m, u64 pc, u32 genera
 	return pc >= m->start && pc < m->end && m->generation == generation;
 }
 
-/* Does not change w->mapping: the walk continues there. */
+/* Leaves w->mapping alone: the walk continues there. */
 static inline __attribute__((always_inline)) __u32 pa_walk_code_kind(struct pa_walk *w, __u64 addr)
 {
 	struct pa_mapping *m = pa_mapping_nr(&w->process, pa_find_mapping_nr(&w->process, addr));
@@ -35,7 +35,7 @@ static inline __attribute__((always_inline)) __u32 pa_walk_code_kind(struct pa_w
 	return m->nr_blocks ? PA_CODE_TABLE : PA_CODE_BARE;
 }
 
-/* The rule of the last row of a block at or below the key. */
+/* The rule of the last row of a block that begins at or below the key. */
 static __always_inline u32 find_rule_id(const struct pa_block *b, u32 key)
 {
 	u32 shard = b->first / PA_SHARD_ROWS, zero = 0;
@@ -60,7 +60,7 @@ static __always_inline u32 find_rule_id(const struct pa_block *b, u32 key)
 	return rows[lo].rule;
 }
 
-/* By the table of w->mapping's file; pc lies in the mapping. */
+/* Looks pc up in the table of the file of w->mapping; pc lies in the mapping. */
 static __always_inline u32 find_in_table(struct pa_walk *w, u64 pc, pa_rule *rule)
 {
 	u64 addr = pc - w->mapping.bias;

@@ -5,13 +5,13 @@
 
 #include "maps.bpf.h"
 
-#define MAPPING_STEPS 18 /* 2^17 mappings of one process, and one step to spare */
+#define MAPPING_STEPS 18 /* 2^17 mappings of one process, and one spare step */
 
 /* All ones if a < b, else 0. Both below 2^63. */
 #define LESS_MASK(a, b) ((u64)((__s64)((a) - (b)) >> 63))
 
-/* The index of the last of the process's mappings that begins at or below addr; if all begin above
- * it, the first. */
+/* The index of the last mapping of the process that begins at or below addr; of the first one if
+ * all begin above addr. */
 static __always_inline u32 pa_find_mapping_nr(const struct pa_process *p, u64 addr)
 {
 	u64 lo = 0, n = p->nr;

@@ -11,10 +11,10 @@
 #include "wait.h"
 #include "walk_state.h"
 
-/* oncpu.bpf.c */
+/* defined in oncpu.bpf.c */
 extern const volatile struct pa_config cfg;
 
-/* procmon.bpf.c; in a section of its own, which user space maps and reads. */
+/* Defined in procmon.bpf.c, in a section of its own, which user space maps and reads. */
 extern struct pa_proc_stats proc_stats;
 
 /*
@@ -25,12 +25,12 @@ extern struct pa_proc_stats proc_stats;
  */
 struct pa_scratch {
 	struct pa_walk walk;
-	__u32 nesting;           /* in the first one: how many are in use */
-	__u32 nr_taken;          /* at this level */
-	__u64 woken_ns;          /* when user space was last woken up */
-	__u32 at, limit;         /* in `words`: the walker's next word, and the end */
-	__u64 wait_id;           /* of a stack that is to be summed up: a hash; see offcpu.bpf.c */
-	struct pa_wait new_wait; /* nothing is summed up yet: all 0 but its check, another hash */
+	__u32 nesting;   /* only in the scratch of the first level: how many are in use */
+	__u32 nr_taken;  /* samples taken at this level */
+	__u64 woken_ns;  /* when user space was last woken up */
+	__u32 at, limit; /* in `words`: the walker's next word, and the end */
+	__u64 wait_id;   /* the hash that identifies a stack to be summed up; see offcpu.bpf.c */
+	struct pa_wait new_wait; /* value of a new entry of the map of sums: all 0 except `check` */
 	union {
 		struct pa_sample sample;
 		struct {
@@ -44,13 +44,13 @@ struct pa_scratch {
 #define PA_SCRATCH_RECORD_BYTES                                                                    \
 	(sizeof(struct pa_sample) + PA_WORD_SLOTS * sizeof(__u64) + sizeof(struct pa_stack_regs))
 
-/* A page of a stack to be sent, and the position of the rest of a stack in two parts. */
+/* A page of a stack to be sent, and the position in a stack that may consist of two parts. */
 struct pa_page_scratch {
 	__u64 at, end;              /* the next page, and the end; 0: unknown */
 	__u64 alt_start, alt_bytes; /* the alternate signal stack, if sp lies on it; otherwise 0 */
-	__u64 other, other_end;     /* the same for the stack that was left for this one; 0: none */
-	__u32 stop;        /* enum pa_stop, for a walk that continues where the copy ends */
-	__u32 stop_at_end; /* the same if the end is reached */
+	__u64 other, other_end; /* the next page and the end of the stack that was left; 0: none */
+	__u32 stop;        /* enum pa_stop of a walk that runs into the end of the copied part */
+	__u32 stop_at_end; /* enum pa_stop of a walk that reaches the end of the stack */
 	union {
 		struct pa_stack_page page;
 		char record[sizeof(struct pa_stack_page) + PA_STACK_PAGE_BYTES];
@@ -88,7 +88,8 @@ struct pa_target_map {
 };
 
 /* Targets that have entered exit. Since 6.16 sched_process_exit fires before the address space is
- * torn down, and that time is still theirs. No event marks its end, hence LRU. */
+ * torn down, and the time for that still belongs to the target. No event marks the end of the
+ * teardown, hence LRU. */
 #define PA_MAX_EXITING 4096
 struct pa_exiting_map {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -105,8 +106,8 @@ struct pa_cgroup_map {
 	__type(value, __u32); /* a descriptor, as user space writes it */
 };
 
-/* Processes and threads that were targets and have exited, until the kernel frees them: only then is their
- * CPU time complete. A process by its first thread, since they have no PID any more by then. */
+/* Targets that have exited, until the kernel frees them: only then is their CPU time complete. A
+ * process is represented by its first thread, since a freed task has no PID any more. */
 #define PA_MAX_ENDED 8192
 struct pa_ended_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -123,8 +124,8 @@ struct pa_stats_map {
 };
 
 /*
- * Rows live in shards, each one big element of an array that user space maps and writes; a shard is
- * created on demand. The rows of a block lie in one shard.
+ * Rows are stored in shards. A shard is one big element of an array that user space maps and
+ * writes, and is created on demand. The rows of a block are in one shard.
  */
 
 struct pa_shard {
@@ -161,7 +162,7 @@ struct pa_rule_map {
 	__type(value, __u64);
 };
 
-/* All processes' mappings, each process's contiguous. Sized by user space. */
+/* The mappings of all processes, those of one process contiguous. Sized by user space. */
 struct pa_mapping_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);

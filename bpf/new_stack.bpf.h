@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The stack of a thread that the current task has just created. Both return from the same system call: the
- * new one in a copy of the creator's stack (fork()), on the same stack (vfork()), or on one of its own, which has no
- * frame yet (pthread_create()). Its memory cannot be read here, the creator's can, and is the same.
+ * The stack of a thread that the current task has just created. Creator and thread return from the
+ * same system call: the thread in a copy of the creator's stack (fork()), on the same stack
+ * (vfork()), or on a stack of its own, which has no frame yet (pthread_create()). The memory of the
+ * thread cannot be read here; that of the creator can, and has the same contents.
  */
 #ifndef BPF_NEW_STACK_BPF_H
 #define BPF_NEW_STACK_BPF_H
 
 #include "take_sample.bpf.h"
 
-/* Its registers at kernel entry lie where those of its creator do, in a kernel stack of its own. */
+/* The new thread's registers at kernel entry are at the same place of its kernel stack as the
+ * creator's are of the creator's. */
 static __always_inline u64 new_stack_pointer(struct pa_scratch *s, struct task_struct *task)
 {
-	volatile u64 *at = &s->wait_id; /* in memory a pointer becomes a number, to the verifier */
+	volatile u64 *at =
+		&s->wait_id; /* stored in memory, a pointer becomes a number for the verifier */
 	u64 sp = 0, base = (u64)BPF_CORE_READ(task, stack);
 
 	*at = (u64)entry_frame(entry_frame_bytes());
@@ -22,7 +25,7 @@ static __always_inline u64 new_stack_pointer(struct pa_scratch *s, struct task_s
 	return sp;
 }
 
-/* On a stack of its own the system call is the outermost frame. */
+/* If the thread has a stack of its own, the system call is its outermost frame. */
 static __always_inline u32 walk_new_stack(struct pa_scratch *s, const struct pa_moment *m,
 					  struct task_struct *task)
 {
@@ -39,7 +42,7 @@ static __always_inline u32 walk_new_stack(struct pa_scratch *s, const struct pa_
 	return stop ? stop : PA_STOP_END;
 }
 
-/* All there is to know of it. */
+/* Fills in the sample of a new thread. */
 static __always_inline void gather_new(struct pa_scratch *s, const struct pa_moment *m,
 				       struct task_struct *task, u32 pid)
 {
@@ -54,7 +57,7 @@ static __always_inline void gather_new(struct pa_scratch *s, const struct pa_mom
 	s->limit = s->at + PA_MAX_USER_FRAMES;
 	rec->stop = walk_new_stack(s, m, task);
 	rec->nr_user = s->at - rec->nr_values;
-	if (pa_is_curable(s))
+	if (pa_can_be_finished(s))
 		rec->flags |= PA_SAMPLE_UNFINISHED;
 	rec->head.pid = pid;
 	rec->tid = task_tid(task);

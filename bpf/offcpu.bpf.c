@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The off-CPU trigger. A thread's stack is walked when it leaves its CPU, in its own context, from the
- * registers that were saved when it entered the kernel. How long it stayed away is known when it is
- * woken up, or runs again. Raw tracepoints, for the reason that procmon.bpf.c gives; they run with
- * interrupts off, so that only an NMI can come in between.
+ * The off-CPU trigger. A thread's stack is walked when the thread leaves its CPU, in its own
+ * context, from the registers that were saved when it entered the kernel. How long the thread
+ * stayed off the CPU is known when it is woken up, or runs again. Raw tracepoints, for the reason
+ * given in procmon.bpf.c; they run with interrupts off, so that only an NMI can interrupt them.
  */
 #include "take_sample.bpf.h"
 
@@ -41,8 +41,8 @@ static __always_inline u64 mix(u64 hash, u64 word, u64 mul)
 }
 
 /*
- * Two hashes of all words of a sample, into its scratch. A global function, verified once: its loop is
- * long.
+ * Adds all words of a sample to both hashes in its scratch. A global function, so that the verifier
+ * checks the long loop once.
  */
 __attribute__((noinline)) int pa_hash_words(u32 level)
 {
@@ -69,7 +69,8 @@ __attribute__((noinline)) int pa_hash_words(u32 level)
 	return 0;
 }
 
-/* The thread, its names, what it calls, its mappings and its frames: all that makes it another stack. */
+/* Hashes what identifies a stack: the thread, its names, its system call, the process's mappings,
+ * and the frames. */
 static __always_inline void hash_stack(struct pa_scratch *s)
 {
 	struct pa_sample *rec = &s->sample;
@@ -91,13 +92,14 @@ static __always_inline void hash_stack(struct pa_scratch *s)
 	s->wait_id &= ~(PA_WAIT_SINGLE | PA_WAIT_UNSUMMED);
 }
 
-/* A stack that is not summed up with others: user space finishes it. */
+/* The ID of a stack that is not summed up with others: unfinished, or its hash is taken. */
 static __always_inline u64 single_id(struct pa_wait_stats *st, u32 cpu)
 {
 	return PA_WAIT_SINGLE | (u64)cpu << PA_WAIT_SINGLE_CPU_SHIFT | st->nr_singles++;
 }
 
-/* A process that is the only target need not leave room for others. */
+/* The share that pa_has_wait_room() reserves for other processes is not needed if there is only one
+ * target. */
 static __always_inline bool has_room(u64 own, u64 all)
 {
 	return (has_target_list() && proc_stats.nr_targets == 1) || pa_has_wait_room(own, all);
@@ -153,9 +155,9 @@ static __always_inline u8 send_stack(struct pa_wait_stats *st, struct pa_thread 
 	return PA_WAIT_NOT_LOST;
 }
 
-/* Finds the sums of this stack of a task, or sends it, because it is new. */
-static __always_inline u8 know_stack(struct pa_wait_stats *st, struct pa_thread *t,
-				     struct pa_scratch *s, struct task_struct *task)
+/* Finds the entry of this stack in the map of sums; sends the stack if it is new. */
+static __always_inline u8 identify_stack(struct pa_wait_stats *st, struct pa_thread *t,
+					 struct pa_scratch *s, struct task_struct *task)
 {
 	struct pa_wait *w = NULL;
 	u64 id;
@@ -191,12 +193,12 @@ static __always_inline u8 take_stack(struct pa_wait_stats *st, struct pa_thread 
 	gather(s, m, &no_id, 1);
 	fill_names(&s->sample);
 	s->sample.flags |= PA_SAMPLE_WAIT;
-	loss = know_stack(st, t, s, (struct task_struct *)bpf_get_current_task());
+	loss = identify_stack(st, t, s, (struct task_struct *)bpf_get_current_task());
 	leave(first);
 	return loss;
 }
 
-/* The same of a thread that the current task creates. */
+/* As take_stack(), for a thread that the current task creates. */
 static __always_inline u8 take_new_stack(struct pa_wait_stats *st, struct pa_thread *t,
 					 const struct pa_moment *m, struct task_struct *task,
 					 u32 pid)
@@ -210,7 +212,7 @@ static __always_inline u8 take_new_stack(struct pa_wait_stats *st, struct pa_thr
 		return PA_WAIT_NESTED;
 	gather_new(s, m, task, pid);
 	s->sample.flags |= PA_SAMPLE_WAIT;
-	loss = know_stack(st, t, s, task);
+	loss = identify_stack(st, t, s, task);
 	leave(first);
 	return loss;
 }
@@ -249,7 +251,7 @@ static __always_inline void begin_wait(struct pa_wait_stats *st, const struct pa
 	begin_interval(st, t, state, now);
 }
 
-/* It has been off a CPU, or not. */
+/* Removes a thread from the map, whether or not it has an open interval. */
 static __always_inline void forget_thread(struct pa_wait_stats *st, u64 task)
 {
 	struct pa_thread *t = bpf_map_lookup_elem(&threads, &task);
@@ -296,7 +298,8 @@ static __always_inline void switch_in(struct pa_wait_stats *st, u64 task, u64 no
 		end_interval(st, t, now);
 }
 
-/* Not every switch is reported: 2 to 4 of a thousand were not, where this was measured. */
+/* The kernel does not report every switch: 2 to 4 in a thousand were missing where this was
+ * measured. */
 static __always_inline void check_delivered(struct pa_wait_stats *st, u64 prev, u64 next)
 {
 	if (st->running && st->running != prev) {
@@ -343,7 +346,8 @@ int BPF_PROG(pa_wakeup, struct task_struct *task)
 	return 0;
 }
 
-/* Its cgroup is that of its creator, the current task. A kernel thread has no stack that could be read here. */
+/* A new task is in the cgroup of its creator, the current task. Kernel threads have no user stack
+ * to be read. */
 static __always_inline bool is_new_target(struct task_struct *task, u32 pid)
 {
 	if (!pid || pid == wait_cfg.own_pid || BPF_CORE_READ(task, flags) & cfg.kernel_task_flags)
@@ -351,7 +355,7 @@ static __always_inline bool is_new_target(struct task_struct *task, u32 pid)
 	return cfg.select == PA_SELECT_CGROUP ? is_target(pid) : is_target_task(task, pid);
 }
 
-/* A thread is created, and waits for a CPU for the first time. */
+/* A thread was created, and waits for a CPU for the first time. */
 SEC("raw_tp/sched_wakeup_new")
 int BPF_PROG(pa_new, struct task_struct *task)
 {
@@ -360,7 +364,7 @@ int BPF_PROG(pa_new, struct task_struct *task)
 	struct pa_thread *t;
 	u32 pid;
 
-	/* who is created by a kernel thread has no stack yet that anybody called */
+	/* A task created by a kernel thread has no user stack yet. */
 	if (!is_wanted(PA_WAIT_RUNQUEUE) || !st || !proc_stats.waits_on || is_kernel_task())
 		return 0;
 	pid = task_pid(task);

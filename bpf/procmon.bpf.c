@@ -2,7 +2,8 @@
 /*
  * Keeps the targets up to date in the kernel, at the moment a process forks, execs or exits, so
  * that a child that lives for five milliseconds is covered from its first instruction. Raw
- * tracepoints and not tp_btf: for those libbpf reads all of the kernel's types at every start.
+ * tracepoints instead of tp_btf, for which libbpf would read all of the kernel's types at every
+ * start.
  */
 #include "maps.bpf.h"
 
@@ -13,11 +14,11 @@
 #include "task.bpf.h"
 
 #define ADDR_ERROR (1ul << 63) /* anything above is a negative errno */
-#define MAX_INVALIDATED 8      /* mappings at once; more: all of the process's */
+#define MAX_INVALIDATED 8      /* mappings at once; if there are more, all of the process's */
 
 struct pa_proc_stats proc_stats SEC(PA_SHARED) = {};
 
-/* A child has its parent's memory: the parent's list of mappings applies to it. */
+/* A child has a copy of its parent's memory: the parent's list of mappings applies to it. */
 static __always_inline void share_mappings(u32 parent, u32 child)
 {
 	struct pa_process *p;
@@ -26,9 +27,12 @@ static __always_inline void share_mappings(u32 parent, u32 child)
 		return;
 	p = bpf_map_lookup_elem(&processes, &parent);
 	if (p)
-		bpf_map_update_elem(&processes, &child, p, BPF_ANY); /* full: then it is unknown */
+		bpf_map_update_elem(
+			&processes, &child, p,
+			BPF_ANY); /* the map is full: the child's mappings are unknown */
 	else
-		bpf_map_delete_elem(&processes, &child); /* left over from an earlier process */
+		bpf_map_delete_elem(&processes,
+				    &child); /* left over from an earlier process with that PID */
 }
 
 static __always_inline void forget_mappings(u32 pid)
@@ -49,12 +53,13 @@ static __always_inline void add_target(u32 pid)
 
 	if (!bpf_map_update_elem(&targets, &pid, &on, BPF_NOEXIST))
 		__sync_fetch_and_add(&proc_stats.nr_targets, 1);
-	else if (bpf_map_update_elem(&targets, &pid, &on, BPF_EXIST)) /* counted before */
+	else if (bpf_map_update_elem(&targets, &pid, &on,
+				     BPF_EXIST)) /* existing entries are counted already */
 		__sync_fetch_and_add(&proc_stats.targets_lost, 1);
 }
 
-/* Who had the number before: gone by now, also where nobody has said so, because it was made a target
- * when its exit had begun. */
+/* Removes a former target with the same ID. It is gone by now, even if no exit was reported,
+ * because it was added to the map after its exit had begun. */
 static __always_inline void forget_target(u32 id)
 {
 	bpf_map_delete_elem(&exiting, &id);
@@ -68,7 +73,8 @@ int BPF_PROG(pa_fork, struct task_struct *parent, struct task_struct *child)
 	u32 ppid, pid;
 
 	if (cfg.select == PA_SELECT_TIDS) {
-		forget_target(task_tid(child)); /* threads that were not named are none */
+		forget_target(
+			task_tid(child)); /* new threads are not targets unless they are listed */
 		return 0;
 	}
 	if (BPF_CORE_READ(child, pid) != BPF_CORE_READ(child, tgid))
@@ -97,7 +103,8 @@ int BPF_PROG(pa_exec, struct task_struct *task)
 	if (has_target_list()) {
 		id = target_id(task);
 		state = bpf_map_lookup_elem(&targets, &id);
-		/* A thread that is not the first takes over the TID of the first one, which is gone. */
+		/* A thread that calls execve() takes over the TID of the first thread, which is
+		 * gone. */
 		if (!state && cfg.select == PA_SELECT_TIDS)
 			bpf_map_delete_elem(&exiting, &id);
 		if (!state)
@@ -110,8 +117,8 @@ int BPF_PROG(pa_exec, struct task_struct *task)
 	return 0;
 }
 
-/* The published mappings in [start, end) are invalid now. Processes that share the list, a parent
- * or a child, lose that entry too, which user space repairs. */
+/* Marks the published mappings in [start, end) as invalid. A parent or child that shares the list
+ * loses those entries too; user space repairs that. */
 static __always_inline void invalidate(struct pa_process *p, u32 pid, u64 start, u64 end)
 {
 	u32 nr = pa_find_mapping_nr(p, end - 1);
@@ -122,7 +129,7 @@ static __always_inline void invalidate(struct pa_process *p, u32 pid, u64 start,
 		if (!m || m->generation != p->generation || m->start >= end || m->end <= start)
 			return;
 		m->generation = 0;
-		/* one that its parent and its children, with whom it shares generation, do not have */
+		/* an epoch that parent and children, which share the generation, do not have */
 		p->epoch = bpf_get_prandom_u32();
 	}
 	bpf_map_delete_elem(&processes, &pid);
@@ -149,7 +156,7 @@ int BPF_PROG(pa_mmap, unsigned long addr, struct vm_unmapped_area_info *info)
 	return 0;
 }
 
-/* id: its key in the target map. */
+/* id: the key of the task in the target map. */
 static __always_inline void await_free(struct task_struct *task, u32 id)
 {
 	u64 last = cfg.select == PA_SELECT_TIDS ? (u64)task
@@ -177,18 +184,19 @@ int BPF_PROG(pa_exit, struct task_struct *task)
 	if (!has_target_list() || bpf_map_delete_elem(&targets, &id))
 		return 0; /* not a listed target */
 	bpf_map_update_elem(&exiting, &id, &yes, BPF_ANY);
-	/* Read after the deletion, from where on user space cannot change it any more. */
+	/* Read after the deletion: user space can no longer change it. */
 	if (state && *(volatile u32 *)state & PA_TARGET_CPU)
 		await_free(task, id);
-	/* Without its result: kernels before 5.12 know no other atomic addition. */
+	/* The result is not used: kernels before 5.12 have no atomic addition that returns one. */
 	__sync_fetch_and_add(&proc_stats.nr_targets, -1);
 	if (!proc_stats.nr_targets)
 		pa_notify(PA_RECORD_LAST_EXIT, pid);
 	return 0;
 }
 
-/* All threads of a process are gone when its first one is freed, and the sum holds what each has used
- * until its last moment. At exit a part is missing: the current slice, and taking the memory down. */
+/* The first thread of a process is freed last, and the sum then holds the CPU time of all threads
+ * up to their very end. At exit, the current time slice and the teardown of the address space would
+ * be missing. */
 SEC("raw_tp/sched_process_free")
 int BPF_PROG(pa_free, struct task_struct *task)
 {

@@ -13,8 +13,8 @@
 #include "regs_arm64.bpf.h"
 #endif
 
-/* The known end of the stack: the first thread's is where its program began, another thread's is
- * its thread pointer; 0: unknown. */
+/* The end of the stack if known, otherwise 0: for the first thread the stack pointer at program
+ * start, for another thread its thread pointer. */
 static __always_inline u64 stack_end(struct task_struct *task, u64 sp)
 {
 	u64 first = BPF_CORE_READ(task, mm, start_stack), own = task_thread_pointer(task);

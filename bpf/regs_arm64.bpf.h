@@ -4,8 +4,8 @@
 #define BPF_REGS_ARM64_BPF_H
 
 #define PA_SP_AT 31                         /* DWARF number of the stack pointer */
-#define UC_SP_AT (PA_SIGNAL_ARM64_SP - 128) /* in the ucontext of a signal frame: of sp */
-#define UC_ALIGN 16                         /* of that ucontext, as of the stack */
+#define UC_SP_AT (PA_SIGNAL_ARM64_SP - 128) /* offset of sp in the ucontext of a signal frame */
+#define UC_ALIGN 16                         /* alignment of that ucontext on the stack */
 #define PA_CAN_FOLLOW_CODE false
 #define SYSCALL_CODE 0xd4000001u /* `svc #0` */
 #define SYSCALL_BYTES 4
@@ -34,20 +34,20 @@ static __always_inline u64 ctx_pc(struct bpf_perf_event_data *ctx)
 		(w)->regs[31] = (from)->sp;                                                        \
 	} while (0)
 
-/* The thread pointer. glibc puts what it points to at the top of a thread's stack. */
+/* The thread pointer. glibc puts the block that it points to at the top of a thread's stack. */
 static __always_inline u64 task_thread_pointer(struct task_struct *task)
 {
 	return BPF_CORE_READ(task, thread.uw.tp_value);
 }
 
-/* Where Go keeps the current stack of a thread: a register, and its walks do not cross stacks here.
- * */
+/* Go keeps the current stack of a thread in a register, and walks in the kernel do not cross Go's
+ * stacks on AArch64. */
 static __always_inline u64 task_go_word(struct task_struct *task)
 {
 	return 0;
 }
 
-/* Both: 0, or a reason why the stack is not walked. */
+/* ctx_user_regs() and entry_user_regs(): 0, or the reason why the stack is not walked. */
 static __always_inline u32 ctx_user_regs(struct bpf_perf_event_data *ctx, struct pa_walk *w)
 {
 	COPY_REGS(w, &ctx->regs);
@@ -55,17 +55,17 @@ static __always_inline u32 ctx_user_regs(struct bpf_perf_event_data *ctx, struct
 	return ctx->regs.pstate & PSR_MODE32_BIT ? PA_STOP_COMPAT : 0;
 }
 
-/* From the frame at kernel entry: it begins with the user-visible registers. */
+/* From the frame at kernel entry, which begins with the registers of user mode. */
 static __always_inline u32 entry_user_regs(const char *frame, struct pa_walk *w)
 {
-	struct pa_ctx_regs *regs = (void *)w->window; /* big, and nothing is in it yet */
+	struct pa_ctx_regs *regs = (void *)w->window; /* a big buffer that is still unused */
 
 	_Static_assert(sizeof(*regs) <= sizeof(w->window), "does not fit");
 	if (bpf_probe_read_kernel(regs, sizeof(*regs), frame))
 		return PA_STOP_STACK_FAULT;
 	COPY_REGS(w, regs);
-	/* The system call number in the frame would distinguish a fault, but at entry it is not
-	 * stored yet. */
+	/* The system call number in the frame would tell a system call from a fault, but it is not
+	 * stored yet at entry. */
 	w->in_syscall = is_behind_syscall(regs->pc);
 	w->syscall_nr = regs->regs[8];
 	return regs->pstate & PSR_MODE32_BIT ? PA_STOP_COMPAT : 0;

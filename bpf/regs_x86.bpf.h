@@ -4,10 +4,10 @@
 #define BPF_REGS_X86_BPF_H
 
 #define PA_SP_AT 7                /* DWARF number of the stack pointer */
-#define UC_SP_AT PA_SIGNAL_X86_SP /* in the ucontext of a signal frame: the interrupted one's sp */
-#define UC_ALIGN 64               /* of that ucontext, which lies below the FPU's state */
-#define PA_CAN_FOLLOW_CODE true   /* src/unwind/x86_exit.h */
-#define SYSCALL_CODE 0x050f       /* `syscall`, as it lies in memory */
+#define UC_SP_AT PA_SIGNAL_X86_SP /* of the interrupted sp in the ucontext of a signal frame */
+#define UC_ALIGN 64               /* alignment of that ucontext, which lies below the FPU state */
+#define PA_CAN_FOLLOW_CODE true /* src/unwind/x86_exit.h decodes code to the end of the function */
+#define SYSCALL_CODE 0x050f     /* `syscall`, read from memory as a word */
 #define SYSCALL_BYTES 2
 #define USER32_CS 0x23 /* arch/x86/include/asm/segment.h: __USER32_CS */
 
@@ -47,13 +47,13 @@ static __always_inline u64 ctx_pc(struct bpf_perf_event_data *ctx)
 		(w)->regs[15] = (from)->r15;                                                       \
 	} while (0)
 
-/* The thread pointer. glibc puts what it points to at the top of a thread's stack. */
+/* The thread pointer. glibc puts the block that it points to at the top of a thread's stack. */
 static __always_inline u64 task_thread_pointer(struct task_struct *task)
 {
 	return BPF_CORE_READ(task, thread.fsbase);
 }
 
-/* Where Go keeps the current stack of a thread. */
+/* The address at which Go keeps the current stack of a thread. */
 static __always_inline u64 task_go_word(struct task_struct *task)
 {
 	u64 own = task_thread_pointer(task);
@@ -61,7 +61,7 @@ static __always_inline u64 task_go_word(struct task_struct *task)
 	return own ? own - 8 : 0;
 }
 
-/* Both: 0, or a reason why the stack is not walked. */
+/* ctx_user_regs() and entry_user_regs(): 0, or the reason why the stack is not walked. */
 static __always_inline u32 ctx_user_regs(struct bpf_perf_event_data *ctx, struct pa_walk *w)
 {
 	COPY_REGS(w, &ctx->regs);
@@ -72,7 +72,7 @@ static __always_inline u32 ctx_user_regs(struct bpf_perf_event_data *ctx, struct
 /* From the frame at kernel entry. */
 static __always_inline u32 entry_user_regs(const char *frame, struct pa_walk *w)
 {
-	struct pa_ctx_regs *regs = (void *)w->window; /* big, and nothing is in it yet */
+	struct pa_ctx_regs *regs = (void *)w->window; /* a big buffer that is still unused */
 
 	_Static_assert(sizeof(*regs) <= sizeof(w->window), "does not fit");
 	if (bpf_probe_read_kernel(regs, sizeof(*regs), frame))

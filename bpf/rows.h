@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The unwind table of a binary, as user space writes it and the walker reads it: rows that say from
- * which pc on which rule holds, a directory over the rows, and a dictionary of rules that all
- * binaries share. Every pc has an answer: a rule, "no rule", or "finish in user space".
+ * The unwind table of a binary, as user space writes it and the walker reads it: rows that map pcs
+ * to rules, a directory of the rows, and a dictionary of rules that all binaries share. Every pc
+ * has a result: a rule, "no rule", or "finish in user space".
  *
- * A look-up of link-time address pc in a table that begins at base (a multiple of PA_BLOCK_SIZE):
+ * The lookup of link-time address pc in a table that begins at base (a multiple of PA_BLOCK_SIZE):
  *
  *	block = blocks[(pc - base) >> PA_BLOCK_SHIFT]       past the last block: no rule
  *	block.nr == 0                                       no rule in the whole block
@@ -12,13 +12,13 @@
  *	rules[row.rule]
  *
  * Why that is enough. A row holds the low 16 bits of its address, so rows can be compared only
- * inside a page of 64 KiB; each page therefore begins with a row of its own at its first byte, which
- * repeats the rule that was in force (unless nothing in the page has a rule). A block is the part of
- * the rows that can answer for its 4 KiB: the last row at or before its first byte, then the rows
- * inside it. The first one lies in the same page, so its .pc is never above the key and the search
- * never comes back empty. Addresses of rows are distinct: a block holds a row at its first byte and
- * up to 4,095 others, or up to 4,095 and the one from before. So nr <= 4,096, and 12 halvings leave
- * one row. A page has at most 65,536 rows and begins where its first block (or the table) begins.
+ * inside a page of 64 KiB; each page therefore begins with a row of its own at its first byte,
+ * which repeats the rule that was in force (unless nothing in the page has a rule). A block lists
+ * the rows that apply to its 4 KiB: the last row at or before its first byte, then the rows inside
+ * it. The first of them lies in the same page, so its .pc is never above the key and the search
+ * always finds a row. Addresses of rows are distinct: a block has a row at its first byte and up to
+ * 4,095 others, or up to 4,095 and the one before it. So nr <= 4,096, and 12 halvings leave one
+ * row. A page has at most 65,536 rows and begins where its first block (or the table) begins.
  */
 #ifndef BPF_ROWS_H
 #define BPF_ROWS_H
@@ -33,13 +33,13 @@
 #define PA_BISECT_STEPS 12
 
 struct pa_row {
-	__u16 pc;   /* low bits of the link-time address from which on the rule holds */
+	__u16 pc;   /* low bits of the link-time address where the rule begins to apply */
 	__u16 rule; /* index into the dictionary */
 };
 _Static_assert(sizeof(struct pa_row) == 4, "changed: bump PA_ABI_VERSION");
 
 struct pa_block {
-	__u32 first; /* row, counted from the table's first */
+	__u32 first; /* index of a row of the table */
 	__u32 nr;
 };
 _Static_assert(sizeof(struct pa_block) == 8, "changed: bump PA_ABI_VERSION");
@@ -54,7 +54,7 @@ _Static_assert(sizeof(struct pa_block) == 8, "changed: bump PA_ABI_VERSION");
  * without a meaning are 0.
  *
  *	bits  0- 2  cfa kind         enum pa_cfa
- *	bit   3     after a call     only in a walk's copy: PA_RULE_AFTER_CALL
+ *	bit   3     after a call     only in a cached rule: PA_RULE_AFTER_CALL
  *	bits  4- 8  cfa register     DWARF number
  *	bits  9-34  cfa offset       signed, bytes: +-32 MiB. DEREF: 18 bits of offset inside the
  *	                             brackets, then 8 bits of what is added outside
@@ -74,30 +74,30 @@ enum pa_cfa {
 			    * only in the sampled frame and in one that a signal interrupted */
 	PA_CFA_DEREF = 3,  /* *(register + offset) + add */
 	PA_CFA_PLT = 4,    /* sp + 8, and 8 more where (pc & 15) >= offset */
-	PA_CFA_SIGNAL = 5, /* everything from the kernel's signal frame at sp */
+	PA_CFA_SIGNAL = 5, /* all registers are in the kernel's signal frame at sp */
 	PA_CFA_END = 6,    /* the outermost frame: there is no caller */
-	PA_CFA_SWITCH = 7, /* to another stack, which may lie anywhere: enum pa_switch */
+	PA_CFA_SWITCH = 7, /* the caller is on another stack: enum pa_switch */
 };
 
 /*
- * The way to the other stack, in the place of the CFA's register. The offset is the frame's on that
- * stack; it holds the caller's frame pointer below the return address if there is room. The others
- * than FP are Go's; see walk_switch.h.
+ * How the other stack is found; stored in the field of the CFA register. The CFA offset is the size
+ * of the frame on that stack, which has the caller's frame pointer below the return address if it
+ * is big enough. All ways but FP are Go's; see walk_switch.h.
  */
 enum pa_switch {
-	PA_SWITCH_FP = 0,        /* the frame pointer leads there */
-	PA_SWITCH_LOST = 1,      /* nothing does */
-	PA_SWITCH_MCALL = 2,     /* left for good: to the goroutine; on top of the stack is which */
-	PA_SWITCH_MORESTACK = 3, /* left for good: to the current goroutine */
-	PA_SWITCH_SYSTEM = 4,    /* the current goroutine's function is still on its stack */
-	PA_SWITCH_C = 5,        /* the frame holds a goroutine (at sp + slot) and its depth below */
-	PA_SWITCH_CALLBACK = 6, /* to the thread's own stack, which called back */
+	PA_SWITCH_FP = 0,        /* by the frame pointer */
+	PA_SWITCH_LOST = 1,      /* it cannot be found */
+	PA_SWITCH_MCALL = 2,     /* to the goroutine on top of the stack, which was left for good */
+	PA_SWITCH_MORESTACK = 3, /* to the current goroutine, which was left for good */
+	PA_SWITCH_SYSTEM = 4,    /* to the current goroutine, whose function will be returned to */
+	PA_SWITCH_C = 5,         /* to the goroutine at sp + slot; its stack depth is right below */
+	PA_SWITCH_CALLBACK = 6,  /* to the thread's own stack, whose C code called Go */
 };
 
 /*
- * The caller's frame pointer. A slot below sp is the red zone of x86-64, valid while the pc is
- * exact: a register popped a moment ago, or saved there by a leaf. At a return address the call has
- * overwritten it, and the register is unchanged.
+ * Where the caller's frame pointer is. A slot below sp is in the red zone of x86-64, and valid only
+ * if the pc is exact: the register was just popped, or a leaf has saved it there. At a return
+ * address the call has overwritten the slot, and the register is unchanged.
  */
 enum pa_fp {
 	PA_FP_SAME = 0,
@@ -110,7 +110,7 @@ enum pa_fp {
 enum pa_ra {
 	PA_RA_CFA_MINUS_8 = 0,
 	PA_RA_AFTER_FP = 1, /* 8 bytes above the slot of the frame pointer (fp kind AT_CFA) */
-	PA_RA_AT_CFA = 2,   /* at CFA + slot; the frame pointer has none then */
+	PA_RA_AT_CFA = 2,   /* at CFA + slot; the frame pointer is not saved */
 	PA_RA_BOTH = 3,     /* both at CFA + a slot of 11 bits; fp kind AT_CFA */
 	PA_RA_LR = 4,       /* still in the link register */
 	PA_RA_REG = 5,      /* in the register with the number `slot`; known like a CFA register */
@@ -137,16 +137,15 @@ _Static_assert(PA_RULE_DEREF_BITS + PA_RULE_ADD_BITS == PA_RULE_CFA_BITS, "both 
 
 #define PA_RULE_WORD_NONE ((pa_rule)PA_CFA_NONE)
 #define PA_RULE_WORD_USER ((pa_rule)PA_CFA_USER)
-/* The result of a lookup where a file that has rules has none: in no table. */
+/* The result of a lookup if the file has rules, but none for this pc. Not stored in tables. */
 #define PA_RULE_WORD_GAP (PA_RULE_WORD_NONE | 1ull << 63)
-/* The same if tables are not used: only frame pointers are requested, and nothing confirms them. */
+/* The result of a lookup if tables are not used: only frame pointers are followed, unconfirmed. */
 #define PA_RULE_WORD_FP (PA_RULE_WORD_NONE | 1ull << 62)
-/* The same for generated code whose runtime was started to keep frame records: every caller has
- * one. The running function may not have its record yet, or any more. */
+/* The result of a lookup in generated code whose runtime was started with frame pointers: every
+ * caller has a frame record. The running function may have no record yet, or none any more. */
 #define PA_RULE_WORD_RECORDS (PA_RULE_WORD_NONE | 1ull << 61)
 
-/* Added to a table's rule when a walk remembers it: the code at this return address was seen to
- * follow a call. */
+/* Added to a table's rule when it is cached: a call was seen before this return address. */
 #define PA_RULE_AFTER_CALL (1ull << 3)
 _Static_assert(PA_CFA_SWITCH < PA_RULE_AFTER_CALL, "fields must not overlap");
 

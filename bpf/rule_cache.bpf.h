@@ -27,7 +27,7 @@ static __always_inline bool is_rule_of(const struct pa_cached_rule *r, const str
 	return r->pc == pc && r->owner == w->rule_owner;
 }
 
-/* The rule of a pc, or NULL: usually the one behind the last frame's. */
+/* The cached rule of a pc, or NULL. It usually follows the rule of the previous frame. */
 static __always_inline struct pa_cached_rule *find_cached(struct pa_rule_cache *c,
 							  struct pa_walk *w, u64 pc)
 {
@@ -44,8 +44,8 @@ static __always_inline struct pa_cached_rule *find_cached(struct pa_rule_cache *
 	return r;
 }
 
-/* In the place of the oldest. Only by the outermost level: an interrupting sample never sees or
- * leaves half an entry. */
+/* Replaces the oldest entry. Only the outermost level writes, so that an interrupting sample
+ * neither sees nor leaves half an entry. */
 static __always_inline void put_cached(struct pa_rule_cache *c, struct pa_walk *w, u64 pc,
 				       pa_rule rule)
 {
@@ -54,7 +54,7 @@ static __always_inline void put_cached(struct pa_rule_cache *c, struct pa_walk *
 
 	if (w->level)
 		return;
-	*(volatile __u64 *)&r->owner = 0; /* no process has it */
+	*(volatile __u64 *)&r->owner = 0; /* the entry belongs to no process meanwhile */
 	barrier();
 	r->pc = pc;
 	r->rule = rule;
@@ -65,7 +65,7 @@ static __always_inline void put_cached(struct pa_rule_cache *c, struct pa_walk *
 	w->cached_next = at + 1;
 }
 
-/* By the table, whatever is cached. */
+/* Looks the rule up in the table; the cache is not asked. */
 static __always_inline u32 find_rule(struct pa_walk *w, u64 pc, pa_rule *rule)
 {
 	u32 stop;

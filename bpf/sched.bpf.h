@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the scheduler knows of a task. */
+/* The scheduler's view of a task. */
 #ifndef BPF_SCHED_BPF_H
 #define BPF_SCHED_BPF_H
 
@@ -9,7 +9,7 @@
 
 #include "task_state.h"
 
-/* The field has had another name and size before 5.14. */
+/* Before 5.14 the field had a different name and size. */
 static __always_inline u32 task_state(struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->__state))
@@ -17,9 +17,9 @@ static __always_inline u32 task_state(struct task_struct *task)
 	return (u32)BPF_CORE_READ(task, state);
 }
 
-/* Of the one that sched_switch takes off its CPU. The fourth argument must not be touched where there is
- * none: the load is volatile, or it is done ahead of the test. The task's own state may have been changed already
- * by whoever wakes it up. */
+/* The state of the task that sched_switch takes off its CPU. The fourth argument must not be read
+ * where there is none: the load is volatile, so that the compiler does not move it before the test.
+ * The task's own state may already have been changed by a wake-up. */
 static __always_inline u32 left_state(unsigned long long *ctx, struct task_struct *prev)
 {
 	u32 source = cfg.state_source;
@@ -28,13 +28,13 @@ static __always_inline u32 left_state(unsigned long long *ctx, struct task_struc
 	return pa_left_state(source, arg, source == PA_STATE_ARG ? 0 : task_state(prev));
 }
 
-/* Before it leaves its CPU it may have the state of one that sleeps. */
+/* A task can have a sleeping state before it leaves its CPU. */
 static __always_inline bool is_on_cpu(struct task_struct *task)
 {
 	return bpf_core_field_exists(task->on_cpu) && BPF_CORE_READ(task, on_cpu);
 }
 
-/* Where a kernel does not say it is neither this nor on a CPU. */
+/* False if the kernel lacks the field, as is is_on_cpu() then. */
 static __always_inline bool is_off_cpu(struct task_struct *task)
 {
 	return bpf_core_field_exists(task->on_cpu) && !BPF_CORE_READ(task, on_cpu);
@@ -59,7 +59,7 @@ static __always_inline bool waits_for_cpu(struct task_struct *task)
 	return pa_waits_for_cpu(task_state(task), !is_off_cpu(task), is_queued(task));
 }
 
-/* Whether this kernel says which sleeps are for I/O. */
+/* Whether this kernel marks sleeps for I/O. */
 static __always_inline bool has_iowait_flag(void)
 {
 	return bpf_core_field_exists(struct task_struct, in_iowait);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Scheduler statistics: how long tasks stay on a CPU, how long they wait for one, why they leave it, and
- * what hardware counters say meanwhile. A slice is recorded when it ends, together with the wait before
- * it: its task is the current one then, so that every way to select targets works. Raw tracepoints and a
- * hash of threads instead of tp_btf and task storage: the same code runs on all kernels, and loading it
- * does not take reading all of the kernel's types.
+ * Scheduler statistics: how long tasks stay on a CPU, how long they wait for one, why they leave
+ * it, and what the hardware counters count meanwhile. A time slice is recorded when it ends,
+ * together with the wait before it: its task is the current one at that moment, so that every way
+ * to select targets works. Raw tracepoints and a hash of threads instead of tp_btf and task
+ * storage: the same code runs on all kernels, and libbpf need not read all of the kernel's types to
+ * load it.
  */
 #include "sched_stats.h"
 #include "maps.bpf.h"
@@ -18,20 +19,21 @@
 const volatile struct pa_config cfg = {};
 const volatile struct pa_sched_config sched_cfg = {};
 struct pa_proc_stats proc_stats SEC(PA_SHARED) = {};
-__u32 sched_is_on; /* set by user space, so that all programs begin and end together */
+__u32 sched_is_on; /* set by user space, so that all programs begin and end at the same moment */
 
-__u32 sched_lacks_iowait; /* said with the first context switch: this kernel does not tell waits for I/O apart */
+/* set at the first context switch: this kernel does not mark waits for I/O */
+__u32 sched_lacks_iowait;
 
-/* The slice that is under way on a CPU. */
+/* The current time slice of a CPU. */
 struct pa_slice {
 	u64 since_ns;
-	u64 wait_ns; /* for the CPU before it, if has_wait */
-	u32 tid;     /* by the kernel's own numbers; 0: none, or not of a target */
-	u8 is_whole; /* its begin was seen */
+	u64 wait_ns; /* the wait for the CPU before this slice, if has_wait */
+	u32 tid;     /* as the kernel numbers it; 0: none, or not a target */
+	u8 is_whole; /* the begin of the slice was seen */
 	u8 has_wait;
 	u8 counted;                               /* a bit per enum pa_counter_kind */
-	u8 lacks_wait;                            /* there was one, and its begin was not seen */
-	struct pa_counter_sum at[PA_NR_COUNTERS]; /* when it began */
+	u8 lacks_wait;                            /* there was a wait, but its begin was not seen */
+	struct pa_counter_sum at[PA_NR_COUNTERS]; /* counter values when the slice began */
 };
 
 struct pa_slice_map {
@@ -41,11 +43,11 @@ struct pa_slice_map {
 	__type(value, struct pa_slice);
 } sched_slice SEC(".maps");
 
-/* Threads that were targets, or may be: since when they wait for a CPU; 0: they do not. */
+/* Threads that are or may be targets: since when each waits for a CPU; 0: it does not wait. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, PA_MAX_SCHED_THREADS);
-	__type(key, u32); /* tid, by the kernel's own numbers */
+	__type(key, u32); /* tid, as the kernel numbers it */
 	__type(value, u64);
 } sched_threads SEC(".maps");
 
@@ -56,7 +58,8 @@ struct {
 	__type(value, struct pa_sched_counts);
 } sched_counts SEC(".maps");
 
-/* All targets together; with pa_sched_config.per_process those that have no entry of their own. */
+/* All targets together; with pa_sched_config.per_process, the targets that have no entry of their
+ * own. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -66,19 +69,19 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* PA_MAX_SCHED_PROCESSES, where processes are listed */
+	__uint(max_entries, 1); /* PA_MAX_SCHED_PROCESSES if processes are listed */
 	__type(key, struct pa_sched_key);
 	__type(value, struct pa_sched_stats);
 } sched_processes SEC(".maps");
 
-/* Processes that have no thread left: user space reads their entry, and gives it back. */
+/* Processes whose last thread has ended: user space reads their entry, and frees it. */
 struct {
 	__uint(type, BPF_MAP_TYPE_QUEUE);
-	__uint(max_entries, 1); /* likewise */
+	__uint(max_entries, 1); /* PA_MAX_SCHED_PROCESSES if processes are listed */
 	__type(value, struct pa_sched_key);
 } sched_ended SEC(".maps");
 
-/* What a new process begins with: too big for the stack. Never written. */
+/* The initial value of a process's entry, too big for the stack. Never written. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -172,7 +175,7 @@ static __always_inline struct pa_sched_key current_key(u32 pid)
 	return (struct pa_sched_key){ .start_time = BPF_CORE_READ(first, start_time), .pid = pid };
 }
 
-/* Whose current time is counted; with a name that is up to date whenever its first thread leaves a CPU. */
+/* The entry of a process; its name is updated whenever its first thread leaves a CPU. */
 static __always_inline struct pa_sched_stats *process_stats(u32 pid)
 {
 	struct task_struct *first = CURRENT(group_leader);
@@ -208,8 +211,8 @@ static __always_inline struct pa_sched_stats *stats_of(u32 pid, struct pa_sched_
 	return bpf_map_lookup_elem(&sched_total, &zero);
 }
 
-/* Whether the current task, which leaves its CPU for good, is the last of its process: others are gone by the time
- * of their last switch, but for the first, which somebody waits for. */
+/* Whether the current task, which is exiting, is the last of its process. All other threads but the
+ * first are gone after their last switch; the first one stays until it is waited for. */
 static __always_inline bool is_last_thread(void)
 {
 	struct task_struct *first = CURRENT(group_leader);
@@ -218,7 +221,8 @@ static __always_inline bool is_last_thread(void)
 	return BPF_CORE_READ(signal, nr_threads) <= 1 && BPF_CORE_READ(first, exit_state);
 }
 
-/* An entry that finds no room in the queue is kept until the end, as is one that nobody ends. */
+/* An entry for which the queue has no room is kept until the end of the capture, like that of a
+ * process whose end is not seen. */
 static __always_inline void end_process(struct pa_sched_stats *st, u32 pid)
 {
 	struct pa_sched_key key = current_key(pid);
@@ -243,8 +247,8 @@ static __always_inline void record_slice(const struct pa_slice *slice, struct pa
 		end_counters(slice, st, counts);
 }
 
-/* Whether a task that is not the current one is a target, or becomes one by execve() before it leaves its
- * CPU, as far as that can be known. */
+/* Whether a task other than the current one is a target, or becomes one by execve() before it
+ * leaves its CPU, as far as can be known. */
 static __always_inline bool may_be_target(struct task_struct *task)
 {
 	u32 pid = task_pid(task), select = cfg.select, tid;
@@ -262,7 +266,7 @@ static __always_inline bool may_be_target(struct task_struct *task)
 	return true;
 }
 
-/* since: 0 if it does not wait for a CPU. */
+/* since: 0 if the thread does not wait for a CPU. */
 static __always_inline void set_wait(u32 tid, u64 since, struct pa_sched_counts *counts)
 {
 	u64 *known = bpf_map_lookup_elem(&sched_threads, &tid);
@@ -292,7 +296,7 @@ static __always_inline enum pa_switch_reason switch_reason(enum pa_leave why)
 	return PA_SWITCH_VOLUNTARY;
 }
 
-/* The current task is a target, and leaves its CPU. */
+/* The current task is a target and leaves its CPU. */
 static __always_inline void record_switch(const struct pa_slice *slice, u32 pid, u64 now,
 					  enum pa_leave why, struct pa_sched_counts *counts)
 {
@@ -334,10 +338,10 @@ static __always_inline void leave_cpu(const struct pa_slice *slice, u64 now, enu
 	else
 		record_switch(slice, pid, now, why, counts);
 	if (why == PA_LEAVE_DEAD)
-		bpf_map_delete_elem(&sched_threads, &tid); /* none is as good */
+		bpf_map_delete_elem(&sched_threads, &tid); /* a missing entry means the same */
 }
 
-/* next begins to run. Counters are read for targets alone. */
+/* `next` begins to run. Counters are read for targets only. */
 static __always_inline void enter_cpu(struct pa_slice *slice, struct task_struct *next, u64 now)
 {
 	u32 tid = BPF_CORE_READ(next, pid);
@@ -350,9 +354,11 @@ static __always_inline void enter_cpu(struct pa_slice *slice, struct task_struct
 	if (!since && !may_be_target(next))
 		return;
 	slice->has_wait = since && *since;
-	slice->lacks_wait = since && !*since; /* it was seen when it left a CPU, and not since */
+	slice->lacks_wait = since &&
+			    !*since; /* its last switch off a CPU was seen, but no wake-up */
 	if (since && *since) {
-		slice->wait_ns = now > *since ? now - *since : 0; /* from another CPU's clock */
+		slice->wait_ns = now > *since ? now - *since
+					      : 0; /* *since is from the clock of another CPU */
 		*since = 0;
 	}
 	slice->is_whole = 1;
@@ -380,7 +386,8 @@ int BPF_PROG(pa_sched_switch, bool preempt, struct task_struct *prev, struct tas
 	return 0;
 }
 
-/* A task that is woken before it has left its CPU does not wait: the time is cleared when it leaves. */
+/* A task that is woken before it has left its CPU does not wait: its time is reset when it
+ * leaves. */
 static __always_inline int note_wakeup(struct task_struct *task)
 {
 	u32 tid = BPF_CORE_READ(task, pid), zero = 0;
@@ -391,7 +398,7 @@ static __always_inline int note_wakeup(struct task_struct *task)
 		return 0;
 	since = bpf_map_lookup_elem(&sched_threads, &tid);
 	if (since && *since)
-		return 0; /* preempted before, and it waits since then */
+		return 0; /* it was preempted, and has been waiting since */
 	if (!since && !may_be_target(task))
 		return 0;
 	now = bpf_ktime_get_ns();
@@ -423,7 +430,8 @@ static __always_inline u32 target_pid(void)
 	return pid && pid != sched_cfg.own_pid && is_target(pid) ? pid : 0;
 }
 
-/* Run once on every CPU when it begins, by user space: whoever runs there does so since an unknown time. */
+/* Run by user space once on every CPU when the capture begins: the current task has been running
+ * since an unknown time. */
 SEC("raw_tp")
 int pa_sched_begin(void *ctx)
 {
@@ -441,7 +449,7 @@ int pa_sched_begin(void *ctx)
 	return 0;
 }
 
-/* The same when it ends: whoever runs there will go on. */
+/* Run by user space once on every CPU when the capture ends: the current task continues to run. */
 SEC("raw_tp")
 int pa_sched_end(void *ctx)
 {

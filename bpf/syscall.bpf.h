@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Included by the registers of an architecture, which defines SYSCALL_CODE and SYSCALL_BYTES. */
+/* Included by the register header of an architecture, which defines SYSCALL_CODE and
+ * SYSCALL_BYTES. */
 #ifndef BPF_SYSCALL_BPF_H
 #define BPF_SYSCALL_BPF_H
 
-/* Not where a signal handler or a new program is about to begin. */
+/* False where a signal handler or a new program is about to begin. */
 static __always_inline bool is_behind_syscall(u64 pc)
 {
 	u32 code = 0;

@@ -19,19 +19,19 @@
 
 #define WAKE_EVERY_NS 2000000 /* per CPU and level */
 
-/* The outcome of a sample; each trigger counts them. */
+/* The outcome of a sample, counted by each trigger. */
 enum pa_outcome {
 	PA_SUBMITTED,
 	PA_RING_FULL,
-	PA_RING_BUSY, /* an NMI does not wait for the ring's lock */
+	PA_RING_BUSY, /* an NMI cannot wait for the ring's lock */
 	PA_TOO_NESTED,
 };
 
 /* The context in which a sample is taken. */
 struct pa_moment {
 	void *ctx;                        /* the program's */
-	struct bpf_perf_event_data *perf; /* the same if it is a perf event's, otherwise NULL */
-	u64 time_ns;                      /* 0: has not been read */
+	struct bpf_perf_event_data *perf; /* ctx if it is that of a perf event, otherwise NULL */
+	u64 time_ns;                      /* 0: not read yet */
 	u32 pid;                          /* of the current task */
 	u8 origin;                        /* enum pa_origin */
 };
@@ -88,7 +88,8 @@ static __always_inline void add_kernel_stack(struct pa_scratch *s, const struct 
 		rec->nr_kernel = (u32)n / sizeof(u64);
 }
 
-/* The user registers, wherever the sample hit; 0, or why the stack is not walked. */
+/* Reads the user registers, whichever mode the sample interrupted; returns 0, or why the stack is
+ * not walked. */
 static __always_inline u32 user_regs(const struct pa_moment *m, struct pa_walk *w)
 {
 	if (is_in_user_mode(m))
@@ -133,12 +134,12 @@ static __always_inline void add_user_stack(struct pa_scratch *s, const struct pa
 	rec->nr_user = s->at - first;
 }
 
-/* How many kernel frames are recorded of a task that is in no code of its own: the innermost are the
- * tracepoint's and the scheduler's, which user space recognizes and leaves out. */
+/* How many kernel frames are recorded of a task without user frames. The innermost belong to the
+ * tracepoint and the scheduler; user space recognizes and removes them. */
 #define MAX_LEAF_FRAMES 24
 
-/* A sample has at least the address that was running: of a kernel thread, or of a task without a
- * user stack. */
+/* Ensures that a sample has at least the running address, also if it is of a kernel thread, or of a
+ * task without a user stack. */
 static __always_inline void add_kernel_leaf(struct pa_scratch *s, const struct pa_moment *m,
 					    u32 nr_values)
 {
@@ -158,9 +159,9 @@ static __always_inline void add_kernel_leaf(struct pa_scratch *s, const struct p
 	s->at += rec->nr_kernel;
 }
 
-/* The ring was full if it was before the attempt, or is after it: user space may have made room
- * since. */
-static __always_inline enum pa_outcome why_not_sent(u64 in_use_before, u64 bytes)
+/* The ring counts as full if it was full before or after the attempt: user space may have made room
+ * in between. */
+static __always_inline enum pa_outcome ring_refusal(u64 in_use_before, u64 bytes)
 {
 	u64 in_use = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
 
@@ -185,13 +186,13 @@ static __always_inline enum pa_outcome submit(struct pa_scratch *s)
 	}
 	if (bytes > PA_SCRATCH_RECORD_BYTES)
 		bytes = PA_SCRATCH_RECORD_BYTES; /* impossible: frames are bounded */
-	return bpf_ringbuf_output(&ring, rec, bytes, BPF_RB_NO_WAKEUP) ? why_not_sent(in_use, bytes)
+	return bpf_ringbuf_output(&ring, rec, bytes, BPF_RB_NO_WAKEUP) ? ring_refusal(in_use, bytes)
 								       : PA_SUBMITTED;
 }
 
-/* Sends the stack of an unfinished walk, and wakes user space up to learn what was missing, so that
- * the next walk finds it. */
-static __always_inline void hand_over(struct pa_scratch *s)
+/* Sends the stack of an unfinished walk, and wakes user space up to publish what was missing, so
+ * that the next walk succeeds. */
+static __always_inline void send_unfinished(struct pa_scratch *s)
 {
 	pa_send_stack(s);
 	if (!pa_is_for_walker(s->sample.stop) &&
@@ -201,7 +202,7 @@ static __always_inline void hand_over(struct pa_scratch *s)
 	}
 }
 
-/* All there is to know of the current task, and of its stack. */
+/* Fills in the sample of the current task, with its stack. */
 static __always_inline void gather(struct pa_scratch *s, const struct pa_moment *m,
 				   const u64 *values, u32 nr_values)
 {
@@ -214,7 +215,7 @@ static __always_inline void gather(struct pa_scratch *s, const struct pa_moment 
 	add_kernel_stack(s, m, nr_values);
 	add_user_stack(s, m, nr_values);
 	add_kernel_leaf(s, m, nr_values);
-	if (pa_is_curable(s))
+	if (pa_can_be_finished(s))
 		rec->flags |= PA_SAMPLE_UNFINISHED;
 }
 
@@ -224,11 +225,11 @@ static __always_inline enum pa_outcome send(struct pa_scratch *s)
 
 	outcome = submit(s);
 	if (outcome == PA_SUBMITTED && (s->sample.flags & PA_SAMPLE_UNFINISHED))
-		hand_over(s);
+		send_unfinished(s);
 	return outcome;
 }
 
-/* The scratch of the next level, or NULL. A sample that interrupts between two of these
+/* The scratch of the next nesting level, or NULL. A sample that interrupts between two of these
  * instructions restores the count before they continue. */
 static __always_inline struct pa_scratch *enter(struct pa_scratch *first)
 {
@@ -240,7 +241,7 @@ static __always_inline struct pa_scratch *enter(struct pa_scratch *first)
 	if (level)
 		s = bpf_map_lookup_elem(&scratch, &level);
 	if (!s)
-		return NULL; /* impossible: the array has that many */
+		return NULL; /* impossible: the array has an element for each level */
 	*(volatile u32 *)&first->nesting = level + 1;
 	s->walk.level = level;
 	return s;

@@ -13,8 +13,8 @@
 
 /*
  * The ID of a pid in the agent's namespace, or 0 if it has none there. A pid has one ID per
- * namespace from the initial one (level 0) down to its own. The kernel's helper of that name works
- * only for tasks whose own namespace it is, that is for no container.
+ * namespace, from the initial one (level 0) down to its own. The kernel's helper for this works
+ * only if the task's own namespace is the one asked for, so not for containers.
  */
 static __always_inline u32 pid_number(struct pid *pid)
 {
@@ -47,7 +47,7 @@ static __always_inline u32 task_tid(struct task_struct *task)
 	return pid_number(BPF_CORE_READ(task, thread_pid));
 }
 
-/* The same for the current task, for which the kernel's own numbers are cheap. */
+/* The PID of the current task, for which the kernel's own numbers are cheap to read. */
 static __always_inline u32 current_pid(void)
 {
 	struct task_struct *first;
@@ -68,7 +68,7 @@ static __always_inline u32 current_tid(void)
 /* True if targets are listed in the target map. */
 static __always_inline bool has_target_list(void)
 {
-	u32 select = cfg.select; /* read once: every use of a volatile is a load */
+	u32 select = cfg.select; /* read once: each use of a volatile variable is a load */
 
 	return select == PA_SELECT_PIDS || select == PA_SELECT_TIDS;
 }
@@ -83,7 +83,8 @@ static __always_inline bool is_listed(u32 id)
 
 #define PF_EXITING 0x4 /* include/linux/sched.h */
 
-/* Whether the current task was listed until it, or the last thread of its process, began to exit. */
+/* Whether the current task was listed until it exited, or until the last thread of its process
+ * did. */
 static __always_inline bool is_exiting_target(u32 id)
 {
 	return (CURRENT(flags) & PF_EXITING) && bpf_map_lookup_elem(&exiting, &id);
@@ -96,8 +97,8 @@ static __always_inline u32 current_euid(void)
 	return BPF_CORE_READ(cred, euid.val);
 }
 
-/* Whether the current task, whose process is pid, is a target. All but one of the ways to decide are
- * removed when the program is loaded. */
+/* Whether the current task, whose process is pid, is a target. Loading the program removes all ways
+ * to decide but one. */
 static __always_inline bool is_target(u32 pid)
 {
 	u32 id = pid, select = cfg.select;
@@ -113,7 +114,8 @@ static __always_inline bool is_target(u32 pid)
 	return is_listed(id) || is_exiting_target(id);
 }
 
-/* The same for any task, at every event: a cgroup is compared only for the current one, where it is cheap. */
+/* Whether any task is a target; cheap enough for every event. False for cgroups, which are compared
+ * only for the current task, where that is cheap. */
 static __always_inline bool is_target_task(struct task_struct *task, u32 pid)
 {
 	u32 select = cfg.select;
@@ -127,8 +129,8 @@ static __always_inline bool is_target_task(struct task_struct *task, u32 pid)
 	return select == PA_SELECT_PIDS && is_listed(pid);
 }
 
-/* Whether a task is in the selected cgroup, or below it. The kernel's helper answers that for the current task
- * alone; cgroups are nested less deeply than this. */
+/* Whether a task is in the selected cgroup or below it. The kernel's helper for this works only for
+ * the current task. Cgroups are nested less deeply than MAX_CGROUP_DEPTH. */
 #define MAX_CGROUP_DEPTH 64
 static __always_inline bool is_in_cgroup(struct task_struct *task)
 {
@@ -147,14 +149,16 @@ static __always_inline bool is_in_cgroup(struct task_struct *task)
 	return false;
 }
 
-/* The same for any task and every way to select targets: for programs that run once per task. */
+/* Whether any task is a target, for every way to select targets: for programs that run once per
+ * task. */
 static __always_inline bool is_member_task(struct task_struct *task, u32 pid)
 {
 	return cfg.select == PA_SELECT_CGROUP ? is_in_cgroup(task) : is_target_task(task, pid);
 }
 
-/* A process that reads for the agent: a child of it, or a child's, whose end it does not want to be
- * notified of (src/proc/reader.c). The command that is profiled is a child as well, whose end it does. */
+/* A helper process of the agent that reads for it (src/proc/reader.c): a child, or a child's child,
+ * that does not signal its parent at exit. A profiled command is a child as well, but does signal
+ * its exit. */
 static __always_inline bool is_helper(struct task_struct *task, u32 own_pid)
 {
 	struct task_struct *first = BPF_CORE_READ(task, group_leader);
@@ -175,7 +179,7 @@ static __always_inline void pa_notify(u32 type, u32 pid)
 		__sync_fetch_and_add(&proc_stats.notices_lost, 1);
 }
 
-/* Asks to read this process now, it may be gone soon. */
+/* Asks user space to read this process now, since it may be gone soon. */
 static __always_inline void pa_wake(u32 pid)
 {
 	pa_notify(PA_RECORD_NOTICE, pid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the state of a task means. Plain functions, which user space tests. */
+/* The meaning of a task's state. Plain functions, which user space tests. */
 #ifndef BPF_TASK_STATE_H
 #define BPF_TASK_STATE_H
 
@@ -12,15 +12,15 @@
 #define TASK_DEAD 0x80u
 #define TASK_WAKING 0x200u /* on its way to a run queue */
 #define TASK_NOLOAD 0x400u /* with TASK_UNINTERRUPTIBLE: a kernel thread without work */
-#define TASK_NEW 0x800u    /* not yet on any run queue */
+#define TASK_NEW 0x800u    /* not yet on a run queue */
 
 /* Why a task leaves its CPU. */
 enum pa_leave {
 	PA_LEAVE_RUNNABLE, /* preempted, or it yields */
 	PA_LEAVE_SLEEP,
 	PA_LEAVE_DISK,    /* an uninterruptible sleep; whether for I/O: is_in_iowait() */
-	PA_LEAVE_STOPPED, /* by a signal or a tracer */
-	PA_LEAVE_DEAD,    /* for good */
+	PA_LEAVE_STOPPED, /* stopped by a signal or a tracer */
+	PA_LEAVE_DEAD,    /* the task has exited */
 };
 
 PA_INLINE __u32 pa_left_state(__u32 source, __u32 arg, __u32 own)
@@ -30,7 +30,7 @@ PA_INLINE __u32 pa_left_state(__u32 source, __u32 arg, __u32 own)
 	return source == PA_STATE_ARG_UNSURE && !own ? 0 : arg;
 }
 
-/* A task that is preempted goes on later, whatever it was about to wait for. */
+/* A preempted task is still runnable, whatever it was about to wait for. */
 PA_INLINE enum pa_leave why_left(_Bool is_preempted, __u32 state)
 {
 	if (state & TASK_DEAD)
@@ -44,14 +44,14 @@ PA_INLINE enum pa_leave why_left(_Bool is_preempted, __u32 state)
 	return PA_LEAVE_SLEEP;
 }
 
-/* Whether a task that is looked at from outside waits for a wake-up. One that is about to wait has the
- * state already, on its CPU or, if it was preempted, on the run queue. */
+/* Whether a task, seen from outside, waits for a wake-up. A task that is about to wait already has
+ * the state of a waiting one, on its CPU or, if it was preempted, on the run queue. */
 PA_INLINE _Bool pa_is_asleep(__u32 state, _Bool is_on_cpu, _Bool is_queued)
 {
 	return state && !(state & (TASK_DEAD | TASK_WAKING | TASK_NEW)) && !is_on_cpu && !is_queued;
 }
 
-/* Whether such a task waits for a CPU. */
+/* Whether a task, seen from outside, waits for a CPU. */
 PA_INLINE _Bool pa_waits_for_cpu(__u32 state, _Bool is_on_cpu, _Bool is_queued)
 {
 	return is_queued && !is_on_cpu && !(state & (TASK_DEAD | TASK_WAKING | TASK_NEW));

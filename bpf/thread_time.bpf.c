@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Where the time of every target's threads goes: on a CPU, waiting for one, blocked. Each event of the
- * scheduler ends one state of a thread and begins another. If an event does not fit, because one before
- * it was not delivered, the time since is counted in no state: it is missing from their sum, which can
- * be compared with how long the thread has existed.
+ * How long each thread of a target is on a CPU, waits for one, or is blocked. Each scheduler event
+ * ends one state of a thread and begins another. If an event does not fit, because the one before
+ * it was not delivered, the time since then is counted in no state. It is then missing from the sum
+ * of the states, which can be compared with the lifetime of the thread.
  *
- * All programs begin at one moment. A thread that had no event since then is in the same state since
- * then, and its first event says which that was.
+ * All programs begin at the same moment. A thread without an event since then is still in the state
+ * that it had at that moment, and its first event shows which state that was.
  */
 #include "thread_time.h"
 
@@ -19,14 +19,14 @@
 #include "task.bpf.h"
 
 #define CLOCK_SLACK_NS 100000
-#define COMPARE_EVERY_NS 10000000 /* the clocks drift apart by a few ns meanwhile */
+#define COMPARE_EVERY_NS 10000000 /* in that time the clocks drift apart by a few ns */
 
 const volatile struct pa_time_config time_cfg = {};
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, PA_MAX_TIMED_THREADS);
-	__type(key, u64); /* address of the task, its own until its last switch */
+	__type(key, u64); /* address of the task, unique until its last switch */
 	__type(value, struct pa_thread_time);
 } thread_times SEC(".maps");
 
@@ -51,7 +51,7 @@ static __always_inline struct pa_time_stats *time_stats_here(void)
 	return bpf_map_lookup_elem(&time_stats, &zero);
 }
 
-/* The time, or 0: it is not of the capture. */
+/* The time; 0 outside the capture. */
 static __always_inline u64 time_now(void)
 {
 	u64 begin = *(volatile u64 *)&proc_stats.times_begin;
@@ -63,7 +63,7 @@ static __always_inline u64 time_now(void)
 	return now < begin || (end && now > end) ? 0 : now;
 }
 
-/* Of a task that is not the current one, and at every event. */
+/* Whether times of a task other than the current one are recorded; called at every event. */
 static __always_inline bool is_timed(struct task_struct *task)
 {
 	u32 pid = task_pid(task);
@@ -78,7 +78,7 @@ static __always_inline bool is_current_timed(void)
 	return pid && pid != time_cfg.own_pid && is_target(pid);
 }
 
-/* 0: this kernel does not say. */
+/* 0 if this kernel does not report it. */
 static __always_inline u64 run_delay(struct task_struct *task)
 {
 	if (!bpf_core_field_exists(task->sched_info))
@@ -86,7 +86,7 @@ static __always_inline u64 run_delay(struct task_struct *task)
 	return BPF_CORE_READ(task, sched_info.run_delay);
 }
 
-/* Since when a thread can have been in a state that no event has begun. */
+/* The earliest begin of a state that no event began. */
 static __always_inline u64 first_ns(struct task_struct *task)
 {
 	u64 born = BPF_CORE_READ(task, start_time), begin = proc_stats.times_begin;
@@ -94,7 +94,7 @@ static __always_inline u64 first_ns(struct task_struct *task)
 	return born > begin ? born : begin;
 }
 
-/* NULL: there is no room. */
+/* NULL if there is no room. */
 static __always_inline struct pa_thread_time *new_thread_time(struct task_struct *task,
 							      enum pa_time_state state, u64 since)
 {
@@ -115,7 +115,7 @@ static __always_inline struct pa_thread_time *new_thread_time(struct task_struct
 	return NULL;
 }
 
-/* Clocks of two CPUs may differ: nothing ends before it has begun. */
+/* The clocks of two CPUs may differ, but no state ends before it began. */
 static __always_inline void end_state(struct pa_thread_time *t, enum pa_time_state state, u64 now)
 {
 	if (now < t->since_ns)
@@ -131,8 +131,8 @@ static __always_inline void miss_state(struct pa_thread_time *t, u64 now)
 		t->since_ns = now;
 }
 
-/* A time that the scheduler has noted, by its own clock, as it would be by ours, from `from` to `to`; 0:
- * not known. It notes a time that it has read a little before. */
+/* Converts a time noted by the scheduler's clock to CLOCK_MONOTONIC; 0 if it is unknown or not
+ * between `from` and `to`. The scheduler notes a time that it has read slightly earlier. */
 static __always_inline u64 noted_time(const struct pa_time_stats *st, u64 noted, u64 from, u64 to)
 {
 	u64 at = noted + st->clock_ns;
@@ -142,14 +142,15 @@ static __always_inline u64 noted_time(const struct pa_time_stats *st, u64 noted,
 	return at < from ? from : at;
 }
 
-/* The thread leaves its CPU, to which the last switch was. The scheduler has noted that, too. */
+/* Compares the clocks when a thread leaves its CPU whose arrival there was the last switch: the
+ * scheduler has noted the time of that, too. */
 static __always_inline void compare_clocks(struct pa_time_stats *st, const struct pa_thread_time *t,
 					   struct task_struct *task, u64 now)
 {
 	u64 noted = 0;
 
 	if (now - st->compared_ns < COMPARE_EVERY_NS || t->since_ns != st->switched_ns ||
-	    st->switched_ns <= proc_stats.times_begin) /* it had been there before */
+	    st->switched_ns <= proc_stats.times_begin) /* it ran before the begin */
 		return;
 	if (bpf_core_field_exists(task->sched_info))
 		noted = BPF_CORE_READ(task, sched_info.last_arrival);
@@ -157,7 +158,8 @@ static __always_inline void compare_clocks(struct pa_time_stats *st, const struc
 	st->compared_ns = now;
 }
 
-/* The thread leaves its CPU, and was not seen when it came there, perhaps not even when it was woken up. */
+/* Ends the states of a thread that leaves its CPU, although its arrival there, and perhaps its
+ * wake-up, were not reported. */
 static __always_inline void find_arrival(struct pa_thread_time *t, const struct pa_time_stats *st,
 					 struct task_struct *task, u64 now)
 {
@@ -175,7 +177,7 @@ static __always_inline void find_arrival(struct pa_thread_time *t, const struct 
 	end_state(t, PA_TIME_ON_CPU, now);
 }
 
-/* The thread comes to a CPU, and was not seen when it was woken up. */
+/* Ends the states of a thread that gets a CPU, although its wake-up was not reported. */
 static __always_inline void find_wakeup(struct pa_thread_time *t, const struct pa_time_stats *st,
 					struct task_struct *task, u64 now)
 {
@@ -190,8 +192,8 @@ static __always_inline void find_wakeup(struct pa_thread_time *t, const struct p
 	end_state(t, PA_TIME_RUNNABLE, now);
 }
 
-/* A global function, verified once. What it finds stays in memory, so that all ways through the loop are one to
- * the verifier. */
+/* A global function, verified once. Its result stays in memory, so that the verifier sees one path
+ * through the loop. */
 __attribute__((noinline)) int pa_find_shortest(u32 nr)
 {
 	u32 zero = 0;
@@ -213,7 +215,8 @@ __attribute__((noinline)) int pa_find_shortest(u32 nr)
 	return 0;
 }
 
-/* In the place of the shortest one, if there is no other. */
+/* Adds a thread to the list of ended ones; if the list is full, in place of the shortest-lived
+ * one. */
 static __always_inline void list_ended(const struct pa_thread_time *t)
 {
 	u32 zero = 0;
@@ -236,7 +239,7 @@ static __always_inline void list_ended(const struct pa_thread_time *t)
 		pa_find_shortest(PA_MAX_ENDED_THREADS);
 }
 
-/* It is in the sum in any case. */
+/* Every thread is in the sum, whether or not it is listed. */
 static __always_inline void end_thread(struct pa_thread_time *t, struct pa_time_stats *st)
 {
 	st->nr_ended++;
@@ -247,9 +250,10 @@ static __always_inline void end_thread(struct pa_thread_time *t, struct pa_time_
 	list_ended(t);
 }
 
-/* The last switch was to a task that has left this CPU since. Only its state is changed here, in one store: the
- * thread may have an event on another CPU at this moment. What is missing is counted with the next event. */
-static __always_inline void doubt_running(const struct pa_time_stats *st)
+/* The task of the last switch has left this CPU without an event. Only its state is changed here,
+ * in one store, because it may have an event on another CPU at this moment. Its missing time is
+ * counted with its next event. */
+static __always_inline void mark_as_gone(const struct pa_time_stats *st)
 {
 	u64 key = st->running;
 	struct pa_thread_time *t = bpf_map_lookup_elem(&thread_times, &key);
@@ -258,7 +262,7 @@ static __always_inline void doubt_running(const struct pa_time_stats *st)
 		t->state = PA_TIME_UNKNOWN;
 }
 
-/* The current task, which is a target if it is known, or if it is asked. */
+/* The current task leaves its CPU. It is a target if it has an entry, or if is_current_timed(). */
 static __always_inline void leave_cpu(struct pa_time_stats *st, struct task_struct *task,
 				      enum pa_leave why, u64 now)
 {
@@ -268,7 +272,7 @@ static __always_inline void leave_cpu(struct pa_time_stats *st, struct task_stru
 	enum pa_time_state state = PA_TIME_ON_CPU;
 
 	if (!was_switched_to)
-		doubt_running(st);
+		mark_as_gone(st);
 	if (!t) {
 		if (!is_current_timed())
 			return;
@@ -330,7 +334,8 @@ int BPF_PROG(pa_time_switch, bool is_preempted, struct task_struct *prev, struct
 	return 0;
 }
 
-/* Run once on every CPU when it begins, by user space: whoever runs there does so since then. */
+/* Run by user space once on every CPU when the capture begins: the current task has been running
+ * since then. */
 SEC("raw_tp")
 int pa_time_begin(void *ctx)
 {
@@ -347,7 +352,7 @@ int pa_time_begin(void *ctx)
 	return 0;
 }
 
-/* A task that is woken up before it has left its CPU stays in its state. */
+/* A task that is woken up before it has left its CPU keeps its state. */
 SEC("raw_tp/sched_wakeup")
 int BPF_PROG(pa_time_wakeup, struct task_struct *task)
 {
@@ -371,7 +376,7 @@ int BPF_PROG(pa_time_wakeup, struct task_struct *task)
 	return 0;
 }
 
-/* A thread is created, in the cgroup of the one that creates it. */
+/* A new thread is in the cgroup of its creator, the current task. */
 SEC("raw_tp/sched_wakeup_new")
 int BPF_PROG(pa_time_new, struct task_struct *task)
 {
@@ -384,8 +389,8 @@ int BPF_PROG(pa_time_new, struct task_struct *task)
 	return 0;
 }
 
-/* Once, for those that have no event, perhaps until the end. Loaded separately
- * (src/collect/task_iter.c). */
+/* Adds the threads that have had no event, and may have none until the end. Run once, loaded
+ * separately (src/collect/task_iter.c). */
 SEC("iter/task")
 int pa_time_silent(struct bpf_iter__task *ctx)
 {
@@ -408,7 +413,8 @@ int pa_time_silent(struct bpf_iter__task *ctx)
 					: PA_TIME_RUNNABLE;
 	t.tid = task_tid(task);
 	t.run_delay = run_delay(task);
-	bpf_map_update_elem(&thread_times, &key, &t, BPF_NOEXIST); /* it had an event meanwhile */
+	bpf_map_update_elem(&thread_times, &key, &t,
+			    BPF_NOEXIST); /* fails if it has had an event since */
 	return 0;
 }
 

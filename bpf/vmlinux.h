@@ -71,8 +71,9 @@ struct css_set {
 
 struct signal_struct {
 	atomic_t live; /* threads that have not begun to exit */
-	int nr_threads; /* that are not gone; the first one stays until its parent has waited for it */
-	unsigned long long sum_sched_runtime; /* ns of CPU time, of the threads that are gone */
+	/* threads that still exist; the first one stays until its parent has waited for it */
+	int nr_threads;
+	unsigned long long sum_sched_runtime; /* ns of CPU time of threads that are gone */
 };
 
 struct mm_struct {
@@ -103,9 +104,9 @@ struct sched_entity {
 };
 
 struct sched_info {
-	unsigned long long run_delay;    /* ns that it has waited for CPUs */
-	unsigned long long last_arrival; /* on a CPU, by the clock of its run queue */
-	unsigned long long last_queued;  /* likewise, if it waits for one */
+	unsigned long long run_delay;    /* ns spent waiting for CPUs */
+	unsigned long long last_arrival; /* when it got its CPU, by the clock of the run queue */
+	unsigned long long last_queued;  /* since when it waits for a CPU, by the same clock */
 };
 
 struct task_struct {
@@ -120,22 +121,22 @@ struct task_struct {
 	struct mm_struct *mm;
 	struct task_struct *group_leader;
 	struct task_struct *real_parent;
-	int exit_signal; /* that the parent gets when it exits; 0: none */
+	int exit_signal; /* the signal that the parent gets at its exit; 0: none */
 	struct pid *thread_pid;
 	const struct cred
-		*real_cred; /* those that others see; `cred` may be borrowed for a while */
+		*real_cred; /* those that others see; `cred` may be overridden for a while */
 	struct signal_struct *signal;
-	int exit_state; /* 0: it has not ended */
+	int exit_state; /* 0: it has not exited */
 	struct css_set *cgroups;
 	struct thread_struct thread;
-	unsigned long sas_ss_sp; /* the stack for signal handlers, as by sigaltstack() */
+	unsigned long sas_ss_sp; /* the alternate signal stack, as set by sigaltstack() */
 	unsigned long sas_ss_size;
 	char comm[16];
 	u64 start_time;
 	unsigned int in_execve : 1; /* from the beginning of execve() to its end */
 	unsigned int in_iowait : 1;
 	unsigned int __state; /* since 5.14 */
-	long state;           /* before */
+	long state;           /* before 5.14 */
 };
 
 #if defined(__TARGET_ARCH_x86)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Intervals off the CPU: their maps, and what happens at their begin and end. */
+/* Off-CPU intervals: their maps, and what happens when one begins and ends. */
 #ifndef BPF_WAIT_BPF_H
 #define BPF_WAIT_BPF_H
 
@@ -8,8 +8,9 @@
 
 extern const volatile struct pa_wait_config wait_cfg;
 
-/* Hashes are preallocated: the scheduler's locks are held. By the task's address, which is its own
- * until its last switch, also when execve() gives it another number. */
+/* Hashes are preallocated, because the programs run while the scheduler's locks are held. The key
+ * is the address of the task, which is unique until its last switch, even if execve() changes its
+ * TID. */
 #define PA_MAX_THREADS 65536
 struct pa_thread_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -25,8 +26,8 @@ struct pa_wait_map {
 	__type(value, struct pa_wait);
 };
 
-/* How many sums the processes have, by PID; those with the same remainder share their part. The last
- * is that of all. */
+/* The number of sums that processes have in the map, by PID; PIDs with the same remainder share an
+ * entry. The last entry is the total. */
 #define PA_WAIT_OWNERS 4096
 struct pa_wait_owner_map {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -57,8 +58,8 @@ static __always_inline bool is_counted(const struct pa_thread *t)
 	return !t->loss && is_wanted(t->state);
 }
 
-/* One that is counted at its begin; but the iterator over threads that waited before finds out late that
- * one runs, and whoever ends the interval counts it, once. */
+/* Ends an interval that is not measured. Such intervals are counted when they begin; but
+ * blocked.bpf.c finds out late that a thread runs, so the interval is counted here, once. */
 static __always_inline void end_uncounted(struct pa_wait_stats *st, struct pa_thread *t)
 {
 	if (t->loss != PA_WAIT_RAN)
@@ -68,7 +69,8 @@ static __always_inline void end_uncounted(struct pa_wait_stats *st, struct pa_th
 		st->other_state++;
 }
 
-/* A thread that runs, or has exited, has come back, also if nobody has said so. */
+/* A thread that is on a CPU, or has exited, has come back from its wait, even if no event reported
+ * that. */
 static __always_inline void check_ended(struct pa_wait_stats *st, struct pa_thread *t)
 {
 	if (t->is_open && is_counted(t))
@@ -78,7 +80,8 @@ static __always_inline void check_ended(struct pa_wait_stats *st, struct pa_thre
 	t->is_open = 0;
 }
 
-/* One that st->intervals has. The stack of the thread is known, or t->loss says why not. */
+/* Begins an interval that st->intervals already counts. The stack of the thread is known, or
+ * t->loss is the reason why not. */
 static __always_inline void begin_interval(struct pa_wait_stats *st, struct pa_thread *t, u8 state,
 					   u64 now)
 {

@@ -5,8 +5,8 @@
 #include "rule_cache.bpf.h"
 #include "walk_plain.h"
 
-/* True if the word there may be a return address. A global function for the same reason as the
- * next. */
+/* True if the word at addr may be a return address. A global function, so that the verifier checks
+ * it once. */
 __attribute__((noinline)) int pa_return_at(u32 level, u64 addr)
 {
 	struct pa_scratch *s = bpf_map_lookup_elem(&scratch, &level);
@@ -42,7 +42,7 @@ __attribute__((noinline)) int pa_walk_step(u32 level)
 	return 1;
 }
 
-/* A rule of the cache, without a look-up. */
+/* A cached rule by its position, without a lookup. */
 PA_INLINE int pa_walk_rule_at(const struct pa_walk *w, struct pa_rule_cache *rules, __u32 at,
 			      __u64 pc, pa_rule *rule)
 {
@@ -52,7 +52,8 @@ PA_INLINE int pa_walk_rule_at(const struct pa_walk *w, struct pa_rule_cache *rul
 	return is_rule_of(r, w, pc);
 }
 
-/* The next frames, as long as they are plain. A global function for the same reason. */
+/* The next frames, as long as they are plain. A global function, so that the verifier checks it
+ * once. */
 __attribute__((noinline)) int pa_walk_plain(u32 level)
 {
 	struct pa_scratch *s = bpf_map_lookup_elem(&scratch, &level);

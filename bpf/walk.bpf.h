@@ -14,8 +14,8 @@ PA_INLINE int pa_walk_read(struct pa_walk *w, void *to, __u32 size, __u64 addr)
 int pa_walk_step(u32 level);
 int pa_walk_plain(u32 level);
 
-/* Finds the process's mappings, whose generation is *ret_generation; without them nothing is known
- * of its code. */
+/* Finds the mappings of the process, and stores their generation in *ret_generation. Without them
+ * nothing is known about its code. */
 static __always_inline bool pa_walk_begin(struct pa_walk *w, u32 pid, u32 cpu, u32 *ret_generation)
 {
 	struct pa_process *p;
@@ -41,12 +41,13 @@ static __always_inline bool pa_walk_begin(struct pa_walk *w, u32 pid, u32 cpu, u
 		return false;
 	w->process = *p;
 	w->rule_owner = (u64)w->process.generation << 32 | w->process.epoch;
-	*ret_generation = w->process.generation; /* p may be another process by now */
+	*ret_generation = w->process.generation; /* p may belong to another process by now */
 	return true;
 }
 
-/* The sampled address: every walk has it, even if the stack is gone or cannot be walked. It may lie
- * in the kernel's half (vsyscall), whose bits would be a kind. */
+/* Records the sampled address, which every sample has, even if the stack is gone or cannot be
+ * walked. It may lie in the kernel's half (vsyscall): then the upper bits would read as a frame
+ * kind. */
 static __always_inline void pa_walk_leaf(struct pa_scratch *s)
 {
 	u32 at = s->at;

@@ -12,8 +12,9 @@
 #include "code.h"
 #include "walk_policy.h"
 
-/* What a frame keeps for its caller is right below its end, and what the next frames keep is above:
- * all of it is read at once. Near the end of a stack that fails, and words are read one by one. */
+/* The words that a frame saves for its caller are right below its CFA, and those of the next frames
+ * are above, so all are read at once. Near the end of a stack that read fails, and words are read
+ * one by one. */
 #define PA_KEPT_BYTES 64
 
 PA_INLINE void pa_walk_fill_window(struct pa_walk *w, __u64 frame_end)
@@ -25,14 +26,14 @@ PA_INLINE void pa_walk_fill_window(struct pa_walk *w, __u64 frame_end)
 	w->window_at = pa_walk_read(w, w->window, PA_WINDOW_BYTES, from) ? 0 : from;
 }
 
-/* Word nr of the window; the caller has checked that it is there. */
+/* Word nr of the window; the caller has checked that the window has it. */
 PA_INLINE __u64 pa_window_word(const struct pa_walk *w, __u64 nr)
 {
 	return w->window[nr & (PA_WINDOW_BYTES / sizeof(w->window[0]) - 1)];
 }
 
-/* A word of the target's memory, usually of the stack, where words are aligned to each other. (For
- * unaligned ones the compiler would have to assemble every word from its bytes.) */
+/* A word of the target's memory, usually of the stack. Aligned to the window's words, because the
+ * compiler would assemble an unaligned word from bytes. */
 PA_INLINE int pa_walk_word(struct pa_walk *w, __u64 *to, __u64 addr)
 {
 	__u64 at = addr - w->window_at;
@@ -63,7 +64,7 @@ PA_INLINE int pa_walk_reg(struct pa_walk *w, __u32 reg, __u64 *value)
 	return w->has_regs && reg != PA_REG_FP ? 0 : -1;
 }
 
-/* The CFA by a rule; 0, or a reason. */
+/* Computes the CFA by a rule; returns 0 or a stop reason. */
 PA_INLINE __u32 pa_walk_cfa(struct pa_walk *w, pa_rule rule, __u64 *cfa)
 {
 	__u32 kind = PA_RULE_CFA_KIND(rule);
@@ -86,13 +87,13 @@ PA_INLINE __u32 pa_walk_cfa(struct pa_walk *w, pa_rule rule, __u64 *cfa)
 }
 
 /* True for a slot below sp at a return address: that is the red zone, which the call has
- * overwritten. Then the register is unchanged. */
+ * overwritten. The register is unchanged then. */
 PA_INLINE int pa_is_overwritten(__u64 slot, __u64 sp, int is_exact)
 {
 	return slot < sp && !is_exact;
 }
 
-/* The caller's frame pointer into *fp; 0, or a reason. */
+/* Stores the caller's frame pointer in *fp; returns 0 or a stop reason. */
 PA_INLINE __u32 pa_walk_caller_fp(struct pa_walk *w, pa_rule rule, __u64 cfa, __u64 *fp)
 {
 	__u32 kind = PA_RULE_FP_KIND(rule);
@@ -118,7 +119,7 @@ PA_INLINE __u32 pa_walk_caller_fp(struct pa_walk *w, pa_rule rule, __u64 cfa, __
 	return pa_walk_word(w, fp, at) ? PA_STOP_STACK_FAULT : 0;
 }
 
-/* The return address into *pc; 0, or a reason. */
+/* Stores the return address in *pc; returns 0 or a stop reason. */
 PA_INLINE __u32 pa_walk_caller_pc(struct pa_walk *w, pa_rule rule, __u64 cfa, __u64 *pc)
 {
 	__u32 kind = PA_RULE_RA_KIND(rule);
@@ -154,13 +155,14 @@ PA_INLINE int pa_can_return_to(struct pa_walk *w, __u64 pc)
 	return pa_is_sigreturn(code) || pa_is_goexit(before, code);
 }
 
-/* A stack may be executable, and contains its own addresses: they are code only if a call precedes
- * them. */
+/* A stack may be executable and contain addresses into itself: an address near sp is code only if a
+ * call precedes it. */
 #define PA_STACK_NEAR_BYTES (1u << 20)
 
-/* True if a function that keeps no record may return there. Interpreters let their generated code
- * return to addresses without a call, and leave a copy of such an address where it was before: in a
- * frame that repeats itself another word shows its caller. */
+/* True if the word may be the return address of a function that keeps no frame record. Interpreters
+ * let their generated code return to addresses without a call, and leave a stale copy of such an
+ * address on the stack: a word equal to w->pc is skipped, because a recursive frame has another
+ * word that shows its caller. */
 PA_INLINE int pa_is_return_address(struct pa_walk *w, __u64 word, __u64 addr)
 {
 	__u32 kind;
@@ -174,8 +176,8 @@ PA_INLINE int pa_is_return_address(struct pa_walk *w, __u64 word, __u64 addr)
 			      kind == PA_CODE_BARE && word - w->sp >= PA_STACK_NEAR_BYTES);
 }
 
-/* A frame of this many words is not examined, and nothing is claimed about it; nor if a walk has
- * examined this many in total, since it runs in an interrupt. */
+/* A gap of more words than this is not searched, and is taken to contain skipped frames; likewise
+ * once a walk has searched this many in total, because it runs in an interrupt. */
 #ifdef __bpf__
 #define PA_MAX_LOOKED_WORDS 128u
 #define PA_MAX_LOOKED_IN_ALL 1024u
@@ -185,7 +187,7 @@ int pa_return_at(__u32 level, __u64 addr);
 #define PA_MAX_LOOKED_IN_ALL 16384u
 #endif
 
-/* True if there may be frames of others below the record at fp. */
+/* True if there may be frames of other functions below the record at fp. */
 PA_INLINE int pa_walk_may_skip(struct pa_walk *w)
 {
 	__u64 from = (w->sp + 7) & ~7ull, nr = (w->fp - from) / 8, word;
@@ -211,7 +213,7 @@ PA_INLINE int pa_walk_may_skip(struct pa_walk *w)
 	return 0;
 }
 
-/* All rules but those that only user space can evaluate. */
+/* Every rule except those that only user space can evaluate. */
 PA_INLINE int pa_walk_can_apply(__u32 kind)
 {
 	return kind != PA_CFA_USER;
@@ -239,7 +241,7 @@ PA_INLINE int pa_walk_by_rule(struct pa_walk *w, pa_rule rule)
 		stop = PA_STOP_BAD_FRAME;
 	if (stop)
 		return pa_walk_end(w, stop);
-	if (!pc) /* as put there by the start of a thread or a fiber: no caller */
+	if (!pc) /* pushed as 0 by the start of a thread or a fiber: there is no caller */
 		return pa_walk_end(w, PA_STOP_END);
 	return pa_walk_enter(w, rule & PA_RULE_SIGNED ? pa_strip_pac(w, pc) : pc, cfa, fp,
 			     (rule & PA_RULE_SIGNAL) != 0);

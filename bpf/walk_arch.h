@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Selects the architecture to walk: the target of the BPF object; on the host the one that the
- * includer selects by PA_WALK_ARM64 or PA_WALK_X86, or its own. */
+/* Selects the architecture of the walk: the target of the BPF object; on the host, the one that the
+ * including file selects by PA_WALK_ARM64 or PA_WALK_X86, otherwise the host's own. */
 #if defined(PA_WALK_X86) || defined(__TARGET_ARCH_x86)
 #include "walk_x86.h"
 #elif defined(PA_WALK_ARM64) || defined(__TARGET_ARCH_arm64)

@@ -6,8 +6,8 @@
 #define PA_REG_SP PA_REG_ARM64_SP
 #define PA_REG_FP PA_REG_ARM64_FP
 
-/* The code address is in the bits below; a signature in those above (bit 55 distinguishes the
- * halves). */
+/* The bits that hold the address; a PAC is in the bits above (bit 55 tells the halves of the
+ * address space apart). */
 #define PA_ARM64_VA_MASK ((1ull << 48) - 1)
 
 PA_INLINE __u64 pa_strip_pac(struct pa_walk *w, __u64 pc)
@@ -76,8 +76,8 @@ PA_INLINE int pa_is_behind_call(__u64 before)
 	       (code & 0xfefff800) == 0xd63f0800;
 }
 
-/* True if a function that keeps no frame record may return there, as far as its call shows. All
- * compilers keep one, so it is accepted if the call does not show the callee. */
+/* True if pc may be the return address of a function that keeps no frame record, going by the call
+ * before it. All compilers keep one, so false if the call does not show its callee. */
 PA_INLINE int pa_may_skip_to(struct pa_walk *w, __u64 pc, __u64 addr, int is_bare)
 {
 	__u32 call = (__u32)(pa_code_before(w, pc) >> 32), first;
@@ -104,7 +104,7 @@ PA_INLINE int pa_is_goexit(__u64 before, __u64 code)
 	return before >> 32 == PA_ARM64_NOP && pa_is_bl((__u32)code);
 }
 
-/* The return address is in its register. */
+/* By the link register, which still holds the return address. */
 PA_INLINE int pa_walk_called(struct pa_walk *w)
 {
 	if (!w->has_lr)

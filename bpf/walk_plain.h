@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Frames with plain rules, many in a row: the same callers that pa_walk_frame() finds, in less than
- * half the time, because nothing is looked up and everything stays in registers. Where a frame is
- * not plain, nothing has changed, and pa_walk_frame() goes on from there.
+ * A fast path for consecutive frames with plain rules: finds the same callers as pa_walk_frame() in
+ * less than half the time, because nothing is looked up and all state stays in registers. At a
+ * frame that is not plain the state is left unchanged, and pa_walk_frame() continues.
  */
 #ifndef BPF_WALK_PLAIN_H
 #define BPF_WALK_PLAIN_H
 
 #include "walk.h"
 
-#define PA_PLAIN_FRAMES 32 /* at once: as many as the window usually has */
+#define PA_PLAIN_FRAMES 32 /* per call: as many as the window usually holds */
 
-/* Rules at hand, in the order in which walks need them. Defined by the walker, as is how one is
- * taken from them: 1 and *rule if it is the rule of that pc, otherwise 0. */
+/* Cached rules, in the order in which walks need them. The walker defines the struct, and the
+ * function that returns 1 and *rule if the entry at that position is the rule of that pc, otherwise
+ * 0. */
 struct pa_rule_cache;
 PA_INLINE int pa_walk_rule_at(const struct pa_walk *w, struct pa_rule_cache *rules, __u32 at,
 			      __u64 pc, pa_rule *rule);
 
-/* What frames with plain rules change of a walk; in registers. */
+/* The part of a walk's state that changes with plain frames; kept in registers. */
 struct pa_plain_walk {
 	__u64 pc, sp, fp;
-	__u32 next; /* of the rules at hand */
+	__u32 next; /* position in the cache */
 };
 
-/* True for the rules of most frames: the CFA is sp or fp and an offset, the return address is right below it, and
- * the frame pointer is kept at an offset from it or unchanged. Where only the code before the return address would
- * show that it was called, nothing is decided here. */
+/* True for the rules of most frames: the CFA is sp or fp plus an offset, the return address is
+ * right below the CFA, and the frame pointer is saved at an offset from it or unchanged. False if
+ * the code before the return address would have to be checked for a call. */
 PA_INLINE int pa_is_plain(pa_rule rule, __u64 pc)
 {
 	return PA_RULE_CFA_KIND(rule) == PA_CFA_REG && PA_RULE_RA_KIND(rule) == PA_RA_CFA_MINUS_8 &&
@@ -34,7 +35,7 @@ PA_INLINE int pa_is_plain(pa_rule rule, __u64 pc)
 	       ((rule & PA_RULE_AFTER_CALL) || !pa_is_entry_aligned(pc));
 }
 
-/* What is kept at an offset into the window; the caller has checked that it is there. */
+/* The word at an offset into the window; the caller has checked that the window has it. */
 PA_INLINE __u64 pa_plain_word(const struct pa_walk *w, __u64 at)
 {
 	at /= sizeof(w->window[0]);
@@ -42,7 +43,7 @@ PA_INLINE __u64 pa_plain_word(const struct pa_walk *w, __u64 at)
 	return pa_window_word(w, at);
 }
 
-/* The caller's frame pointer, as pa_walk_caller_fp() finds it; 0: not in the window. */
+/* The caller's frame pointer, as pa_walk_caller_fp() computes it; 0 if it is not in the window. */
 PA_INLINE int pa_plain_fp(const struct pa_walk *w, struct pa_plain_walk *p, pa_rule rule, __u64 cfa)
 {
 	__u64 slot = cfa + (__u64)PA_RULE_SLOT(rule), at = slot - w->window_at;
@@ -55,7 +56,7 @@ PA_INLINE int pa_plain_fp(const struct pa_walk *w, struct pa_plain_walk *p, pa_r
 	return 1;
 }
 
-/* To the caller; 0, and nothing has changed: pa_walk_frame() has to decide. */
+/* Moves to the caller; 0 with nothing changed if pa_walk_frame() has to decide. */
 PA_INLINE int pa_plain_frame(const struct pa_walk *w, struct pa_rule_cache *rules,
 			     struct pa_plain_walk *p)
 {
@@ -81,7 +82,8 @@ PA_INLINE int pa_plain_frame(const struct pa_walk *w, struct pa_rule_cache *rule
 	return 1;
 }
 
-/* True if the frame at w->pc may be a plain one: it is a caller, and what its rule needs is known. */
+/* True if the frame at w->pc may be plain: its pc is a return address, and the registers that a
+ * plain rule needs are known. */
 PA_INLINE int pa_walk_may_be_plain(const struct pa_walk *w)
 {
 	return !w->is_exact && w->has_fp && w->window_at;
@@ -94,9 +96,9 @@ PA_INLINE __u32 pa_nr_plain_at_most(const struct pa_walk *w, __u32 room)
 	return left < PA_PLAIN_FRAMES ? left : PA_PLAIN_FRAMES;
 }
 
-/* The next frames, as long as their rules are plain and at hand one after the other, and what they
- * keep is in the window: their pcs into words[] (PA_WORD_SLOTS of them) from index `at`. If
- * pa_walk_may_be_plain(). Returns how many, at most `room`. */
+/* Walks the next frames as long as their rules are plain and consecutive in the cache, and what
+ * they save is in the window. Writes their pcs to words[] (PA_WORD_SLOTS of them) from index `at`.
+ * Requires pa_walk_may_be_plain(). Returns the number of frames, at most `room`. */
 PA_INLINE __u32 pa_walk_plain_frames(struct pa_walk *w, struct pa_rule_cache *rules, __u64 *words,
 				     __u32 at, __u32 room)
 {

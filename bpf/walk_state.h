@@ -11,15 +11,17 @@
 
 #define PA_INLINE static inline __attribute__((always_inline))
 
-/* Keeps the compiler from proving facts about an index that the verifier cannot follow. */
+/* Hides a value from the compiler, so that it cannot rely on bounds that the verifier cannot
+ * follow. */
 #define PA_PIN(x) asm volatile("" : "+r"(x))
 
-/* A range of code of one process. Sorted by start; generation is the process's, and a mapping with
- * another one belongs to another process by now. */
+/* A range of code of one process. Sorted by start. generation is that of the process: a mapping
+ * with another one belongs to another process by now. */
 struct pa_mapping {
-	__u64 start, end;  /* run-time addresses */
-	__u64 bias;        /* run-time address - bias = link-time address */
-	__u32 block_nr0;   /* of link-time blocks (address >> PA_BLOCK_SHIFT): the table's first */
+	__u64 start, end; /* run-time addresses */
+	__u64 bias;       /* run-time address - bias = link-time address */
+	/* the first block of the table, in link-time blocks (address >> PA_BLOCK_SHIFT) */
+	__u32 block_nr0;
 	__u32 nr_blocks;   /* 0: the file has no table; PA_BLOCKS_PENDING: it is not ready yet */
 	__u32 first_block; /* index into the directory */
 	__u32 generation;
@@ -28,13 +30,13 @@ _Static_assert(sizeof(struct pa_mapping) == 40, "changed: bump PA_ABI_VERSION");
 #define PA_BLOCKS_PENDING 0xffffffffu
 #define PA_FIRST_BLOCK_RECORDS 1u /* if nr_blocks is 0: code that keeps frame records */
 
-/* A process's part of the mappings. */
+/* The mappings of a process. */
 struct pa_process {
 	__u32 first;
 	__u32 nr;
 	__u32 generation; /* new with every change; 0 is never used */
 	__u32 epoch;      /* changes when one of its mappings is found to be gone */
-	__u32 nr_misses;  /* walks in code that is not among them */
+	__u32 nr_misses;  /* walks that ended in code without a mapping */
 };
 _Static_assert(sizeof(struct pa_process) == 20, "changed: bump PA_ABI_VERSION");
 
@@ -42,50 +44,53 @@ _Static_assert(sizeof(struct pa_process) == 20, "changed: bump PA_ABI_VERSION");
 enum pa_record_place {
 	PA_RECORD_AT_FP,
 	PA_RECORD_AT_SP, /* just pushed */
-	PA_RECORD_NONE,  /* just called, or about to return */
+	PA_RECORD_NONE,  /* not pushed yet, or popped already */
 };
 
-/* What can be mapped at an address. */
+/* What is mapped at an address. */
 enum pa_code_kind {
 	PA_CODE_NONE,
 	PA_CODE_TABLE, /* code of a file that has a table, or may get one */
-	PA_CODE_BARE,  /* code of a file without a table, or generated code */
+	PA_CODE_BARE,  /* code of a file that has no table, or generated code */
 };
 
 struct pa_walk {
 	__u64 pc;
-	__u64 sp; /* every frame lies above it */
+	__u64 sp; /* every caller's frame lies above it */
 	__u64 fp;
 	__u64 lr;               /* AArch64 */
 	__u64 regs[PA_NR_REGS]; /* of the sampled frame */
 	__u32 nr;               /* frames found so far, the sampled one included */
 	__u32 stop;             /* enum pa_stop, once the walk is over */
-	__u32 nr_looked;        /* words examined for skipped frames */
+	__u32 nr_looked;        /* words searched for skipped frames */
 	__u8 is_exact;          /* pc is exact, not a return address */
 	__u8 has_fp;            /* fp is known */
-	__u8 has_regs;          /* regs belong to this frame: only the sampled one's are known */
-	__u8 has_lr; /* lr is known: in the sampled frame, and in one that a signal interrupted */
-	__u8 is_interrupted; /* by a signal: the previous frame is the code that handlers return to, at its first byte */
+	__u8 has_regs; /* regs belong to this frame; only those of the sampled frame are known */
+	__u8 has_lr;   /* lr is known: in the sampled frame, and in one that a signal interrupted */
+	/* by a signal; the previous frame is the code that handlers return to, at its first byte */
+	__u8 is_interrupted;
 	__u8 in_syscall; /* the sampled pc is after the system call instruction */
 	__u8 is_bare;    /* the code at pc has no rule, or no table */
-	__u8 is_sp_low; /* the previous frame was left only by its record, which does not show what else its function removes from the stack: sp may be higher */
+	/* the previous frame was left by its record, which does not show how much its function
+	 * removes from the stack: sp may be higher */
+	__u8 is_sp_low;
 
-	struct pa_go go; /* of the thread, if it is one of Go's */
-	__u64 own_sp;    /* where the walk has got onto the thread's own stack last; 0: not yet */
+	struct pa_go go; /* Go's state, if it is a Go thread */
+	__u64 own_sp;    /* where the walk last entered the thread's own stack; 0: not yet */
 
 	struct pa_process process;
-	struct pa_mapping mapping; /* the last one used */
+	struct pa_mapping mapping; /* the mapping used last */
 
-	__u64 window_at; /* address of window[0]; 0: nothing has been read */
+	__u64 window_at; /* address of window[0]; 0: nothing has been read yet */
 	__u64 window[PA_WINDOW_BYTES / 8];
-	__u32 cached_next; /* where the rules at hand (walk_plain.h) may have the next frame's */
+	__u32 cached_next; /* where the rule of the next frame may be in the cache (walk_plain.h) */
 #ifdef __bpf__
-	__u32 level; /* nesting level: which scratch this is in */
+	__u32 level; /* nesting level: which scratch this walk is in */
 	__u32 cpu;
-	__u64 rule_owner; /* of this process's rules there */
+	__u64 rule_owner; /* the owner of this process's rules in the cache */
 	__u16 syscall_nr; /* if in_syscall */
 #else
-	void *env; /* for the definitions of pa_walk_read() and pa_walk_rule() */
+	void *env; /* for the includer's pa_walk_read() and pa_walk_rule() */
 #endif
 };
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How a walk gets to the stack that was left for this one, where the code that switches says how
- * (PA_CFA_SWITCH). Included by walk_policy.h.
+ * How a walk gets to the stack that was left for the current one, in functions that switch stacks
+ * in a known way (PA_CFA_SWITCH). Included by walk_policy.h.
  *
- * Go keeps what it leaves in memory: the goroutine's registers in its description, those of the
- * thread's own stack in another one, the goroutine that calls C in the caller's frame. What is not
- * there, or does not fit, ends the walk: nothing is claimed of callers that are not known.
+ * Go's runtime saves in memory what it leaves: the registers of the goroutine in its runtime.g,
+ * those of the thread's own stack in that stack's runtime.g, and the goroutine that calls C in the
+ * frame of the caller. If such a value is missing or inconsistent the walk ends, because the
+ * callers are not known.
  */
 #ifndef BPF_WALK_SWITCH_H
 #define BPF_WALK_SWITCH_H
@@ -16,7 +17,7 @@
 #include "go_thread.bpf.h"
 #endif
 
-/* True if w->go describes the thread. */
+/* Reads Go's state of the thread; true if w->go is valid. */
 PA_INLINE int pa_walk_find_go(struct pa_walk *w)
 {
 #ifdef __bpf__
@@ -26,8 +27,9 @@ PA_INLINE int pa_walk_find_go(struct pa_walk *w)
 	return w->go.m != 0;
 }
 
-/* To the caller of the switching function, whose frame on the other stack begins at sp. With a frame
- * of its own it has saved the caller's frame pointer, else it has left it alone. */
+/* Moves to the caller of the function that switched stacks, whose frame on the other stack begins
+ * at sp. If it has a frame record, it has saved the caller's frame pointer; otherwise the register
+ * is unchanged. */
 PA_INLINE int pa_walk_from(struct pa_walk *w, __u64 sp, pa_rule rule)
 {
 	__u64 cfa = sp + (__u64)PA_RULE_CFA_OFF(rule), pc, fp = w->fp;
@@ -44,8 +46,9 @@ PA_INLINE int pa_walk_from(struct pa_walk *w, __u64 sp, pa_rule rule)
 	return pa_walk_enter(w, pc, cfa, fp, 0);
 }
 
-/* To what the goroutine was left in for good. The thread may work for nobody by now, and then this is
- * the outermost frame; or for another goroutine, which mcall's argument shows. */
+/* Moves to the goroutine, which was left for good. If the thread no longer runs a goroutine, this
+ * is the outermost frame. It may run another goroutine by now: the argument of mcall on the stack
+ * shows that. */
 PA_INLINE int pa_walk_to_left(struct pa_walk *w, __u32 way)
 {
 	__u64 g = 0;
@@ -62,8 +65,9 @@ PA_INLINE int pa_walk_to_left(struct pa_walk *w, __u32 way)
 	return pa_walk_enter(w, w->go.pc, w->go.sp, w->go.fp, 0);
 }
 
-/* From Go that C has called, to that C: on the thread's own stack. Its lowest word says where it was
- * left the time before. What runs in the switching function itself may be on that stack already, or still. */
+/* Moves from Go code that C called back to that C code, on the thread's own stack. The word at its
+ * position holds where the stack was left the time before. An exact pc in the switching function
+ * itself may be on either stack. */
 PA_INLINE int pa_walk_to_own(struct pa_walk *w, pa_rule rule)
 {
 	__u64 sp;
@@ -79,7 +83,7 @@ PA_INLINE int pa_walk_to_own(struct pa_walk *w, pa_rule rule)
 	return pa_walk_from(w, sp, rule);
 }
 
-/* Where a goroutine's stack ends; 0: unknown. */
+/* The end of a goroutine's stack; 0: unknown. */
 PA_INLINE __u64 pa_walk_go_end(struct pa_walk *w, __u64 g)
 {
 	__u64 end;
@@ -89,8 +93,8 @@ PA_INLINE __u64 pa_walk_go_end(struct pa_walk *w, __u64 g)
 	return pa_walk_find_go(w) && w->go.g == g ? w->go.end : 0;
 }
 
-/* From C to the goroutine that called it: its frame holds which one (0: none, the stack is the same)
- * and how far from the end of its stack, which may have been moved since. */
+/* Moves from C to the goroutine that called it. The frame holds the goroutine (0: none, the stack
+ * is the same) and the distance from the end of its stack, which may have been moved since. */
 PA_INLINE int pa_walk_to_c_caller(struct pa_walk *w, pa_rule rule)
 {
 	__u64 at = w->sp + (__u64)PA_RULE_SLOT(rule), g, depth, end;

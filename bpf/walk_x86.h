@@ -12,8 +12,8 @@ PA_INLINE __u64 pa_strip_pac(struct pa_walk *w, __u64 pc)
 	return pc;
 }
 
-/* The interrupted registers are above sp. A handler on an alternate stack makes sp jump anywhere.
- * */
+/* The interrupted registers are above sp. A handler on an alternate stack makes sp jump to another
+ * stack. */
 PA_INLINE int pa_walk_signal(struct pa_walk *w)
 {
 	__u64 pc, sp, fp;
@@ -29,7 +29,7 @@ PA_INLINE int pa_walk_signal(struct pa_walk *w)
 /* Instructions as bytes in memory, the first byte lowest. */
 #define PA_X86_ENDBR64 0xfa1e0ff3u
 #define PA_X86_PUSH_FP 0x55u
-#define PA_X86_REX_B 0x41u /* before it: push %r13 */
+#define PA_X86_REX_B 0x41u /* before PA_X86_PUSH_FP: together push %r13 */
 #define PA_X86_RET 0xc3u
 #define PA_X86_RET_N 0xc2u
 #define PA_X86_REP_RET 0xc3f3u
@@ -38,7 +38,7 @@ PA_INLINE int pa_walk_signal(struct pa_walk *w)
 #define PA_X86_CALL 0xe8u
 #define PA_X86_CALL_INDIRECT 0x10ffu /* and the significant bits of the second byte */
 #define PA_X86_CALL_INDIRECT_MASK 0x38ffu
-#define PA_X86_NO_BASE 0x14u /* the operand may be only an index and an offset */
+#define PA_X86_NO_BASE 0x14u /* there may be no base register, only an index and an offset */
 #define PA_X86_NOP 0x90u
 #define PA_X86_MOV_SIGRETURN_RAX 0x0000000fc0c748ull /* mov $15,%rax */
 #define PA_X86_MOV_SIGRETURN_EAX 0x0000000fb8ull     /* mov $15,%eax */
@@ -67,7 +67,7 @@ PA_INLINE __u32 pa_record_at(struct pa_walk *w)
 										: PA_RECORD_AT_FP;
 }
 
-/* The length of an indirect call, by the byte after its first: where its operand is. */
+/* The length of an indirect call, by its ModRM byte. */
 PA_INLINE __u32 pa_call_bytes(__u32 operand)
 {
 	__u32 mod = operand >> 6, rm = operand & 7;
@@ -94,7 +94,8 @@ PA_INLINE int pa_is_behind_call(__u64 before)
 	       pa_is_call_indirect(before, 6) || pa_is_call_indirect(before, 7);
 }
 
-/* push %rbp; mov %rsp,%rbp: after a landing pad, or HotSpot's stack bang, mov %eax,-N(%rsp). */
+/* push %rbp; mov %rsp,%rbp: possibly after endbr64, or after HotSpot's stack bang, mov
+ * %eax,-N(%rsp). */
 #define PA_X86_TOUCH_SP 0x248489u
 
 PA_INLINE int pa_keeps_fp(struct pa_walk *w, __u64 start)
@@ -110,7 +111,7 @@ PA_INLINE int pa_keeps_fp(struct pa_walk *w, __u64 start)
 
 #define PA_X86_JMP 0xe9u
 
-/* True if a call to there may end in code without a rule: it begins there, or jumps there. */
+/* True if a call to start may end up in code without a rule: directly, or by a jump. */
 PA_INLINE int pa_leads_to_bare(struct pa_walk *w, __u64 start)
 {
 	__u64 code = pa_code_from(w, start);
@@ -124,12 +125,13 @@ PA_INLINE int pa_leads_to_bare(struct pa_walk *w, __u64 start)
 		       : (code & 0xff) == PA_X86_JMP || (code & 0xffff) == PA_X86_JMP_MEM;
 }
 
-/* The running function is not longer than that. */
+/* An upper bound for the size of the running function. */
 #define PA_MAX_FUNCTION 0x10000u
 
-/* True if a function without a rule that keeps no frame pointer may return there, as far as its
- * call shows: the callee has a rule, or keeps one. The running function has none any more after its
- * pop %rbp: then its return address is on top of the stack. */
+/* True if pc may be the return address of a function that has no rule and keeps no frame pointer,
+ * going by the call before it. A direct call shows its callee, which must have neither. Exception:
+ * the running function has no record any more after its pop %rbp, and its return address is on top
+ * of the stack. */
 PA_INLINE int pa_may_skip_to(struct pa_walk *w, __u64 pc, __u64 addr, int is_bare)
 {
 	__u64 before = pa_code_before(w, pc), start = pc + (__u64)(__s64)(__s32)(before >> 32);
@@ -154,7 +156,7 @@ PA_INLINE int pa_is_goexit(__u64 before, __u64 code)
 	return before >> 56 == PA_X86_NOP && (code & 0xff) == PA_X86_CALL;
 }
 
-/* The return address is on top of the stack. */
+/* By the return address on top of the stack. */
 PA_INLINE int pa_walk_called(struct pa_walk *w)
 {
 	__u64 pc;
