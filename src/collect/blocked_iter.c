@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "collect/task_iter.h"
 
-/* A read may end in the middle of a thread. */
+/* Reads all threads; one read() may end in the middle of a thread. */
 static int read_threads(int fd, blocked_fn fn, void *ctx)
 {
 	struct pa_blocked b;

@@ -7,14 +7,14 @@
 #include <string.h>
 
 #define PREFIX "libbpf: "
-/* The verifier's log can have megabytes: the program is named at its beginning, the reason is at
- * its end. */
+/* The verifier's log can have megabytes: its beginning names the program, its end has the
+ * reason. */
 #define HEAD_LINES 50
 #define TAIL_LINES 250
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* for the two below */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the two variables below */
 static unsigned int nr_scopes;
-static libbpf_print_fn_t outside; /* what we have replaced */
+static libbpf_print_fn_t outside; /* the print function that ours has replaced */
 
 static _Thread_local const struct log *current;
 static _Thread_local bool is_inside;
@@ -28,7 +28,7 @@ static size_t count_lines(const char *text)
 	return nr;
 }
 
-/* libbpf's own messages have a prefix, the verifier's lines among them do not. */
+/* Messages of libbpf itself have a prefix, but not the verifier's lines among them. */
 static const char *prefix_for(const char *text)
 {
 	return strncmp(text, PREFIX, sizeof(PREFIX) - 1) ? PREFIX : "";
@@ -50,7 +50,7 @@ static void log_lines(const struct log *log, enum pa_log_level level, const char
 	}
 }
 
-/* Threads outside a scope are not ours. */
+/* Passes messages of threads outside a scope to the function that ours has replaced. */
 static int print_outside(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	libbpf_print_fn_t fn;
@@ -70,7 +70,7 @@ static int print(enum libbpf_print_level level, const char *fmt, va_list ap)
 	if (!current || !current->fn)
 		return 0;
 	if (vasprintf(&text, fmt, ap) < 0) {
-		text = NULL; /* otherwise it is undefined */
+		text = NULL; /* vasprintf() leaves it undefined */
 		return 0;
 	}
 	log_lines(current, level == LIBBPF_WARN ? PA_LOG_INFO : PA_LOG_DEBUG, text);
@@ -90,7 +90,7 @@ struct bpf_log_scope bpf_log_begin(const struct log *log)
 	return scope;
 }
 
-/* Another part of the process may have replaced ours meanwhile: then theirs stays. */
+/* If another part of the process has replaced our print function in the meantime, theirs stays. */
 static void restore_outside(void)
 {
 	libbpf_print_fn_t now = libbpf_set_print(outside);

@@ -11,7 +11,7 @@
 #include "base/log.h"
 
 struct bpf_log_scope {
-	const struct log *outer; /* of this thread, before */
+	const struct log *outer; /* the log of the enclosing scope of this thread */
 	bool had_outer;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of the kernel's types a BPF object may need when it is loaded: those that it contains
- * itself, by name. This is an upper bound: a few too many do no harm.
+ * The kernel types that a BPF object may need when it is loaded: those that it contains itself, by
+ * name. This is an upper bound: extra types do no harm.
  */
 #ifndef COLLECT_BTF_NAMES_H
 #define COLLECT_BTF_NAMES_H

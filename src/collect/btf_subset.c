@@ -12,10 +12,10 @@
 
 #define MAX_TYPES_BYTES (64u << 20) /* of a kernel: 3 MiB at 126,000 types */
 #define MAX_CHOSEN 16384u
-#define MAX_MODIFIERS 32       /* const, volatile, typedef of one another: a few at most */
+#define MAX_MODIFIERS 32       /* nesting of const, volatile and typedef: a few at most */
 #define KNOWN_INFO 0x9f00ffffu /* the bits of btf_type.info documented in linux/btf.h */
 
-/* What follows a btf_type, once and per entry; other kinds are unknown. */
+/* The sizes of what follows a btf_type: once, and per entry. Other kinds are unknown. */
 static const struct {
 	uint8_t once, each;
 } tails[] = {
@@ -32,7 +32,7 @@ static const struct {
 };
 #define NR_KINDS (sizeof(tails) / sizeof(tails[0]))
 
-/* The whole. */
+/* The BTF to extract from. */
 struct source {
 	const uint8_t *types; /* borrowed, like strings */
 	const char *strings;  /* ends with a NUL, so that each string does */
@@ -43,19 +43,20 @@ struct source {
 };
 
 struct chosen {
-	uint32_t type; /* of the source */
+	uint32_t type; /* a type number of the source */
 	bool is_declared_only;
 };
 
 struct subset {
 	struct source from;
 	const struct btf_names *names; /* borrowed */
-	uint32_t *number;              /* owned; by number in the source: the number here, or 0 */
-	struct chosen *chosen;         /* owned; by number here, minus 1 */
+	/* owned; for each type of the source its number in the subset, or 0 */
+	uint32_t *number;
+	struct chosen *chosen; /* owned; by number in the subset, minus 1 */
 	uint32_t nr_chosen, cap_chosen;
 	struct buf types;
 	struct buf strings;
-	int error; /* the first one; later results are meaningless */
+	int error; /* the first error; results after it are meaningless */
 };
 
 static void subset_done(struct subset *s)
@@ -89,7 +90,7 @@ static bool is_composite(const struct btf_type *t)
 	return kind_of(t) == BTF_KIND_STRUCT || kind_of(t) == BTF_KIND_UNION;
 }
 
-/* type is one of the source. */
+/* `type` is a type number of the source. */
 static struct btf_type type_at(const struct source *f, uint32_t type)
 {
 	struct btf_type t;
@@ -98,13 +99,13 @@ static struct btf_type type_at(const struct source *f, uint32_t type)
 	return t;
 }
 
-/* What follows a type: as long as find_types() determined. */
+/* The data that follows a type; find_types() has checked its size. */
 static const uint8_t *tail_at(const struct source *f, uint32_t type)
 {
 	return f->types + f->at[type] + sizeof(struct btf_type);
 }
 
-/* NULL: not a string of the source. */
+/* NULL if the offset is not that of a string of the source. */
 static const char *name_at(const struct source *f, uint32_t offset)
 {
 	return offset < f->strings_bytes ? f->strings + offset : NULL;
@@ -134,7 +135,7 @@ static int read_header(struct source *f, const void *bytes, size_t size)
 	return strings[0] || strings[h.str_len - 1] ? -EBADMSG : 0;
 }
 
-/* -EOPNOTSUPP: the size of what follows is unknown. */
+/* -EOPNOTSUPP for an unknown kind. */
 static int type_bytes(const struct btf_type *t)
 {
 	uint32_t kind = kind_of(t);
@@ -156,14 +157,14 @@ static uint32_t add_chosen(struct subset *s, uint32_t type, bool is_declared_onl
 	return s->nr_chosen;
 }
 
-/* True if a value can be of that kind; the others describe functions and variables. */
+/* True if values can have a type of that kind; the other kinds describe functions and variables. */
 static bool is_kind_of_value(uint32_t kind)
 {
 	return kind != BTF_KIND_FUNC && kind != BTF_KIND_VAR && kind != BTF_KIND_DATASEC &&
 	       kind != BTF_KIND_DECL_TAG;
 }
 
-/* The type's number in the subset, to which it is added if necessary. 0: void, or a failure. */
+/* Adds the type to the subset if necessary, and returns its number there. 0: void, or a failure. */
 static uint32_t choose_type(struct subset *s, uint32_t type)
 {
 	struct btf_type t;
@@ -186,8 +187,8 @@ static bool is_modifier(uint32_t kind)
 	       kind == BTF_KIND_RESTRICT || kind == BTF_KIND_TYPE_TAG;
 }
 
-/* The target of a pointer: a struct that is not in the subset is only declared, otherwise the
- * subset would be everything. */
+/* The target of a pointer. A struct that is not in the subset is only declared, otherwise nearly
+ * all types would be included. */
 static uint32_t choose_pointee(struct subset *s, uint32_t type)
 {
 	uint32_t at = type;
@@ -272,7 +273,7 @@ static void put_composite(struct subset *s, uint32_t type, const struct btf_type
 	memcpy(s->types.data + head_at, &head, sizeof(head));
 }
 
-/* Entries that begin with their name. */
+/* Appends entries that begin with their name. */
 static void put_enum(struct subset *s, uint32_t type, const struct btf_type *t)
 {
 	size_t each = tails[kind_of(t)].each;
@@ -385,8 +386,8 @@ static int make_room(struct subset *s)
 	return s->from.at && s->number ? 0 : -ENOMEM;
 }
 
-/* Finds where each type begins, and checks that it ends in time; requested types are chosen at
- * once, so that none of them is only declared. */
+/* Finds where each type begins, and checks that it fits into the source. Requested types are chosen
+ * at once, so that none of them is only declared. */
 static void find_types(struct subset *s)
 {
 	struct source *f = &s->from;
@@ -412,7 +413,7 @@ static void find_types(struct subset *s)
 
 static void put_chosen(struct subset *s)
 {
-	int r = buf_append(&s->strings, "", 1); /* the empty name, at 0 */
+	int r = buf_append(&s->strings, "", 1); /* the empty name is at offset 0 */
 
 	if (r < 0)
 		fail_subset(s, r);

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 
-#define CPUS_TEXT_MAX 65536 /* every second of 8192 CPUs, spelled out, with room to spare */
+#define CPUS_TEXT_MAX 65536 /* every second of 8192 CPUs, listed individually, with room to spare */
 
 static int parse_number(const char **at, unsigned long *ret_n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Online CPUs. They come and go during a capture. */
+/* The online CPUs, which may change during a capture. */
 #ifndef COLLECT_CPUS_H
 #define COLLECT_CPUS_H
 
@@ -32,7 +32,7 @@ static inline void cpus_remove(struct cpus *c, unsigned int cpu)
 		c->bits[cpu / 64] &= ~(1ull << (cpu % 64));
 }
 
-/* "0-3,8" as sysfs writes it. -EBADMSG. */
+/* Parses a list like "0-3,8", as in sysfs. -EBADMSG. */
 int cpus_parse(const char *text, struct cpus *ret_cpus);
 
 int cpus_read(const char *path, struct cpus *ret_cpus);

@@ -28,7 +28,7 @@ static int compare_pids(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* When the key that was read last is deleted meanwhile, the map is read from its begin again. */
+/* Removes duplicates: if the last key read is deleted, reading the map starts again. */
 static uint32_t drop_repeated(pid_t *pids, uint32_t nr)
 {
 	uint32_t to = 0;
@@ -72,8 +72,8 @@ int ended_targets_leave(const struct programs *p, pid_t pid, bool is_left)
 	return bpf_map_update_elem(fd, &key, &state, BPF_EXIST) < 0 ? -ENOENT : 0;
 }
 
-/* If the kernel frees the one that was read last, the map is read from its begin again: steps are
- * counted, not only results. */
+/* If the kernel frees the last target that was read, reading the map starts again: hence steps are
+ * limited, not only results. */
 bool ended_targets_list(const struct programs *p, struct ended_target *to, uint32_t max,
 			uint32_t *ret_nr)
 {

@@ -12,14 +12,14 @@
 struct cpu_event {
 	int fd;           /* owned; -1: none now */
 	int link_fd;      /* owned; -1: attached by ioctl */
-	uint64_t count;   /* of the previous events of this CPU */
+	uint64_t count;   /* count of this CPU's previous events, now closed */
 	uint64_t seen_ns; /* for perf_event_is_dead() */
 	bool was_used;
 };
 
 struct events {
 	struct perf_event_attr attr;
-	uint64_t period; /* 0: every sample has its own */
+	uint64_t period; /* 0: every sample has its own period */
 	int prog_fd;     /* borrowed */
 	bool is_enabled;
 	unsigned int nr_cpus;
@@ -44,8 +44,8 @@ struct events *events_free(struct events *e)
 	return NULL;
 }
 
-/* libbpf's own attach function enables the event at once; here nothing may run before all do. Links
- * exist since 5.15. */
+/* libbpf's own attach function enables the event at once, but none may run before all are attached.
+ * Links exist since 5.15. */
 static int attach_program(struct cpu_event *c, int prog_fd)
 {
 	c->link_fd = bpf_link_create(prog_fd, c->fd, BPF_PERF_EVENT, NULL);
@@ -113,7 +113,7 @@ int events_open(const struct perf_event_attr *attr, int prog_fd, const struct cp
 	for (unsigned int cpu = 0; cpu < e->nr_cpus; cpu++) {
 		int r = cpus_has(online, cpu) ? open_cpu(e, cpu) : 0;
 
-		if (r < 0 && r != -ENODEV) /* ENODEV: just went offline */
+		if (r < 0 && r != -ENODEV) /* ENODEV: the CPU just went offline */
 			return open_failed(r, e, cpu, err);
 		if (r == -ENODEV && attr->type == PERF_TYPE_HARDWARE)
 			return open_failed(r, e, cpu, err);
@@ -198,7 +198,7 @@ uint64_t events_missing(const uint64_t *counts, uint64_t period,
 		const struct pa_tick_stats *st = &per_cpu[i];
 		uint64_t due = events_due(counts[i], period, st->ticks, st->weight);
 
-		if (due > st->ticks + 1) /* the last one may be in flight */
+		if (due > st->ticks + 1) /* the last tick may be in flight */
 			missing += due - st->ticks - 1;
 	}
 	return missing;

@@ -16,8 +16,8 @@
 
 struct events;
 
-/* Opens and attaches on every CPU of `online`; nothing runs yet. attr gives the event and its rate;
- * prog_fd is borrowed. */
+/* Opens and attaches on every CPU of `online`, without enabling. attr defines the event and its
+ * rate; prog_fd is borrowed. */
 int events_open(const struct perf_event_attr *attr, int prog_fd, const struct cpus *online,
 		struct events **ret_events, struct pa_error *err);
 struct events *events_free(struct events *e);
@@ -25,13 +25,13 @@ DEFINE_CLEANUP(struct events *, events_free)
 
 int events_enable(struct events *e);
 
-/* Opens on CPUs that are new in `online`, closes on those that left (their counts are kept: an
- * event of a CPU that went offline stays dead when the CPU returns). `silent`: CPUs that have not
- * ticked for a while, and may have been offline meanwhile; querying the others would wake them up.
- * */
+/* Opens events on CPUs that are new in `online`, and closes those of CPUs that left (their counts
+ * are kept: an event of a CPU that went offline stays dead when the CPU returns). `silent`: CPUs
+ * that have not ticked for a while, and may have been offline in between. Only those are queried,
+ * because that wakes up a CPU. */
 int events_follow(struct events *e, const struct cpus *online, const struct cpus *silent);
 
-/* Stops all; when it returns no program runs any more. */
+/* Disables all events; no program runs any more when it returns. */
 void events_disable(struct events *e);
 
 /*
@@ -43,21 +43,21 @@ void events_disable(struct events *e);
  */
 uint64_t events_due(uint64_t count, uint64_t period, uint64_t nr_delivered, uint64_t weight);
 
-/* While events run: the count of each CPU's event, by CPU number, … */
+/* The current count of each CPU's event, by CPU number, for events_missing(). */
 void events_read_counts(const struct events *e, uint64_t *ret_counts, unsigned int nr_cpus);
-uint64_t events_period(const struct events *e); /* 0: every sample has its own */
+uint64_t events_period(const struct events *e); /* 0: every sample has its own period */
 
-/* … and how many ticks are missing according to them, of which per_cpu, read afterwards, gives
- * those delivered. The newest tick of each CPU may still be in flight, and is never counted as
- * missing. */
+/* How many ticks are missing, going by the counts of events_read_counts(). per_cpu, which must be
+ * read after those, has the delivered ticks. The newest tick of each CPU may still be in flight,
+ * and is never counted as missing. */
 uint64_t events_missing(const uint64_t *counts, uint64_t period,
 			const struct pa_tick_stats *per_cpu, unsigned int nr_cpus);
 
-/* What was due on all CPUs together. per_cpu has nr_cpus elements, by CPU number. Call after
- * events_disable(). */
+/* The ticks that were due on all CPUs together. per_cpu has nr_cpus elements, by CPU number. Call
+ * after events_disable(). */
 uint64_t events_ticks_due(const struct events *e, const struct pa_tick_stats *per_cpu,
 			  unsigned int nr_cpus);
 
-unsigned int events_nr_cpus(const struct events *e); /* sampled at any time */
+unsigned int events_nr_cpus(const struct events *e); /* CPUs that were sampled at any time */
 
 #endif

@@ -68,7 +68,9 @@ static int check_privileges(const struct machine *m, struct pa_error *err)
 	int r = append_missing(&names, m, true);
 
 	if (r == 0 && names.len) {
-		(void)append_missing(&names, m, false); /* those found so far are reason enough */
+		/* the missing capabilities are reason enough to fail, even if there is no memory
+		 * for their names */
+		(void)append_missing(&names, m, false);
 		r = error_set(err, EPERM,
 			      "missing privileges: %.*s; run as root (sudo), or grant them to the "
 			      "program file: pa_doctor() prints the setcap command",

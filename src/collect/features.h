@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this kernel offers, and whether that suffices for a capture. Changes nothing. */
+/* Which features this kernel has, and whether they suffice for a capture. Changes nothing. */
 #ifndef COLLECT_FEATURES_H
 #define COLLECT_FEATURES_H
 
@@ -12,14 +12,14 @@
 /* Version of the running kernel, comparable with KERNEL_VERSION_OF(); 0: unknown. */
 unsigned int features_kernel_version(void);
 
-/* Where a kernel of that version says the state of a task that leaves its CPU. */
+/* Where a kernel of that version reports the state of a task that leaves its CPU. */
 enum pa_state_source features_state_source(unsigned int version);
 
 /* The highest rate perf_event_open() accepts, or a negative errno. */
 long features_max_sample_rate(void);
 
-/* Everything that a capture requires, checked before anything is attached. Names every missing
- * capability. Warns about what will be missing in the result. */
+/* Checks everything that a capture requires, before anything is attached. Names every missing
+ * capability. Warns about data that the result will lack. */
 int features_check(const struct log *log, struct pa_error *err);
 
 #endif

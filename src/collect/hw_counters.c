@@ -9,9 +9,10 @@
 #include "collect/perf_event.h"
 
 struct hw_counters {
-	unsigned int nr_cpus;     /* possible ones */
-	unsigned int available;   /* kinds */
-	int error;                /* of the first kind that could not be opened; 0: all could be */
+	unsigned int nr_cpus;   /* possible CPUs */
+	unsigned int available; /* a bit per kind */
+	/* why the first unavailable kind could not be opened; 0: all could be */
+	int error;
 	int maps[PA_NR_COUNTERS]; /* borrowed; -1: not published */
 	int fds[];                /* owned; by kind and CPU; -1: not open */
 };
@@ -55,7 +56,7 @@ static int open_event(struct hw_counters *c, unsigned int kind, unsigned int cpu
 	return 0;
 }
 
-/* On all CPUs or on none: a sum over some of them would be no number of anything. */
+/* Opens a kind on all CPUs, or on none: a sum over only some CPUs would be meaningless. */
 static int open_kind(struct hw_counters *c, unsigned int kind, const struct cpus *online)
 {
 	int r = 0;
@@ -134,7 +135,8 @@ int hw_counters_publish(struct hw_counters *c, const int map_fds[PA_NR_COUNTERS]
 	return r;
 }
 
-/* An event of a CPU that went offline stays dead when the CPU returns. */
+/* Reopens an event if necessary: the event of a CPU that went offline stays dead when the CPU
+ * returns. */
 static int follow_cpu(struct hw_counters *c, unsigned int kind, unsigned int cpu, bool is_online)
 {
 	int *fd = event_fd_of(c, kind, cpu), r;

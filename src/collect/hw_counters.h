@@ -14,14 +14,14 @@ int hw_counters_open(const struct cpus *online, struct hw_counters **ret_counter
 struct hw_counters *hw_counters_free(struct hw_counters *c); /* accepts NULL */
 DEFINE_CLEANUP(struct hw_counters *, hw_counters_free)
 
-/* A bit per enum pa_counter_kind. */
+/* The kinds that are available: a bit per enum pa_counter_kind. */
 unsigned int hw_counters_available(const struct hw_counters *c);
 
-/* For people, in a few words: why none is available; NULL: at least one is. */
+/* Text for the user that says why no counter is available; NULL if at least one is. */
 const char *hw_counters_problem(const struct hw_counters *c);
 
-/* Puts the events into maps of type BPF_MAP_TYPE_PERF_EVENT_ARRAY, by kind; from then on those of CPUs
- * that come online, too. */
+/* Puts the events into maps of type BPF_MAP_TYPE_PERF_EVENT_ARRAY, by kind; those of CPUs that come
+ * online later are added by hw_counters_follow(). */
 int hw_counters_publish(struct hw_counters *c, const int map_fds[PA_NR_COUNTERS]);
 int hw_counters_follow(struct hw_counters *c, const struct cpus *online);
 

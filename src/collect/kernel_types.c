@@ -46,7 +46,7 @@ static int read_all(int fd, char *to, size_t size)
 	return 0;
 }
 
-/* The kernel lets its types be mapped since 6.16. Before, they are read, a page at a time. */
+/* Since 6.16 the kernel's types can be mapped. Before that they are read, a page at a time. */
 static int view_open(const char *path, struct view *v)
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);

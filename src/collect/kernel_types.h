@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The types of the running kernel for libbpf, without those that no program of ours needs: a file
- * for bpf_object_open_opts.btf_custom_path. Reading and searching all of them takes libbpf longer
- * than loading the programs.
+ * The types of the running kernel for libbpf, without those that none of our programs needs: a file
+ * for bpf_object_open_opts.btf_custom_path. Reading and searching all of them would take libbpf
+ * longer than loading the programs.
  */
 #ifndef COLLECT_KERNEL_TYPES_H
 #define COLLECT_KERNEL_TYPES_H
@@ -17,10 +17,10 @@ struct btf;
 /* 0: they exist and begin like BTF; -EBADMSG: they do not; or why they cannot be read. */
 int kernel_types_probe(void);
 
-/* An empty unnamed file, to be filled later, and a path to it, valid while it is open. */
+/* Creates an empty unnamed file for the types, and the path to it, valid while it is open. */
 int kernel_types_file_new(char path[KERNEL_TYPES_FILE_SIZE], int *ret_fd);
 
-/* Fills such a file with the types that an object that contains these types may need. */
+/* Fills that file with the kernel types that an object with the types `asked` may need. */
 int kernel_types_write(const struct btf *asked, int fd);
 
 #endif

@@ -28,7 +28,7 @@ static void destroy_link(struct bpf_link **link)
 	(void)bpf_link__destroy(*link); /* closing it is sufficient */
 }
 
-/* Only this program of the object, and of the maps only its constants. */
+/* Loads only this program of the object, and of the maps only its constants. */
 static int load_alone(struct bpf_object *obj)
 {
 	struct bpf_program *prog;
@@ -62,7 +62,7 @@ static int open_iterator(int *ret_fd)
 	r = bpf_iter_create(bpf_link__fd(link));
 	if (r < 0)
 		return r;
-	*ret_fd = r; /* holds the program by itself */
+	*ret_fd = r; /* keeps the program alive by itself */
 	return 0;
 }
 

@@ -5,8 +5,8 @@
 
 #include "base/log.h"
 
-/* A file to read, in the format of /proc/kallsyms; the caller closes it. -EOPNOTSUPP: the kernel
- * has no such iterator (it does since 6.0). */
+/* Opens a file in the format of /proc/kallsyms; the caller closes it. -EOPNOTSUPP: the kernel has
+ * no such iterator (it was added in 6.0). */
 int ksym_iter_open(const struct log *log, int *ret_fd);
 
 #endif

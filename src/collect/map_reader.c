@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 
-#define BATCH 4096 /* elements that are read at once: more than a bucket has */
+#define BATCH 4096 /* elements per system call: more than a bucket has */
 
 static int give_elements(const uint64_t *keys, const char *values, size_t value_size, uint32_t nr,
 			 map_element_fn fn, void *ctx)

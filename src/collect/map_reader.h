@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All elements of a hash in the kernel whose keys are 64-bit numbers. */
+/* Reads all elements of a hash map in the kernel whose keys are 64-bit numbers. */
 #ifndef COLLECT_MAP_READER_H
 #define COLLECT_MAP_READER_H
 
@@ -8,7 +8,7 @@
 
 typedef int (*map_element_fn)(void *ctx, uint64_t key, const void *value);
 
-/* Nothing changes the map meanwhile. Ends early with fn's result when that is negative. */
+/* The map must not change while it is read. Ends early with fn's result if that is negative. */
 int map_read(int map_fd, size_t value_size, map_element_fn fn, void *ctx);
 
 #endif

@@ -10,19 +10,18 @@
 
 #define PERF_EVENT_FORMAT PERF_FORMAT_TOTAL_TIME_ENABLED
 
-/* For every task on that CPU. A file descriptor, or a negative errno. */
+/* Opens an event for all tasks on that CPU. A file descriptor, or a negative errno. */
 int perf_event_open_on(const struct perf_event_attr *attr, unsigned int cpu);
 
-/* fd may be -1, and is -1 afterwards. */
+/* fd may be -1; it is -1 afterwards. */
 void perf_event_close(int *fd);
 
-/* 0 if it cannot be read. */
+/* The count; 0 if it cannot be read. */
 uint64_t perf_event_count(int fd);
 
 /*
- * An event whose CPU went offline is permanently dead, even when the CPU is back: its enabled time
- * stands still. *seen_ns is the caller's memory of it, 0 at first; call again after a good while,
- * not at once.
+ * An event whose CPU went offline stays dead when the CPU returns: its enabled time stands still.
+ * *seen_ns stores that time for the next call, 0 at first; calls should be far apart.
  */
 bool perf_event_is_dead(int fd, uint64_t *seen_ns);
 

@@ -40,7 +40,7 @@ void perf_ring_close(struct perf_ring *r)
 	*r = (struct perf_ring){ 0 };
 }
 
-/* size bytes at position `at`, contiguous. */
+/* Returns `size` bytes at position `at`, contiguous. */
 static const void *piece(struct perf_ring *r, uint64_t at, size_t size)
 {
 	const char *data = (const char *)r->base + page_bytes();
@@ -66,7 +66,8 @@ int perf_ring_drain(struct perf_ring *r, perf_record_fn fn, void *ctx)
 
 		memcpy(&h, piece(r, tail, sizeof(h)), sizeof(h));
 		if (h.size < sizeof(h) || h.size > head - tail) {
-			tail = head; /* impossible; otherwise nothing after it could be read */
+			/* impossible; otherwise the rest of the ring could not be read */
+			tail = head;
 			result = -EBADMSG;
 			break;
 		}

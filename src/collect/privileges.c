@@ -14,7 +14,7 @@
 #include "collect/features.h"
 
 #define PARANOID_PATH "/proc/sys/kernel/perf_event_paranoid"
-#define PARANOID_LAST_UPSTREAM 2 /* higher values have a meaning only in patched kernels */
+#define PARANOID_LAST_UPSTREAM 2 /* higher levels exist only in patched kernels */
 
 static bool needs_memlock(const struct machine *m)
 {
@@ -28,8 +28,8 @@ static bool needs_admin(const struct machine *m)
 
 /*
  * CAP_PERFMON and CAP_BPF exist since 5.8, CAP_CHECKPOINT_RESTORE since 5.9. Since 5.11 BPF memory
- * is charged to the cgroup instead of the memory-lock limit. Debian and Ubuntu have a third and a
- * fourth level of perf_event_paranoid, which CAP_PERFMON does not override.
+ * is charged to the cgroup instead of the memory-lock limit. Debian and Ubuntu have levels 3 and 4
+ * of perf_event_paranoid, which CAP_PERFMON does not override.
  */
 static const struct privilege all[] = {
 	{ CAP_BPF, "CAP_BPF", "loading BPF programs", true, true, NULL },
@@ -68,7 +68,7 @@ bool privilege_has_cap(int cap)
 	if (!caps)
 		return false;
 	if (cap_get_flag(caps, cap, CAP_EFFECTIVE, &value) < 0)
-		value = CAP_CLEAR; /* a kernel that does not know this capability */
+		value = CAP_CLEAR; /* the kernel does not know this capability */
 	cap_free(caps);
 	return value == CAP_SET;
 }
@@ -95,7 +95,7 @@ static long read_paranoid(void)
 	return strtol(text, NULL, 10);
 }
 
-/* True if even a counting event of this process alone is refused. */
+/* True if the kernel refuses even a counting event for this process alone. */
 static bool is_perf_refused(void)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_SOFTWARE,
@@ -132,7 +132,7 @@ static int append_lower(struct buf *to, const char *name)
 	return r;
 }
 
-/* Quoted as one word for a shell. */
+/* Appends the word, quoted for a shell. */
 static int append_quoted(struct buf *to, const char *word)
 {
 	int r = buf_printf(to, "'");

@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 
-/* What decides whether a capability is needed. */
+/* The facts about a machine that decide whether a capability is needed. */
 struct machine {
 	unsigned int kernel_version; /* as KERNEL_VERSION_OF() */
 	bool is_memlock_limited;     /* there is a hard limit on locked memory */
@@ -28,22 +28,23 @@ struct privilege {
 	bool (*is_needed)(const struct machine *m); /* NULL: on every machine */
 };
 
-/* All of them, including those that this machine does not need. */
+/* All capabilities, including those that this machine does not need. */
 const struct privilege *privileges(size_t *ret_nr);
 
 bool privilege_is_needed(const struct privilege *p, const struct machine *m);
 
-/* True if this thread has it effectively, itself or through CAP_SYS_ADMIN where that includes it.
- * */
+/* True if the capability is effective in this thread, itself or through CAP_SYS_ADMIN where that
+ * includes it. */
 bool privilege_is_held(const struct privilege *p);
 
-/* True if a program file could provide it: it is in the bounding set. */
+/* True if file capabilities could provide it: it is in the bounding set. */
 bool privilege_is_grantable(const struct privilege *p);
 
-/* True if this thread has a capability effectively. */
+/* True if the capability is effective in this thread. */
 bool privilege_has_cap(int cap);
 
-/* The command that gives a program file everything that this machine needs, quoted for a shell. */
+/* The setcap command that gives a program file all capabilities that this machine needs, quoted for
+ * a shell. */
 int privileges_setcap_command(const struct machine *m, const char *program, struct buf *to);
 
 #endif

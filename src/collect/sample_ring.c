@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel exposes the data twice, adjacent, so that a record that wraps around can be read
- * contiguously. libbpf maps all of it; its pages exist from the start and count twice as memory of
- * the process. Here the second view is only as long as a record.
+ * The kernel exposes the data twice, back to back, so that a record that wraps around can be read
+ * contiguously. libbpf maps all of it, so that every page counts twice as memory of the process.
+ * Here only as much of the second copy is mapped as a record needs.
  */
 #include "collect/sample_ring.h"
 
@@ -52,7 +52,8 @@ void sample_ring_close(struct sample_ring *r)
 	*r = (struct sample_ring){ 0 };
 }
 
-/* The record at a position: 1 and the distance to the next one; 0: it is being written. */
+/* Passes the record at a position to fn. 1 and the distance to the next record; 0: it is still
+ * being written. */
 static int take_record(const struct sample_ring *r, uint64_t at, ring_record_fn fn, void *ctx,
 		       uint64_t *ret_step)
 {
@@ -64,7 +65,7 @@ static int take_record(const struct sample_ring *r, uint64_t at, ring_record_fn 
 	if (head & BPF_RINGBUF_BUSY_BIT)
 		return 0;
 	if (size > r->again_bytes - BPF_RINGBUF_HDR_SZ)
-		return -EBADMSG; /* impossible; otherwise nothing after it could be read */
+		return -EBADMSG; /* impossible; otherwise the rest of the ring could not be read */
 	*ret_step = (size + BPF_RINGBUF_HDR_SZ + 7) & ~7ull;
 	if (head & BPF_RINGBUF_DISCARD_BIT)
 		return 1;
@@ -74,7 +75,7 @@ static int take_record(const struct sample_ring *r, uint64_t at, ring_record_fn 
 
 int sample_ring_drain(struct sample_ring *r, ring_record_fn fn, void *ctx)
 {
-	uint64_t tail = *r->consumer; /* no one else writes it */
+	uint64_t tail = *r->consumer; /* only this thread writes it */
 	int result = 1;
 
 	while (result == 1 && tail < __atomic_load_n(r->producer, __ATOMIC_ACQUIRE)) {

@@ -6,14 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SAMPLE_RECORD_MAX_BYTES 16384u /* with its header; the longest is a sample with registers */
+/* including its header; the longest record is a sample with registers */
+#define SAMPLE_RECORD_MAX_BYTES 16384u
 
 struct sample_ring {
-	uint64_t *consumer; /* owned mapping: position read so far; NULL: not open */
+	uint64_t *consumer; /* owned mapping: the position read so far; NULL: not open */
 	const uint64_t
-		*producer;  /* owned mapping: the position written so far, a page; then the data */
-	size_t data_bytes;  /* a power of two of pages */
-	size_t again_bytes; /* of its beginning that are mapped again after its end */
+		*producer;  /* owned mapping: a page with the position written; then the data */
+	size_t data_bytes;  /* a power of two, and of whole pages */
+	size_t again_bytes; /* bytes from the beginning that are mapped again after the end */
 };
 
 /* Maps the ring of data_bytes of a BPF map's descriptor, which is borrowed for the call. */

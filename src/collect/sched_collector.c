@@ -22,13 +22,14 @@
 struct sched_collector {
 	struct sched_stats_bpf *skel; /* owned */
 	struct hw_counters *counters; /* owned */
-	unsigned int nr_cpus;         /* values of a per-CPU map */
+	unsigned int nr_cpus;         /* number of values of a per-CPU map */
 	struct cpus online;
 	int links[NR_TRACEPOINTS]; /* owned; -1: not attached */
 	bool per_process;
-	struct sched_report listed;                          /* processes that have ended */
-	struct pa_sched_stats ended;                         /* the same, added up */
-	struct pa_sched_key leaving[PA_MAX_SCHED_PROCESSES]; /* they will be, in the next turn */
+	struct sched_report listed;  /* processes that have ended */
+	struct pa_sched_stats ended; /* the sum of those */
+	/* ended processes that the next turn will list */
+	struct pa_sched_key leaving[PA_MAX_SCHED_PROCESSES];
 	uint32_t nr_leaving;
 };
 
@@ -169,7 +170,8 @@ static void set_sched_on(struct sched_collector *c, uint32_t is_on)
 	__atomic_store_n(&c->skel->bss->sched_is_on, is_on, __ATOMIC_SEQ_CST);
 }
 
-/* Where a CPU cannot be asked, the slices at the edges of the capture are not counted. */
+/* On a CPU where the program cannot be run, the slices at the edges of the capture are not
+ * counted. */
 int sched_collector_start(struct sched_collector *c, struct pa_error *err)
 {
 	int r = attach_sched(c);
@@ -206,7 +208,7 @@ unsigned int sched_collector_nr_cpus(const struct sched_collector *c)
 	return cpus_count(&c->online);
 }
 
-/* The element 0 of a map per CPU, nr_cpus of them; the caller frees the array. */
+/* Reads element 0 of a per-CPU map, nr_cpus values; the caller frees the array. */
 static void *read_per_cpu(const struct sched_collector *c, const struct bpf_map *map, size_t size)
 {
 	void *all = calloc(c->nr_cpus, size);
@@ -250,7 +252,7 @@ static int read_total(const struct sched_collector *c, struct pa_sched_stats *to
 	return all ? 0 : -ENOMEM;
 }
 
-/* A process as it is now: into a list, and a sum. -ENOENT: there is none. */
+/* Adds the current values of a process to a list and to a sum. -ENOENT: it has no entry. */
 static int list_process(const struct sched_collector *c, const struct pa_sched_key *key,
 			struct pa_sched_stats *sum, struct sched_report *to)
 {
@@ -266,7 +268,8 @@ static int list_process(const struct sched_collector *c, const struct pa_sched_k
 	return sched_report_add(to, &block);
 }
 
-/* One turn after it has ended, so that a thread that leaves its CPU in the same moment is in it. */
+/* Lists an ended process and frees its entry; one turn late, because a thread may have left its CPU
+ * at that very moment. */
 static int give_back(struct sched_collector *c, const struct pa_sched_key *key)
 {
 	int r = list_process(c, key, &c->ended, &c->listed);
@@ -291,7 +294,7 @@ int sched_collector_turn(struct sched_collector *c)
 	return r;
 }
 
-/* Those that live, and those that have ended since the last turn. */
+/* Lists all processes that still have an entry. */
 static int list_living(const struct sched_collector *c, struct pa_sched_stats *sum,
 		       struct sched_report *to)
 {

@@ -12,28 +12,27 @@
 #include "collect/perf_event.h"
 #include "collect/perf_ring.h"
 
-#define RING_MIN_PAGES                                                                             \
-	128u /* what the usual memory-lock limit allows every CPU without privileges */
+#define RING_MIN_PAGES 128u /* fits the default memory-lock limit of every CPU without privileges */
 #define RING_MAX_PAGES 1024u
-#define RINGS_MAX_PAGES 4096u /* for all CPUs, if there are few: 16 MiB */
+#define RINGS_MAX_PAGES 4096u /* for all CPUs together: 16 MiB */
 #define MERGE_MAX_EVENTS (1u << 24)
 #define MERGE_MAX_PATH_BYTES (1u << 30)
 
 struct cpu_ring {
 	int fd;               /* owned: inodes, forks, execs, exits; -1: none now */
-	int build_id_fd;      /* owned: build-ids, written into the same ring */
+	int build_id_fd;      /* owned: build-ids, written to the same ring */
 	uint64_t build_id_id; /* the kernel's ID of that event; 0: none */
 	struct perf_ring ring;
 	uint64_t seen_ns; /* for perf_event_is_dead() */
-	bool is_doubted;  /* check once more: detecting a dead event takes two readings */
-	bool is_over;     /* drain once more, then close */
+	bool is_doubted;  /* test again: detecting a dead event takes two readings */
+	bool is_over;     /* to be drained once more, then closed */
 };
 
-/* An event to be sorted: its path is an offset into `paths`, which still grows. */
+/* An event to be sorted. Its path is an offset, because `paths` still grows. */
 struct pending {
 	struct process_event event;
 	size_t path_at;
-	uint32_t order; /* of arrival, for equal times */
+	uint32_t order; /* of arrival, which decides between equal times */
 };
 
 struct sideband {
@@ -45,9 +44,9 @@ struct sideband {
 	struct buf paths;
 	uint64_t nr_bad;
 	uint64_t nr_gaps;
-	bool gap_ended; /* a CPU is followed that was not before */
+	bool gap_ended; /* a CPU is followed again, or for the first time */
 	unsigned int nr_cpus;
-	struct cpu_ring cpus[]; /* by number */
+	struct cpu_ring cpus[]; /* by CPU number */
 };
 
 static void close_cpu(struct cpu_ring *c)
@@ -93,7 +92,7 @@ static struct perf_event_attr base_attr(void)
 	};
 }
 
-/* Build-ids replace the inode in a record, and both are needed: hence a second event. */
+/* In a record, the build-id replaces the inode, and both are needed: hence a second event. */
 static void open_build_ids(struct sideband *s, struct cpu_ring *c, unsigned int cpu)
 {
 	struct perf_event_attr attr = base_attr();
@@ -167,7 +166,7 @@ int sideband_open(const struct cpus *online, const struct log *log, struct sideb
 	r = sideband_follow(s, online, online);
 	if (r < 0)
 		return error_set(err, -r, "cannot follow process events: %s", strerror(-r));
-	s->gap_ended = false; /* nothing came before */
+	s->gap_ended = false; /* the first CPUs have no gap before them */
 	*ret_sideband = TAKE(s);
 	return 0;
 }
@@ -186,9 +185,8 @@ static int follow_cpu(struct sideband *s, unsigned int cpu)
 	return r;
 }
 
-/* True if the ring of a CPU is unusable. `silent` refers to the triggers' events, which may be
- * younger than this one: if the silence ends before the second reading, that is made nevertheless.
- * */
+/* True if the event of a CPU is dead. `silent` refers to the triggers' events, which may be younger
+ * than this one: the second reading is made even if the silence has ended by then. */
 static bool is_dead(struct cpu_ring *c, bool is_silent)
 {
 	bool dead = (is_silent || c->is_doubted) && perf_event_is_dead(c->fd, &c->seen_ns);
@@ -210,7 +208,7 @@ int sideband_follow(struct sideband *s, const struct cpus *online, const struct 
 			c->is_over = true;
 		else if (c->fd < 0 && is_online)
 			r = follow_cpu(s, i);
-		if (r < 0 && r != -ENODEV) /* ENODEV: just went offline */
+		if (r < 0 && r != -ENODEV) /* ENODEV: the CPU just went offline */
 			result = r;
 	}
 	return result;
@@ -284,8 +282,8 @@ static int read_rings(struct sideband *s)
 	return 0;
 }
 
-/* True if events were lost at least once; or if they may have been until a moment ago, on a CPU
- * that is followed now, so that only a rescan from here on is complete. */
+/* Reports lost events. Also if a CPU is followed that was not before: events may have been lost on
+ * it until just now, so that only a rescan after this is complete. */
 static int report_gaps(struct sideband *s, sideband_fn fn, void *ctx)
 {
 	struct process_event e = { .type = EVENT_LOST, .nr_lost = s->nr_gaps + s->nr_bad };

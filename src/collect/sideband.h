@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Process events beside the samples: forks, execs, exits, executable mappings. The kernel reports
- * them through one dummy event per CPU; here the CPUs' streams are merged into one in time order.
- * The clock is CLOCK_MONOTONIC, like BPF's.
+ * Process events that accompany the samples: forks, execs, exits, executable mappings. The kernel
+ * reports them through one dummy event per CPU; here the streams of all CPUs are merged in time
+ * order. The clock is CLOCK_MONOTONIC, like that of BPF.
  */
 #ifndef COLLECT_SIDEBAND_H
 #define COLLECT_SIDEBAND_H
@@ -17,9 +17,9 @@
 #include "collect/cpus.h"
 #include "sample/process_event.h"
 
-/* Pure: decodes one perf record into at most one event. 1: an event; 0: nothing of interest;
- * -EBADMSG. path points into bytes. build_id_event is the ID of the event that reports build-ids.
- * */
+/* Decodes one perf record into at most one event, without any state. 1: an event; 0: nothing of
+ * interest; -EBADMSG. path points into bytes. build_id_event is the ID of the event that reports
+ * build-ids. */
 int sideband_decode(const void *bytes, size_t size, uint64_t build_id_event,
 		    struct process_event *ret_event);
 
@@ -34,14 +34,14 @@ DEFINE_CLEANUP(struct sideband *, sideband_free)
 /* True if the kernel reports build-ids (5.12 and later). */
 bool sideband_has_build_ids(const struct sideband *s);
 
-/* Opens on CPUs that are new, and again on those that were offline; events of CPUs that left are
- * read at the next drain. silent: as in events_follow(). */
+/* Opens events on CPUs that are new or back online; events of CPUs that left are read at the next
+ * drain. silent: as in events_follow(). */
 int sideband_follow(struct sideband *s, const struct cpus *online, const struct cpus *silent);
 
 /* Becomes readable when a ring is half full. */
 int sideband_fd(const struct sideband *s);
 
-/* Every event, in time order. Ends early with fn's result if that is negative. */
+/* Calls fn for every event, in time order. Ends early with fn's result if that is negative. */
 typedef int (*sideband_fn)(void *ctx, const struct process_event *e);
 int sideband_drain(struct sideband *s, sideband_fn fn, void *ctx);
 

@@ -6,7 +6,7 @@
 #include "base/cursor.h"
 #include "collect/sideband.h"
 
-/* sample_id_all with TID | TIME | IDENTIFIER: the end of every record. */
+/* sample_id_all with TID | TIME | IDENTIFIER: it ends every record. */
 struct trailer {
 	uint32_t pid, tid;
 	uint64_t time_ns;
@@ -42,7 +42,8 @@ static int decode_comm(struct cursor *c, uint16_t misc, struct process_event *e)
 	e->pid = (pid_t)cursor_u32(c);
 	if (c->bad)
 		return -EBADMSG;
-	return (misc & PERF_RECORD_MISC_COMM_EXEC) != 0; /* otherwise only a new name */
+	/* otherwise the task only changed its name */
+	return (misc & PERF_RECORD_MISC_COMM_EXEC) != 0;
 }
 
 static void decode_build_id(struct cursor *c, struct process_event *e)
@@ -70,8 +71,8 @@ static void decode_inode(struct cursor *c, struct process_event *e)
 
 /*
  * Two events report each mapping: one with its inode, the other with its build-id if it has one.
- * The event tells them apart: the kernel leaves the build-id flag of one event's record in the next
- * one's (seen on 6.18).
+ * They are told apart by the event's ID, because the kernel leaves the build-id flag of one event's
+ * record in the next one's (seen on 6.18).
  */
 static int decode_mmap2(struct cursor *c, uint16_t misc, bool is_build_id_event,
 			struct process_event *e)
@@ -95,7 +96,7 @@ static int decode_mmap2(struct cursor *c, uint16_t misc, bool is_build_id_event,
 	return !is_build_id_event || (misc & PERF_RECORD_MISC_MMAP_BUILD_ID);
 }
 
-/* Code that is unloaded has run before: it is reported in the same way. */
+/* Unloading is reported in the same way as loading, because the code may have run before. */
 static int decode_ksymbol(struct cursor *c, struct process_event *e)
 {
 	uint16_t type;

@@ -14,10 +14,11 @@
 #define MAX_PIDS (1u << 22) /* include/linux/threads.h: PID_MAX_LIMIT */
 #define MAX_RETIRED (1u << 22)
 #define MAX_PIECES (1u << 20)
-#define MAX_SHARE(blocks) ((blocks) / 4 * 3) /* of the directory, for one table */
-#define LIST_TURNS 3                         /* that end before a list is gone: two are whole */
-/* A table stays for longer than the lists that referred to it, and than any walk takes: a walk has
- * copied the location of its table and does not check it again. */
+#define MAX_SHARE(blocks) ((blocks) / 4 * 3) /* of the directory: the most that one table may use */
+/* turns that end before a list is gone: two of them are whole turns */
+#define LIST_TURNS 3
+/* A retired table stays for longer than the lists that referred to it, and for longer than any walk
+ * takes: a walk that has copied the location of its table does not check it again. */
 #define TABLE_REST_NS NS_PER_S
 
 struct shard {
@@ -28,17 +29,18 @@ struct shard {
 
 /* The location of a table's rows; pieces of one table are consecutive. */
 struct piece {
-	uint32_t first_block; /* of its table */
+	uint32_t first_block; /* a block of its table */
 	uint32_t shard, row, nr_rows;
 };
 
-/* What was replaced: a table, or a list of mappings. It stays readable until both are over. */
+/* What was replaced: a table, or a list of mappings. It stays readable for nr_turns, and until
+ * until_ns. */
 struct retired {
 	bool is_table;
-	struct table_slot slot; /* of a table */
+	struct table_slot slot; /* if a table */
 	uint32_t nr_rules;
-	uint16_t *rules;    /* owned; numbers that the table held */
-	uint32_t first, nr; /* of a list: its mappings */
+	uint16_t *rules;    /* owned; numbers of the rules that the table used */
+	uint32_t first, nr; /* if a list: its mappings */
 	uint32_t nr_turns;
 	uint64_t until_ns;
 };
@@ -53,14 +55,15 @@ struct tables {
 	uint64_t *rules;             /* owned mapping */
 	struct pa_mapping *mappings; /* owned mapping */
 	struct ranges free_mappings;
-	struct pa_process *processes; /* owned; by PID: what was last written */
+	struct pa_process *processes; /* owned; by PID: the value last written */
 	uint32_t generation;
 	struct piece *pieces; /* owned */
 	uint32_t nr_pieces, cap_pieces;
 	struct retired *retired; /* owned */
 	uint32_t nr_retired, cap_retired, nr_retired_tables;
-	void (*let_go)(void *owner, const uint16_t *rules, uint32_t nr); /* NULL: nobody asks */
-	void *owner;                                                     /* borrowed */
+	/* called when rule numbers are released; NULL: none is */
+	void (*let_go)(void *owner, const uint16_t *rules, uint32_t nr);
+	void *owner; /* borrowed */
 };
 
 static size_t blocks_bytes(const struct tables *t)
@@ -127,7 +130,7 @@ int tables_new(const struct tables_config *cfg, struct tables **ret_tables)
 	t->mappings = map_array(cfg->mappings_fd, mappings_bytes(t));
 	if (!t->blocks || !t->rules || !t->mappings)
 		return -errno;
-	t->processes = calloc(MAX_PIDS, sizeof(*t->processes)); /* touched on demand */
+	t->processes = calloc(MAX_PIDS, sizeof(*t->processes)); /* pages are touched on demand */
 	if (!t->processes)
 		return -ENOMEM;
 	r = ranges_init(&t->free_blocks, cfg->nr_blocks);
@@ -139,7 +142,7 @@ int tables_new(const struct tables_config *cfg, struct tables **ret_tables)
 	return 0;
 }
 
-/* The walker knows it by the number `at`, and not before it is written. */
+/* Creates a shard, and publishes it as number `at`. */
 static int shard_init(struct shard *s, int shards_fd, uint32_t at)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
@@ -218,7 +221,8 @@ static int add_piece(struct tables *t, const struct table_data *d, uint32_t slot
 	return 0;
 }
 
-/* The first block from `from` on whose rows, counted from row0, do not fit into a shard. */
+/* The end of the longest piece from block `from` whose rows, counted from row0, fit into a
+ * shard. */
 static uint32_t piece_end(const struct table_data *d, uint32_t from, uint32_t row0)
 {
 	uint32_t end = from;
@@ -250,7 +254,7 @@ static void remove_table(struct tables *t, const struct table_slot *slot)
 			continue;
 		}
 		t->bytes -= p->nr_rows * sizeof(struct pa_row);
-		if (p->nr_rows) /* out of memory: only the room is lost */
+		if (p->nr_rows) /* if out of memory, only the room is lost */
 			(void)ranges_give(&t->shards[p->shard].free, p->row, p->nr_rows);
 	}
 	t->nr_pieces = kept;
@@ -273,7 +277,8 @@ int tables_add(struct tables *t, const struct table_data *d, struct table_slot *
 		uint32_t end = piece_end(d, first, row), behind = last_row(d, first, end, row);
 
 		r = add_piece(t, d, slot.first_block, first, end, row, behind - row);
-		/* The next block may refer to one row of this piece: it is copied again. */
+		/* The next block may begin with the last row of this piece: that row is copied
+		 * again. */
 		first = end;
 		if (end < d->nr_blocks)
 			row = d->blocks[end].first;
@@ -307,7 +312,7 @@ bool tables_has(const struct tables *t, const struct table_slot *slot, const str
 	return true;
 }
 
-/* ---- what was replaced ---- */
+/* ---- retired tables and lists ---- */
 
 static int add_retired(struct tables *t, const struct retired *one)
 {
@@ -331,7 +336,7 @@ void tables_retire(struct tables *t, const struct table_slot *slot, uint16_t *ru
 			       .until_ns = clock_mono_ns() + TABLE_REST_NS };
 
 	if (add_retired(t, &one) < 0)
-		free(rules); /* only the room and the numbers are lost */
+		free(rules); /* the room and the numbers stay in use */
 }
 
 void tables_on_let_go(struct tables *t,
@@ -341,7 +346,7 @@ void tables_on_let_go(struct tables *t,
 	t->owner = owner;
 }
 
-/* A child may have been forked with this list, unknown to us: it becomes empty now. */
+/* A child may have been forked with this list without our knowledge: invalidates the list. */
 static void scrub(struct tables *t, uint32_t first, uint32_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++)
@@ -353,7 +358,7 @@ static void retire_list(struct tables *t, const struct pa_process *p)
 	struct retired one = { .first = p->first, .nr = p->nr, .nr_turns = LIST_TURNS };
 
 	if (p->nr && add_retired(t, &one) < 0)
-		scrub(t, p->first, p->nr); /* and only the room is lost */
+		scrub(t, p->first, p->nr); /* the room stays in use */
 }
 
 static void give_back(struct tables *t, struct retired *one)
@@ -361,7 +366,7 @@ static void give_back(struct tables *t, struct retired *one)
 	if (!one->is_table) {
 		scrub(t, one->first, one->nr);
 		(void)ranges_give(&t->free_mappings, one->first,
-				  one->nr); /* lost if out of memory */
+				  one->nr); /* if out of memory, the room stays in use */
 		return;
 	}
 	remove_table(t, &one->slot);
@@ -466,7 +471,8 @@ void tables_drop_process(struct tables *t, pid_t pid)
 
 	if (key >= MAX_PIDS)
 		return;
-	(void)bpf_map_delete_elem(t->cfg.processes_fd, &key); /* the kernel may have been first */
+	/* the kernel may already have removed it */
+	(void)bpf_map_delete_elem(t->cfg.processes_fd, &key);
 	retire_list(t, &t->processes[key]);
 	t->processes[key] = (struct pa_process){ 0 };
 }

@@ -24,7 +24,7 @@ static void destroy_iter_link(struct bpf_link **link)
 	(void)bpf_link__destroy(*link); /* closing it is sufficient */
 }
 
-/* Only this program of the object, with the maps and constants of the others. */
+/* Loads only this program of the object, with the maps and constants of the loaded object. */
 static int load_with_maps(struct perfagent_bpf *skel, const struct programs *p,
 			  const struct bpf_program *wanted)
 {
@@ -61,7 +61,7 @@ static int open_iterator_fd(const struct programs *p, const char *name, int *ret
 	r = bpf_iter_create(bpf_link__fd(link));
 	if (r < 0)
 		return r;
-	*ret_fd = r; /* holds the program by itself */
+	*ret_fd = r; /* keeps the program alive by itself */
 	return 0;
 }
 

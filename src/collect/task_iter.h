@@ -6,8 +6,8 @@
 
 struct programs;
 
-/* Reading from the descriptor runs the program, which has the maps of the others. -EOPNOTSUPP: not on
- * this kernel. */
+/* Reading from the descriptor runs the program, which shares the maps of the others. -EOPNOTSUPP:
+ * the kernel has no such iterator. */
 int task_iter_open(const struct programs *p, const char *program, int *ret_fd);
 
 #endif

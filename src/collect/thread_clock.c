@@ -64,7 +64,7 @@ int thread_clock_add_silent(const struct thread_clock *c)
 {
 	_cleanup_(closep) int fd = -1;
 	int r = c->begin_ns ? task_iter_open(c->programs, "pa_time_silent", &fd) : 0;
-	char none[64]; /* it writes nothing */
+	char none[64]; /* the program writes nothing */
 	ssize_t n;
 
 	if (r < 0 || fd < 0)
@@ -100,7 +100,7 @@ static int add_living(void *ctx, uint64_t task, const void *value)
 	return thread_times_list(rd->to, &t);
 }
 
-/* They are in the sum of their CPU. */
+/* Lists ended threads individually; the sums of their CPUs include them already. */
 static int list_ended(const struct thread_clock *c, struct thread_times *to)
 {
 	_cleanup_(freep) struct pa_ended_times *per_cpu = NULL;
@@ -140,7 +140,7 @@ int thread_clock_read(const struct thread_clock *c, struct thread_times *ret_tim
 	*ret_times = (struct thread_times){ 0 };
 	if (!c->end_ns)
 		return 0;
-	programs_await_end(); /* only now: it takes a while, and the capture ends meanwhile */
+	programs_await_end(); /* not at the end of the capture, because it takes a while */
 	r = add_ended(c, ret_times);
 	if (r == 0)
 		r = list_ended(c, ret_times);

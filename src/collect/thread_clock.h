@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the time of the targets' threads goes, by the events of the scheduler (bpf/thread_time.bpf.c). */
+/* How long each thread of a target is on a CPU, waits for one, or is blocked, from scheduler events
+ * (bpf/thread_time.bpf.c). */
 #ifndef COLLECT_THREAD_CLOCK_H
 #define COLLECT_THREAD_CLOCK_H
 
@@ -23,13 +24,15 @@ struct thread_clock {
 /* Attaches the programs, which were loaded with programs_config.use_times; nothing is counted yet. */
 int thread_clock_attach(struct thread_clock *c, struct programs *p, struct pa_error *err);
 void thread_clock_begin(struct thread_clock *c, uint64_t begin_ns);
-/* Once after that: threads that have no event are counted, too. -EOPNOTSUPP: not on this kernel. */
+/* To be called once after attaching, so that threads without an event are counted, too.
+ * -EOPNOTSUPP: the kernel has no such iterator. */
 int thread_clock_add_silent(const struct thread_clock *c);
-/* No event after that is counted. Accepts one that was not attached, as do the others. */
+/* Events after end_ns are not counted. May be called if nothing is attached, as may all the
+ * others. */
 void thread_clock_end(struct thread_clock *c, uint64_t end_ns);
 void thread_clock_detach(struct thread_clock *c);
 
-/* After the end. The caller calls thread_times_done() in any case. */
+/* Reads the result after the end. The caller calls thread_times_done() in any case. */
 int thread_clock_read(const struct thread_clock *c, struct thread_times *ret_times);
 
 #endif

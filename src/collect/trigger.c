@@ -33,7 +33,7 @@ void trigger_lose(struct trigger_account *a, const char *name, const char *text,
 	add_count(a->losses, &a->nr_losses, (struct pa_count){ name, text, count });
 }
 
-/* More than a sample holds would be read beyond its end. */
+/* A sample with more values than it holds would be read beyond its end. */
 static bool are_valid(const struct value_types *v)
 {
 	return v->nr_types >= 1 && v->nr_types <= SAMPLE_MAX_VALUES &&

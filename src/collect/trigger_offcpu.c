@@ -14,10 +14,11 @@
 #include "collect/map_reader.h"
 #include "collect/programs.h"
 
-/* Stacks that are new, and intervals of stacks that user space finishes. */
+/* Records per CPU and second: new stacks, and intervals of stacks that user space finishes. */
 #define RECORDS_PER_CPU_AND_S 2000
 
-/* The wake-up first: an interval that ends without it would be too long. */
+/* The wake-up is attached first: without it, intervals would appear to last until the thread
+ * runs. */
 static const struct {
 	const char *program, *tracepoint;
 } hooks[] = {
@@ -31,12 +32,12 @@ struct offcpu {
 	const struct pa_options *o; /* borrowed */
 	struct programs *programs;  /* borrowed; NULL: not attached */
 	uint32_t origin;
-	uint8_t states;                 /* those that are wanted */
+	uint8_t states;                 /* the recorded states */
 	int links[NR_HOOKS];            /* owned; -1: not attached */
 	uint64_t ended_ns;              /* when it was disabled */
-	struct offcpu_found found;      /* by sums() */
-	uint64_t nr_lost;               /* as of the last call */
-	struct trigger_intervals ended; /* likewise */
+	struct offcpu_found found;      /* filled in by sums() */
+	uint64_t nr_lost;               /* as of the last offcpu_look() */
+	struct trigger_intervals ended; /* as of the last offcpu_look() */
 };
 
 static const struct value_type types[] = {
@@ -116,7 +117,7 @@ static void close_links(struct offcpu *t)
 	}
 }
 
-/* Closing the links would not do: a process that the agent has forked may hold them open. */
+/* Closing the links would not suffice: a process that the agent has forked may keep them open. */
 static void offcpu_disable(void *state, uint64_t end_ns)
 {
 	struct offcpu *t = state;
@@ -134,7 +135,7 @@ static void offcpu_detach(void *state)
 	t->found = (struct offcpu_found){ 0 };
 }
 
-/* ---- threads that waited before ---- */
+/* ---- threads that were off the CPU before ---- */
 
 struct before {
 	const struct offcpu *t;
@@ -165,7 +166,7 @@ static bool offcpu_is_blocked(const void *state, const struct pa_blocked *b)
 	       now.is_open && now.wait == b->wait;
 }
 
-/* ---- what the kernel has summed up ---- */
+/* ---- sums in the kernel ---- */
 
 struct reading {
 	struct offcpu *t;
@@ -193,14 +194,14 @@ static int give_wait(void *ctx, uint64_t id, const void *value)
 	return 0;
 }
 
-/* As long as it can be known to be: whoever went on after that was not seen. */
+/* Passes an open interval, which lasts until the end of the capture. */
 static int give_open(void *ctx, uint64_t task, const void *value)
 {
 	struct reading *rd = ctx;
 	const struct pa_thread *th = value;
 	uint64_t ended_ns = rd->t->ended_ns;
 	uint64_t ns = ended_ns > th->since_ns ? ended_ns - th->since_ns
-					      : 0; /* another CPU's clock */
+					      : 0; /* a clock of another CPU may be ahead */
 
 	if (!th->is_open || !(rd->t->states >> th->state & 1))
 		return 0;

@@ -14,9 +14,10 @@ struct oncpu {
 	const struct pa_options *o;      /* borrowed */
 	const struct programs *programs; /* borrowed; NULL: not attached */
 	struct events *events;           /* owned; NULL: not attached */
-	struct pa_tick_stats *per_cpu;   /* owned: as of the last call; NULL: none yet */
-	struct cpus silent;              /* have not ticked between the last two calls */
-	uint64_t nr_lost;                /* in the kernel or by it, as of the last call */
+	struct pa_tick_stats *per_cpu;   /* owned: as of the last look(); NULL: none yet */
+	struct cpus silent;              /* CPUs that did not tick between the last two calls */
+	/* not delivered, or lost in the kernel, as of the last look() */
+	uint64_t nr_lost;
 };
 
 static const struct value_type clock_types[] = {
@@ -37,7 +38,7 @@ static int oncpu_new(const struct trigger_setup *setup, struct value_types *ret_
 
 	if (!t)
 		return -ENOMEM;
-	if (setup->origin != PA_ORIGIN_ONCPU) { /* its program is the main object's */
+	if (setup->origin != PA_ORIGIN_ONCPU) { /* its program is part of the shared object */
 		free(t);
 		return error_set(err, EINVAL, "the on-CPU trigger must be the first");
 	}
@@ -98,7 +99,7 @@ static int oncpu_enable(void *state, uint64_t begin_ns)
 {
 	struct oncpu *t = state;
 
-	(void)begin_ns; /* a tick has no length */
+	(void)begin_ns; /* a tick has no duration */
 	return events_enable(t->events);
 }
 
@@ -109,7 +110,8 @@ static int read_counters(const struct oncpu *t, struct pa_tick_stats **ret_per_c
 				     (void **)ret_per_cpu, ret_nr);
 }
 
-/* The counts before the counters, so that no tick is missing only because it came in between. */
+/* Reads the events' counts before the program's counters, so that no tick in between appears to be
+ * missing. */
 static int read_progress(const struct oncpu *t, struct pa_tick_stats **ret_per_cpu,
 			 unsigned int *ret_nr, uint64_t *ret_missing)
 {
@@ -209,7 +211,7 @@ static int account(void *state, struct trigger_account *ret_account)
 	return 0;
 }
 
-/* What look() counted is up to a second old; this is the final number. */
+/* The numbers of the last look() may be a second old; these are the final ones. */
 static void oncpu_disable(void *state, uint64_t end_ns)
 {
 	struct oncpu *t = state;
