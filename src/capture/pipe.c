@@ -7,15 +7,16 @@
 #include "bpf/wait.h"
 #include "capture/resolve.h"
 
-/* Tables that one walk may wait for, one after another: more than a stack has files. If there is no
- * room for two at a time it would wait forever. */
+/* The number of tables that one walk may wait for, one after another: more than a stack has files.
+ * Without a limit, a walk would wait forever if there is no room for two tables at a time. */
 #define MAX_TRIES 64
-#define LAST_TABLES_CPU_NS (4 * NS_PER_S) /* of compiling, after sampling has ended */
-#define INTERRUPTED_CPU_NS (NS_PER_S / 4) /* the same if the user awaits the end */
-/* Pages follow their sample within microseconds: a sample that was younger than this when the ring
- * was read may be incomplete, however long ago that is by now. */
+#define LAST_TABLES_CPU_NS (4 * NS_PER_S) /* CPU time for compiling after sampling has ended */
+#define INTERRUPTED_CPU_NS (NS_PER_S / 4) /* CPU time for it if the user waits for the end */
+/* Pages follow their sample within microseconds. A sample that was younger than this when the ring
+ * was read may be incomplete, however long ago the reading was. */
 #define STACK_ON_ITS_WAY_NS NS_PER_MS
-/* Between the time of a sample and its last record in the ring: a virtual CPU may not run meanwhile. */
+/* The longest time between a sample and its last record in the ring: a virtual CPU may be suspended
+ * in between. */
 #define LATE_RECORD_NS NS_PER_S
 
 struct pipe *pipe_free(struct pipe *p)
@@ -79,9 +80,10 @@ int pipe_fd(const struct pipe *p)
 	return p->world->unwinder ? unwinder_fd(p->world->unwinder) : -1;
 }
 
-/* ---- in ---- */
+/* ---- input ---- */
 
-/* NULL: no sink for it. A record too short to have an origin belongs to the first. */
+/* NULL if no sink is registered for the origin. A record too short to have an origin is counted for
+ * the first. */
 static struct pipe_origin *origin_of(struct pipe *p, const struct pa_record *head, size_t size)
 {
 	const struct pa_sample *s = (const void *)head;
@@ -93,7 +95,7 @@ static struct pipe_origin *origin_of(struct pipe *p, const struct pa_record *hea
 		       : NULL;
 }
 
-/* How many events a sample stands for: none if its values come separately, which are then missed. */
+/* How many events a sample stands for: none if its value is sent separately. */
 static uint64_t nr_events(const struct pa_record *head, size_t size)
 {
 	const struct pa_sample *s = (const void *)head;
@@ -164,7 +166,7 @@ int pipe_event(void *ctx, const struct process_event *e)
 	return 0;
 }
 
-/* ---- out ---- */
+/* ---- output ---- */
 
 static void give_to_sinks(struct pipe_origin *o, const struct sample *s)
 {
@@ -172,7 +174,8 @@ static void give_to_sinks(struct pipe_origin *o, const struct sample *s)
 		o->sinks[i]->on_sample(o->sinks[i]->ctx, s);
 }
 
-/* Resolved and delivered, or lost and counted. -EAGAIN: neither, a table is awaited. */
+/* Resolves and delivers a sample, or counts it as lost. -EAGAIN: neither, since a table is
+ * awaited. */
 static int settle_one(struct pipe *p, const struct pa_sample *s, size_t size,
 		      const struct stack_copy *stack, uint32_t *ret_missing)
 {
@@ -189,7 +192,7 @@ static int settle_one(struct pipe *p, const struct pa_sample *s, size_t size,
 	return r;
 }
 
-/* A sample with its stack: resolved, or put aside until a table is ready. */
+/* A sample with its stack: resolves it, or sets it aside until a table is ready. */
 static void settle_unfinished(struct pipe *p, const struct queued *q)
 {
 	const struct pa_sample *s = (const void *)q->head;
@@ -201,7 +204,7 @@ static void settle_unfinished(struct pipe *p, const struct queued *q)
 	if (settle_one(p, s, q->size, &stack, &missing) != -EAGAIN ||
 	    waiting_samples_add(&p->waiting, s, q->size, &stack, missing) == 0)
 		return;
-	stack.must_end = true; /* there is no room to wait in */
+	stack.must_end = true; /* no more samples can wait */
 	(void)settle_one(p, s, q->size, &stack, &missing);
 }
 
@@ -214,7 +217,7 @@ static void settle_sample(struct pipe *p, const struct queued *q)
 	else if (p->world->unwinder && (s->flags & PA_SAMPLE_UNFINISHED))
 		settle_unfinished(p, q);
 	else
-		(void)settle_one(p, s, q->size, NULL, NULL); /* counts its outcome */
+		(void)settle_one(p, s, q->size, NULL, NULL); /* it counts the outcome */
 }
 
 static bool can_go_on(void *ctx, const struct waiting_sample *one)
@@ -224,7 +227,7 @@ static bool can_go_on(void *ctx, const struct waiting_sample *one)
 	return !unwinder_is_awaited(p->world->unwinder, one->file);
 }
 
-/* Samples whose table is ready now. A sample may then need another table. */
+/* Retries the samples whose table is ready now. A sample may then need another table. */
 static void settle_waiting(struct pipe *p)
 {
 	struct waiting_sample *one;
@@ -244,7 +247,7 @@ static bool can_end(void *ctx, const struct waiting_sample *one)
 	return true;
 }
 
-/* Their tables do not come any more: stacks end where they are needed. */
+/* Ends all waiting: the tables will not come, so the walks end where they need them. */
 static void end_waiting(struct pipe *p)
 {
 	struct waiting_sample *one;
@@ -256,7 +259,7 @@ static void end_waiting(struct pipe *p)
 	}
 }
 
-/* A capture ends soon, whatever files its targets have mapped. */
+/* Waits for tables, but not for long, however many files the targets have mapped. */
 static void settle_all_waiting(struct pipe *p)
 {
 	struct unwinder *u = p->world->unwinder;
@@ -270,7 +273,8 @@ static void settle_all_waiting(struct pipe *p)
 	end_waiting(p);
 }
 
-/* Whether pages of its stack may still come: the ring was read before the last of them was written. */
+/* True if pages of its stack may still come: the ring may have been read before the last one was
+ * written. */
 static bool is_on_its_way(const struct pipe *p, const struct queued *q)
 {
 	const struct pa_sample *s = (const void *)q->head;
@@ -280,7 +284,8 @@ static bool is_on_its_way(const struct pipe *p, const struct queued *q)
 	       !record_queue_has_stack(&p->queue, q);
 }
 
-/* until_ns: of younger records some may be on their way; UINT64_MAX: none comes any more. */
+/* Handles the queued records older than until_ns, since younger ones may be incomplete; UINT64_MAX:
+ * all of them. */
 static void settle_queue(struct pipe *p, uint64_t until_ns)
 {
 	size_t at = 0;
@@ -296,7 +301,7 @@ static void settle_queue(struct pipe *p, uint64_t until_ns)
 	record_queue_drop(&p->queue, at);
 }
 
-/* The same, including walks finished here. until_ns: younger samples may be incomplete. */
+/* As settle_queue(), and also handles the walks that are finished here. */
 static void settle_unwinding(struct pipe *p, bool is_last, uint64_t until_ns)
 {
 	struct unwinder *u = p->world->unwinder;
@@ -310,7 +315,7 @@ static void settle_unwinding(struct pipe *p, bool is_last, uint64_t until_ns)
 	p->has_published = unwinder_publish(u);
 }
 
-/* Records of samples younger than this may still be on their way. */
+/* The time before which all samples have been delivered. */
 static uint64_t settled_until_ns(const struct pipe *p, bool is_last)
 {
 	uint64_t until_ns = p->turn_ns > LATE_RECORD_NS ? p->turn_ns - LATE_RECORD_NS : 0;
@@ -365,8 +370,8 @@ int pipe_settle(struct pipe *p, bool is_last)
 	return flush_sinks(p);
 }
 
-/* True if the rest of the queue needs something: an unfinished stack, or an unknown process.
- * Finished samples can wait, and at a high rate there always is one. */
+/* True if the rest of the queue needs something: the stack of an unfinished sample, or an unknown
+ * process. Finished samples can wait, and at a high rate there always is one. */
 static bool is_awaited(const struct pipe *p)
 {
 	for (struct queued q = { 0 }; record_queue_at(&p->queue, q.next, &q);) {

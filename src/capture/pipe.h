@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records and events in, samples out: queued until everything that happened before them is known,
- * their walks finished, resolved by the world, and delivered to the sinks of their origin. It is
- * fed with bytes and events from any source: the session reads them from the kernel, tests from a
- * recording.
+ * Turns records and events into samples: records are queued until everything that happened before
+ * them is known, their walks are finished, the world resolves them, and they are delivered to the
+ * sinks of their origin. The bytes and events may come from any source: the session reads them from
+ * the kernel, tests from a recording.
  */
 #ifndef CAPTURE_PIPE_H
 #define CAPTURE_PIPE_H
@@ -17,12 +17,13 @@
 #define PIPE_MAX_ORIGINS 8
 #define PIPE_MAX_SINKS 8 /* per origin */
 
-/* Events of one origin; the sinks count what became of the rest. A sample whose values come separately
- * stands for none. */
+/* Counts of one origin; what became of the other samples is counted by the sinks. A sample whose
+ * value is sent separately counts as none. */
 struct pipe_stats {
-	uint64_t nr_records; /* samples read from the ring, and intervals summed up, of which … */
-	uint64_t nr_bad;     /* were invalid */
-	uint64_t nr_no_memory; /* ran out of memory; all others reached the sinks */
+	uint64_t nr_records; /* samples read from the ring, and intervals summed up */
+	uint64_t nr_bad;     /* of nr_records: invalid */
+	/* of nr_records: lost for lack of memory; all others reached the sinks */
+	uint64_t nr_no_memory;
 };
 
 struct pipe_origin {
@@ -48,7 +49,7 @@ DEFINE_CLEANUP(struct pipe *, pipe_free)
 /* From now on that sink gets the samples of an origin, and all events. -E2BIG. */
 int pipe_add_sink(struct pipe *p, uint8_t origin, const struct sample_sink *sink);
 
-/* `by` replaces it: each sample goes to one of the two. -ENOENT. */
+/* `by` replaces `sink`: each sample goes to exactly one of the two. -ENOENT. */
 int pipe_replace_sink(struct pipe *p, uint8_t origin, const struct sample_sink *sink,
 		      const struct sample_sink *by);
 
@@ -58,22 +59,22 @@ void pipe_begin_turn(struct pipe *p);
 /* Queues a record from the ring. ctx is the pipe (see ring_record_fn). */
 int pipe_record(void *ctx, const void *bytes, size_t size);
 
-/* Intervals off the CPU: passed to the sinks of their origin at once. ctx is the pipe (see
+/* Passes the sum of off-CPU intervals to the sinks of its origin at once. ctx is the pipe (see
  * trigger_sum_fn). */
 void pipe_sum(void *ctx, uint32_t origin, const struct wait_sum *sum);
 
-/* An event: passed to the world and to every sink at once. ctx is the pipe (see sideband_fn). */
+/* Passes an event to the world and to every sink at once. ctx is the pipe (see sideband_fn). */
 int pipe_event(void *ctx, const struct process_event *e);
 
-/* Turns queued records into samples; every older event must have been passed before. Incomplete
- * stacks are waited for, unless nothing more will come. Negative: a sink failed. */
+/* Turns queued records into samples; every older event must have been passed before. Waits for the
+ * rest of incomplete stacks, unless is_last. Negative: a sink failed. */
 int pipe_settle(struct pipe *p, bool is_last);
 
 /* Becomes readable when a waiting sample can continue; -1: none ever will. */
 int pipe_fd(const struct pipe *p);
 
 /* True if the next turn should come soon: a stack is incomplete, or mappings were published that
- * may have been replaced at that very moment. */
+ * the process may have replaced at that very moment. */
 bool pipe_is_in_a_hurry(const struct pipe *p);
 
 const struct pipe_stats *pipe_stats(const struct pipe *p, uint8_t origin);

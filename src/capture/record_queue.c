@@ -71,7 +71,8 @@ static bool is_end_of(const struct queued *q, const struct pa_sample *s)
 	       e->serial == s->serial && e->stop < PA_NR_STOPS;
 }
 
-/* True if it is the next sample of the same CPU and level: samples of a level do not overlap. */
+/* True if it is the next sample of the same CPU and nesting level: samples of one level do not
+ * overlap. */
 static bool is_next_of_level(const struct queued *q, const struct pa_sample *s)
 {
 	const struct pa_sample *next = (const void *)q->head;

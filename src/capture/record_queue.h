@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records from the ring, in order, until the events that came before them are known. */
+/* Queues records from the ring, in order, until all events before them are known. */
 #ifndef CAPTURE_RECORD_QUEUE_H
 #define CAPTURE_RECORD_QUEUE_H
 
@@ -18,7 +18,7 @@ struct record_queue {
 struct queued {
 	const struct pa_record *head;
 	size_t size;
-	size_t next; /* position of the next one */
+	size_t next; /* position of the next record */
 };
 
 void record_queue_init(struct record_queue *q);
@@ -36,10 +36,10 @@ void record_queue_drop(struct record_queue *q, size_t before);
 /* True if the sizes in a sample agree with the record's. */
 bool queued_sample_is_whole(const struct queued *q);
 
-/* True if the pages of its stack are all in the queue, as far as they are not lost. */
+/* True if all pages of its stack are in the queue, except those that were lost. */
 bool record_queue_has_stack(const struct record_queue *q, const struct queued *sample);
 
-/* The registers after a sample's frames, and the pages that follow it. */
+/* Collects the registers after a sample's frames, and the pages that follow it. */
 void record_queue_gather_stack(const struct record_queue *q, const struct queued *sample,
 			       struct stack_copy *ret);
 

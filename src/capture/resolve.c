@@ -7,15 +7,17 @@
 struct resolving {
 	struct world *world;
 	const struct pa_sample *record;
-	const struct process *process; /* NULL: a kernel task, or unknown */
+	const struct process *process; /* NULL: a kernel task, or an unknown process */
 	const uint64_t *user_pcs;      /* borrowed */
 	uint32_t nr_user;
 	uint8_t stop;
-	bool has_typed;                     /* the walk used has frames of other kinds, too */
-	bool is_root_begun;                 /* an outermost function: it is at its first byte */
-	bool was_walked_again;              /* by user space … */
-	bool is_walk_of_ours;               /* … and that walk is the one used */
-	const struct mapping *leaf_mapping; /* of code that moved; NULL: see process_mapping() */
+	bool has_typed; /* the walk has frames of kinds other than native */
+	/* the outermost frame is at the first byte of its function */
+	bool is_root_begun;
+	bool was_walked_again; /* user space has finished the walk */
+	bool is_walk_of_ours;  /* the frames are those of that walk */
+	/* set if the code has moved; NULL: see process_mapping() */
+	const struct mapping *leaf_mapping;
 	struct resolved *to;
 };
 
@@ -29,9 +31,10 @@ static uint64_t time_of(const struct resolving *rs)
 	return rs->record->head.time_ns;
 }
 
-/* ---- the walk that counts ---- */
+/* ---- choosing the walk ---- */
 
-/* True if the walk ran out of rules at the very end: then it has not failed. */
+/* True if the walk has reached the outermost function, which has no rule: then it has not
+ * failed. */
 static bool is_at_root(const struct resolving *rs)
 {
 	struct unwinder *u = rs->world->unwinder;
@@ -40,7 +43,7 @@ static bool is_at_root(const struct resolving *rs)
 	       unwinder_is_root(u, rs->process, rs->user_pcs[rs->nr_user - 1], time_of(rs));
 }
 
-/* Only the leaf, if the kernel used the mappings of another program than the sampled one. */
+/* Keeps only the leaf if the kernel used the mappings of another program than the sampled one. */
 static void check_generation(struct resolving *rs)
 {
 	const struct pa_sample *s = rs->record;
@@ -53,7 +56,8 @@ static void check_generation(struct resolving *rs)
 	rs->stop = PA_STOP_OUTDATED;
 }
 
-/* The native frames of the kernel's walk: usually all, whose words are used where they are. */
+/* Finds the native frames of the kernel's walk. Usually all are native, and the words are used in
+ * place. */
 static void find_native(struct resolving *rs)
 {
 	const struct pa_sample *s = rs->record;
@@ -73,7 +77,7 @@ static void find_native(struct resolving *rs)
 	}
 }
 
-/* The kernel's walk, or that of user space if it got further. */
+/* Chooses the kernel's walk, or that of user space if it got further. */
 static int choose_walk(struct resolving *rs, const struct stack_copy *stack,
 		       struct finished_walk *finished)
 {
@@ -85,8 +89,8 @@ static int choose_walk(struct resolving *rs, const struct stack_copy *stack,
 	if (!u || !rs->process)
 		return 0;
 	check_generation(rs);
-	/* True if nothing is missing that the copy of the stack could show. The sampled pc itself
-	 * may be anywhere. */
+	/* Nothing to do if the stack is complete, or if there is no copy. The sampled pc itself may
+	 * be anywhere. */
 	if (!stack || (rs->nr_user > 1 && is_at_root(rs)))
 		return 0;
 	if (s->stop == PA_STOP_NO_TABLE && rs->nr_user)
@@ -103,7 +107,7 @@ static int choose_walk(struct resolving *rs, const struct stack_copy *stack,
 	rs->user_pcs = finished->pcs;
 	rs->nr_user = finished->nr;
 	rs->stop = finished->stop;
-	rs->has_typed = false; /* only machine code is walked here */
+	rs->has_typed = false; /* walks in user space have only native frames */
 	rs->is_walk_of_ours = true;
 	return 0;
 }
@@ -120,23 +124,22 @@ static void check_root(struct resolving *rs)
 			    !unwinder_is_called(rs->world->unwinder, rs->process, pc, time_of(rs));
 }
 
-/* ---- its frames ---- */
+/* ---- frames ---- */
 
-/* The address of user frame i: in the instruction that ran, or in the call. */
+/* The address of user frame i: of the instruction that was running, or of the call. */
 static uint64_t user_address(const struct resolving *rs, uint32_t i)
 {
 	uint64_t pc = rs->user_pcs[i];
 	bool is_exact = pc & PA_PC_EXACT || (rs->is_root_begun && i + 1 == rs->nr_user);
 
-	/* In a system call, the leaf's pc is after the instruction too, and may belong to another
-	 * function. */
+	/* In a system call the leaf's pc is after the instruction as well, and may belong to the
+	 * next function. */
 	if (i == 0 && rs->record->flags & PA_SAMPLE_IN_SYSCALL)
 		is_exact = false;
 	return (pc & ~PA_PC_EXACT) - !is_exact;
 }
 
-/* The running code may have moved without an event; this is checked before the frames are resolved.
- * */
+/* The running code may have moved without an event; checked before the frames are resolved. */
 static void look_again_at_leaf(struct resolving *rs)
 {
 	uint64_t addr;
@@ -149,7 +152,7 @@ static void look_again_at_leaf(struct resolving *rs)
 			world_look_again(rs->world, &rs->process, pid_of(rs), addr, time_of(rs));
 }
 
-/* NULL: in no mapping that has symbols. A 32-bit task has another vDSO than the one used for
+/* NULL if in no mapping that has symbols. A 32-bit task has a different vDSO from the one used for
  * symbols. */
 static const struct mapping *find_code(const struct resolving *rs, uint64_t addr, bool is_leaf)
 {
@@ -195,7 +198,7 @@ static void add_kernel_frames(struct resolving *rs)
 						  .pc = pcs[i] };
 }
 
-/* 1: the frame stands; 0: it is in no mapped code, which a caller cannot be. */
+/* 1: the frame is kept; 0: no code is mapped there, so it cannot be a caller. */
 static int add_user_frame(struct resolving *rs, uint32_t i)
 {
 	struct frame f = { .address = user_address(rs, i), .pc = rs->user_pcs[i] & ~PA_PC_EXACT };
@@ -225,7 +228,7 @@ static void add_typed_frame(struct resolving *rs, const __u64 *words, uint32_t k
 	*next_frame(rs) = f;
 }
 
-/* Frames of all kinds, in their order. */
+/* Adds frames of all kinds, in their order. */
 static int add_mixed_frames(struct resolving *rs)
 {
 	const struct pa_sample *s = rs->record;
@@ -254,7 +257,7 @@ static int add_user_frames(struct resolving *rs)
 	return r < 0 ? r : 0;
 }
 
-/* ---- the rest of it ---- */
+/* ---- other fields ---- */
 
 static void fill_sample(const struct resolving *rs, uint32_t user)
 {
@@ -287,7 +290,7 @@ static void fill_sample(const struct resolving *rs, uint32_t user)
 	to->is_finished = rs->is_walk_of_ours && rs->stop == PA_STOP_END;
 }
 
-/* True if its frames are whole and of known kinds. */
+/* True if its frames are complete and of known kinds. */
 static bool are_frames_sane(struct resolving *rs)
 {
 	const __u64 *words = pa_sample_user(rs->record);
@@ -304,7 +307,7 @@ static bool are_frames_sane(struct resolving *rs)
 	return i == nr;
 }
 
-/* True if its numbers are possible. */
+/* True if its numbers are plausible. */
 static bool is_sane(const struct pa_sample *s)
 {
 	if (s->nr_kernel > PA_MAX_KERNEL_FRAMES || s->nr_user > PA_MAX_USER_FRAMES || s->nr_extra ||

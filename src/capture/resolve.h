@@ -8,17 +8,18 @@
 #include "stacks/unwinder.h"
 #include "world/world.h"
 
-/* A sample and what it points to. */
+/* A sample, and the storage for what it points to. */
 struct resolved {
 	struct sample sample;
 	struct frame frames[PA_MAX_KERNEL_FRAMES + PA_MAX_USER_FRAMES];
 	uint64_t native_pcs
-		[PA_MAX_USER_FRAMES]; /* of a stack that has others, too; for the resolver */
+		/* frames of a stack that has other kinds than native, for their resolvers */
+		[PA_MAX_USER_FRAMES];
 };
 
 /*
- * stack: the copy if the walk is unfinished, otherwise NULL. /proc is read, if necessary, before
- * the frames are resolved. -EAGAIN: the table of file *ret_missing is awaited; -EBADMSG: an invalid
+ * stack: the copy if the walk is unfinished, otherwise NULL. Reads /proc, if necessary, before the
+ * frames are resolved. -EAGAIN: the table of file *ret_missing is awaited; -EBADMSG: an invalid
  * record; -ENOMEM, -E2BIG.
  */
 int resolve_record(struct world *w, const struct pa_sample *s, const struct stack_copy *stack,
