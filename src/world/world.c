@@ -13,9 +13,9 @@
 /* The mappings of an exited process are kept this long for samples that are still in flight. */
 #define FORGET_AFTER_NS (2 * NS_PER_S)
 #define FORGET_EVERY_NS NS_PER_S
-#define JIT_FDS_SHARE 8          /* of the files kept open, the share that may be perf maps */
+#define JIT_FDS_SHARE 8          /* share of the open files that may be perf maps */
 #define KSYMBOL_NAME_SIZE 600    /* the kernel's own limit is 512 */
-#define RESCAN_EVERY_NS NS_PER_S /* of all processes, after lost events */
+#define RESCAN_EVERY_NS NS_PER_S /* of all processes, when events were lost */
 
 struct world *world_free(struct world *w)
 {
@@ -37,7 +37,7 @@ struct world *world_free(struct world *w)
 	return NULL;
 }
 
-/* The user asked to finish: nothing is waited for any more. */
+/* True if the user has asked to finish: nothing is waited for any more. */
 static bool is_in_a_hurry(const void *ctx)
 {
 	const struct world *w = ctx;
@@ -166,14 +166,15 @@ int world_scan_one(void *world, pid_t pid)
 	struct world *w = world;
 	int r = cancel_is_asked(&w->hurry) ? -ECANCELED : world_scan(w, pid);
 
-	return r == -ENOMEM || r == -ECANCELED ? r : 0; /* gone or unreadable is normal here */
+	/* a process that is gone or unreadable is normal here */
+	return r == -ENOMEM || r == -ECANCELED ? r : 0;
 }
 
 int world_scan_all(struct world *w)
 {
 	int r = procfs_each_pid(&w->procfs, world_scan_one, w);
 
-	return r == -ECANCELED ? 0 : r; /* an unknown process will not be sampled */
+	return r == -ECANCELED ? 0 : r; /* a process that cannot be read will not be sampled */
 }
 
 /* ---- events ---- */
@@ -183,7 +184,7 @@ static bool is_followed(const struct world *w, pid_t pid)
 	return w->cfg.all || tracker_find(w->tracker, pid, UINT64_MAX);
 }
 
-/* The first thread may end before the others; the process ends with the last. */
+/* A process ends with its last thread; the first one may end earlier. */
 static bool has_live_threads(const struct world *w, pid_t pid)
 {
 	char path[64];
@@ -235,7 +236,7 @@ static int apply_event(struct world *w, const struct process_event *e)
 	return 0;
 }
 
-/* A symbol that cannot be kept is found in kallsyms as long as it exists. */
+/* A symbol that cannot be stored is found in kallsyms as long as it exists. */
 static void add_kernel_symbol(struct world *w, const struct process_event *e)
 {
 	char name[KSYMBOL_NAME_SIZE];
@@ -265,7 +266,7 @@ void world_event(struct world *w, const struct process_event *e)
 	if (e->type != EVENT_FORK)
 		touch(w, e->pid);
 	if (r == -ENOMEM || r == -E2BIG)
-		w->nr_events_lost++; /* its information is lost */
+		w->nr_events_lost++; /* the event is lost */
 }
 
 void world_exec_heard(struct world *w, uint64_t time_ns, pid_t pid)
@@ -296,7 +297,7 @@ void world_rescan(struct world *w, uint64_t now_ns)
 	(void)procfs_each_pid(&w->procfs, rescan_one, w); /* best effort by nature */
 }
 
-/* What the unwinder still works on stays for now. */
+/* False for a file that the unwinder still works on, which stays for now. */
 static bool forget_file(void *ctx, uint32_t file)
 {
 	struct world *w = ctx;
@@ -318,7 +319,7 @@ void world_forget(struct world *w, uint64_t now_ns, uint64_t oldest_ns)
 		before_ns = oldest_ns;
 	tracker_forget(w->tracker, before_ns);
 	world_forget_users(w, before_ns);
-	if (pthread_mutex_trylock(&w->naming_lock) == 0) { /* else again in a while */
+	if (pthread_mutex_trylock(&w->naming_lock) == 0) { /* otherwise in a later turn */
 		jit_files_forget(w->jit);
 		pthread_mutex_unlock(&w->naming_lock);
 	}
@@ -357,6 +358,7 @@ void world_fill_job(struct world *w, struct naming_job *job)
 	job->hurry = w->cfg.hurry;
 	job->is_interrupted = world_is_interrupted(w);
 	world_lock(w);
-	(void)kernel_ranges_copy(&job->kernel_ranges, &w->kernel_ranges); /* costs names */
+	/* if it fails, these symbols are missing */
+	(void)kernel_ranges_copy(&job->kernel_ranges, &w->kernel_ranges);
 	world_unlock(w);
 }

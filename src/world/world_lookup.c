@@ -14,7 +14,7 @@
 #define LOOK_AGAIN_NS (100 * NS_PER_MS)
 #define MAX_PROCESSES (1u << 24)
 #define FEW_USERS 64
-#define STARTED_SLACK_NS (20 * NS_PER_MS) /* start times are in hundredths of a second */
+#define STARTED_SLACK_NS (20 * NS_PER_MS) /* start times have a resolution of 10 ms */
 
 const struct process *world_process(struct world *w, pid_t pid, uint64_t time_ns)
 {
@@ -22,7 +22,7 @@ const struct process *world_process(struct world *w, pid_t pid, uint64_t time_ns
 
 	if (p)
 		return p;
-	(void)tracker_scan(w->tracker, time_ns, pid); /* gone: the addresses stay raw */
+	(void)tracker_scan(w->tracker, time_ns, pid); /* if it is gone, the addresses stay raw */
 	return tracker_find(w->tracker, pid, time_ns);
 }
 
@@ -35,7 +35,7 @@ const struct mapping *world_look_again(struct world *w, const struct process **p
 	if (time_ns - w->looked_again_ns < LOOK_AGAIN_NS)
 		return NULL;
 	w->looked_again_ns = time_ns;
-	(void)world_scan(w, pid); /* gone: nothing is learned */
+	(void)world_scan(w, pid); /* if it is gone, nothing changes */
 	*process = tracker_find(w->tracker, pid, time_ns);
 	now = tracker_find(w->tracker, pid, UINT64_MAX);
 	if (!now || process_id(now) != id || process_image(now, UINT64_MAX) != image)
@@ -43,7 +43,7 @@ const struct mapping *world_look_again(struct world *w, const struct process **p
 	return process_mapping(now, addr, UINT64_MAX - 1);
 }
 
-/* The process that has the PID now may be another one. */
+/* The process that has the PID now may be a different one. */
 static uint32_t read_user(const struct world *w, const struct process *p, pid_t pid,
 			  uint64_t time_ns)
 {
