@@ -19,7 +19,7 @@ static bool is_at_sp(const struct cfi_rule *rule, int64_t off)
 	       sym.kind == CFI_SYM_REG && sym.reg == PA_REG_X86_SP && sym.off == off;
 }
 
-/* libc's trampoline describes the kernel's layout by expressions. */
+/* libc's trampoline describes the kernel's layout by CFI expressions. */
 static bool is_kernel_signal_frame(const struct cfi_state *state, const struct elf_image *img,
 				   uint64_t start)
 {

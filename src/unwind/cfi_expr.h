@@ -16,7 +16,8 @@ enum cfi_sym_kind {
 	CFI_SYM_CFA,   /* CFA + off */
 	CFI_SYM_DEREF, /* *(reg + off) + add */
 	CFI_SYM_PLT,   /* reg + off + ((pc & 15) >= add ? 8 : 0) */
-	/* Intermediate values of PLT: pc & 15; that compared >= off; 8 if true. */
+	/* Intermediate values of PLT: pc & 15; the result of comparing that with off; 8 if it is >=
+	 * off. */
 	CFI_SYM_PC_LOW,
 	CFI_SYM_PC_LOW_GE,
 	CFI_SYM_PC_LOW_GE_8,
@@ -31,7 +32,7 @@ struct cfi_sym {
 
 /*
  * pc_reg: the column that stands for the pc. has_cfa: the CFA is on the stack at the start, as for
- * register rules. False: not one of the forms.
+ * register rules. False if the expression has none of the forms.
  */
 bool cfi_expr_reduce(const uint8_t *expr, size_t len, uint8_t pc_reg, bool has_cfa,
 		     struct cfi_sym *ret_sym);

@@ -53,7 +53,7 @@ static void note_rest(struct cfi_vm *vm)
 	vm->nr_rest++;
 }
 
-/* NULL: a register that is not tracked. */
+/* NULL if the register is not tracked. */
 static struct cfi_rule *slot_of(struct cfi_vm *vm, uint64_t reg)
 {
 	uint8_t slot = reg < CFI_MAX_REGS ? vm->slots->of[reg] : CFI_NO_SLOT;
@@ -82,7 +82,7 @@ static void set_register(struct cfi_vm *vm, uint64_t reg, uint64_t other)
 								     : (uint16_t)other };
 }
 
-/* Restores the rule that the CIE gives. */
+/* Restores the rule that the CIE defines. */
 static void restore_reg(struct cfi_vm *vm, uint64_t reg)
 {
 	struct cfi_rule *rule = slot_of(vm, reg);
@@ -134,8 +134,8 @@ static int set_cfa_expression(struct cfi_vm *vm)
 	return 0;
 }
 
-/* One half of a CFA definition. The other half is the last one given, even if an expression was in
- * force in between: DWARF forbids that, but hand-written code does it (libgcrypt), and unwinders
+/* Sets one half of a CFA definition. The other half keeps its last value, even if an expression was
+ * in force in between: DWARF forbids that, but hand-written code does it (libgcrypt), and unwinders
  * accept it. */
 static int set_cfa_register(struct cfi_vm *vm, uint64_t reg)
 {
@@ -174,7 +174,8 @@ static int remember_state(struct cfi_vm *vm)
 	return 0;
 }
 
-/* Between the two there is mostly an epilogue, in which only the CFA's offset changes. */
+/* Between remember_state and restore_state there is mostly an epilogue, in which only the CFA's
+ * offset changes. */
 static int recall_state(struct cfi_vm *vm)
 {
 	const struct cfi_memory *memory;
@@ -334,7 +335,7 @@ static inline bool is_unfollowed(const struct cfi_vm *vm, uint8_t op, uint8_t op
 	return operand < 0x80 && vm->slots->of[op - OP_OFFSET] == CFI_NO_SLOT;
 }
 
-/* False: no advance, or too far. */
+/* False if it is not an advance, or goes too far. */
 static inline bool advance_common(struct cfi_vm *vm, uint8_t delta)
 {
 	uint64_t next = vm->next + (uint64_t)delta * vm->scale->code;

@@ -43,15 +43,17 @@ _Static_assert(sizeof(struct cfi_rule) == 16, "copied for every FDE");
 enum { CFI_SLOT_FP, CFI_SLOT_RA, CFI_SLOT_SP, CFI_NR_ROW_SLOTS };
 #define CFI_NO_SLOT 0xff
 
-/* What may differ from the previous row, for callers that need only that. */
+/* What has changed since the previous row, for callers that need only that. */
 enum cfi_changed {
-	CFI_CHANGED_OFFSET = 1, /* of a CFA that is not an expression; it is below 128 now */
+	/* the offset of a CFA that is not an expression, which is now below 128 */
+	CFI_CHANGED_OFFSET = 1,
 	CFI_CHANGED_REST = 2,
 };
 
 struct cfi_state {
 	struct cfi_rule cfa;
-	int64_t cfa_off; /* of the last CFI_CFA, while the CFA is an expression; its reg is in cfa */
+	/* offset of the last CFI_CFA while the CFA is an expression; its register is in cfa */
+	int64_t cfa_off;
 	bool ra_signed;
 	struct cfi_rule slots[CFI_MAX_REGS];
 };
@@ -75,13 +77,13 @@ typedef int (*cfi_address_fn)(const void *ctx, struct cursor *c, uint8_t encodin
 
 /* State saved by DW_CFA_remember_state. */
 struct cfi_memory {
-	uint64_t nr_rest; /* of the machine at that time */
+	uint64_t nr_rest; /* nr_rest of the machine at that time */
 	struct cfi_state state;
 };
 
 struct cfi_vm {
 	struct cursor c;
-	const struct unwind_arch *arch; /* borrowed until the run ends, like the following */
+	const struct unwind_arch *arch; /* borrowed until the run ends, like the next two */
 	const struct cfi_slots *slots;
 	const struct cfi_scale *scale;
 	const struct cfi_state *initial; /* after the CIE's instructions; NULL: this is the CIE */

@@ -28,7 +28,7 @@ struct stream {
 	bool has_head;
 	bool has_hole; /* malformed FDEs were skipped before the head */
 	struct elf_cfi_fde head;
-	uint64_t end; /* end of the FDE taken last */
+	uint64_t end; /* end of the last FDE that was taken */
 };
 
 struct compiler {
@@ -88,7 +88,7 @@ static void stream_fill(struct compiler *c, struct stream *s)
 	}
 }
 
-/* True if an earlier source covers the start of this source's FDE. */
+/* True if an earlier source covers the start of the FDE at this source's head. */
 static bool is_shadowed(const struct compiler *c, const struct stream *s)
 {
 	for (const struct stream *e = c->streams; e < s; e++)
@@ -135,8 +135,8 @@ static int note_rule(struct compiler *c, uint16_t id)
 	return 0;
 }
 
-/* Looks up a rule. If there is no room, here or in the dictionary, the row is left to user space.
- * */
+/* The number of a rule. If there is no room for it, here or in the dictionary, the row is left to
+ * user space. */
 static int number_new_rule(struct compiler *c, pa_rule rule, uint16_t *ret_id)
 {
 	bool has_room = c->nr_rules < UNWIND_MAX_RULES;
@@ -161,7 +161,7 @@ static int number_new_rule(struct compiler *c, pa_rule rule, uint16_t *ret_id)
 	return 0;
 }
 
-/* The rule applies from addr on. */
+/* Adds a rule that applies from addr on. */
 static inline int add_rule(struct compiler *c, pa_rule rule, uint64_t addr)
 {
 	const struct recent *recent = recent_of(c, rule);
@@ -183,7 +183,7 @@ static inline int add_row(struct compiler *c, struct rule_packer *packer, uint64
 	return add_rule(c, rule, addr);
 }
 
-/* The first row; if it belongs to a landing pad, the second row replaces it. Returns like
+/* Adds the first row; if it belongs to a landing pad, the second row replaces it. Returns like
  * cfi_vm_run(). */
 static int add_first_row(struct compiler *c, struct rule_packer *packer, uint64_t end)
 {
@@ -246,8 +246,9 @@ static int add_rows(struct compiler *c, struct stream *s, const struct elf_cfi_f
 	return 0;
 }
 
-/* True if the gap before an FDE is padding, never executed: too short for code, and not claimed by
- * any FDE. A malformed FDE may have claimed it, or one that was truncated by another. */
+/* True if the gap before an FDE is padding, which is never executed: too short for code, and not
+ * claimed by any FDE. The gap may have been claimed by a malformed FDE, or by one that another FDE
+ * truncated. */
 static bool is_padding(const struct compiler *c, uint64_t next_start)
 {
 	return next_start - c->covered <= UNWIND_PADDING_BYTES && !c->has_hole &&
@@ -262,7 +263,7 @@ static void begin_rows(struct compiler *c, uint64_t start)
 	c->has_rows = true;
 }
 
-/* The gap between two FDEs has no rule, unless it is padding. */
+/* Adds the gap between two FDEs, which has no rule unless it is padding. */
 static int add_gap(struct compiler *c, uint64_t next_start)
 {
 	if (!c->has_rows) {
@@ -276,7 +277,7 @@ static int add_gap(struct compiler *c, uint64_t next_start)
 	return row_builder_add(&c->rows, c->covered, PA_RULE_ID_NONE);
 }
 
-/* Compiles one FDE up to the start of the next. A malformed one is only counted. */
+/* Compiles one FDE up to the start of the next. A malformed FDE is only counted. */
 static int add_fde(struct compiler *c, struct stream *s, const struct elf_cfi_fde *fde,
 		   uint64_t end)
 {
@@ -400,7 +401,8 @@ int unwind_compile_known(const struct cfi *const *sources, size_t nr,
 	if (!c)
 		return -ENOMEM;
 	c->dict = dict;
-	c->is_used[0] = 1u << PA_RULE_ID_NONE | 1u << PA_RULE_ID_USER; /* fixed, not listed */
+	/* these two numbers are fixed, and not listed */
+	c->is_used[0] = 1u << PA_RULE_ID_NONE | 1u << PA_RULE_ID_USER;
 	r = add_sources(c, sources, nr);
 	if (r == 0)
 		r = add_known(c, known);

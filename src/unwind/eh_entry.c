@@ -6,7 +6,8 @@
 #include "unwind/eh_frame_internal.h"
 
 #define MAX_CODE_ALIGNMENT 0xffffu
-#define CIE_CACHE 64 /* a power of two; linkers merge to a handful, .debug_frame has one per unit */
+/* a power of two; linkers merge CIEs to a handful, but .debug_frame has one per unit */
+#define CIE_CACHE 64
 #define MAX_SAME_START 8
 #define WORK_PER_BYTE 4
 #define WORK_MIN_BYTES (64u << 10)
@@ -48,7 +49,7 @@ static void start_vm(const struct cfi *cfi, const struct cfi_cie *cie, struct cf
 	vm->changed = CFI_CHANGED_REST;
 }
 
-/* The rules with which every FDE of a CIE begins. */
+/* The rules that every FDE of a CIE begins with. */
 static int run_initial(const struct cfi *cfi, struct cursor program, struct cfi_cie *cie)
 {
 	struct cfi_vm vm;
@@ -98,7 +99,7 @@ struct cfi_reader {
 	bool all_registers;
 	uint64_t work_left; /* bytes of instructions that may still be run */
 	bool is_cached[CIE_CACHE];
-	struct cfi_cie cies[CIE_CACHE]; /* each at an index derived from its offset */
+	struct cfi_cie cies[CIE_CACHE]; /* each in a slot derived from its offset */
 };
 
 int cfi_reader_new(const struct cfi *cfi, bool all_registers, struct cfi_reader **ret_reader)

@@ -101,7 +101,7 @@ int cfi_open_bytes(const struct cfi_bytes *in, struct cfi **ret_cfi)
 	return 0;
 }
 
-/* The range from the first to the last executable byte. -ENOENT: there is none. */
+/* The range from the first to the last executable byte. -ENOENT if no segment is executable. */
 static int find_code(const struct elf_image *img, uint64_t *ret_start, uint64_t *ret_end)
 {
 	uint64_t start = UINT64_MAX, end = 0;
@@ -161,7 +161,7 @@ static uint64_t frame_bytes(const struct elf_image *img, uint64_t addr)
 	return 0;
 }
 
-/* By .eh_frame_hdr, as the run-time does. */
+/* Finds the FDEs by .eh_frame_hdr, as language runtimes do. */
 static int load_by_table(struct cfi *cfi)
 {
 	uint64_t addr, offset, size;
@@ -196,7 +196,7 @@ static int load_eh_frame(struct cfi *cfi)
 		r = load_by_table(cfi);
 	if (r == 0 || r == -ENOMEM)
 		return r;
-	/* Without a search table, or when it is unusable. */
+	/* there is no search table, or it is unusable */
 	cfi->is_suspect = elf_image_section(cfi->img, ".eh_frame_hdr") != NULL;
 	cfi->fdes = elf_fdes_free(cfi->fdes);
 	free(TAKE(cfi->owned));

@@ -36,8 +36,8 @@ int cfi_open_bytes(const struct cfi_bytes *in, struct cfi **ret_cfi);
  * -EBADMSG, -E2BIG. img is borrowed until the cfi is freed. */
 int cfi_open_eh_frame(const struct elf_image *img, struct cfi **ret_cfi);
 
-/* .debug_frame of `debug`, a separate debug file of img or img itself. The same errors; -EOPNOTSUPP
- * also for an unknown compression. */
+/* Opens .debug_frame of `debug`, a separate debug file of img or img itself. Errors as for
+ * cfi_open_eh_frame(); -EOPNOTSUPP also if the compression is unknown. */
 int cfi_open_debug_frame(const struct elf_image *img, const struct elf_image *debug,
 			 struct cfi **ret_cfi);
 
@@ -71,8 +71,8 @@ struct cfi_cie {
 };
 
 /*
- * Reads the entries of one cfi for one purpose. It caches CIEs and limits the work: in honest files
- * each byte is read about once, while overlapping entries could make a byte be read once per entry.
+ * Reads the entries of one cfi for one purpose. Caches CIEs and limits the work: in a valid file
+ * each byte is read about once, while overlapping entries could have a byte read once per entry.
  */
 struct cfi_reader;
 
@@ -81,7 +81,7 @@ int cfi_reader_new(const struct cfi *cfi, bool all_registers, struct cfi_reader 
 struct cfi_reader *cfi_reader_free(struct cfi_reader *rd);
 DEFINE_CLEANUP(struct cfi_reader *, cfi_reader_free)
 
-/* FDE i. -EBADMSG: malformed, or not where the index says; -ERANGE: not code, or empty. */
+/* Reads FDE i. -EBADMSG: malformed, or not where the index says; -ERANGE: not code, or empty. */
 int cfi_reader_fde(struct cfi_reader *rd, size_t i, struct elf_cfi_fde *ret_fde);
 
 /*

@@ -10,7 +10,7 @@ struct elf_fdes;
 struct cfi {
 	struct elf_cfi frame;  /* over the caller's bytes, or `owned` */
 	uint8_t *owned;        /* owned; NULL: the bytes are the caller's */
-	struct elf_fdes *fdes; /* owned; from the file's own table, or collected */
+	struct elf_fdes *fdes; /* owned; from .eh_frame_hdr, or collected */
 	const struct unwind_arch *arch;
 	uint64_t code_start, code_end;
 	const struct elf_image *img; /* borrowed from the caller; NULL: none */

@@ -11,7 +11,8 @@
 
 #include "unwind/arch.h"
 
-#define EXPR_MAX_STEPS 256 /* executed operations, as there are jumps; known ones need 12 */
+/* operations executed, since there are jumps; known expressions need 12 */
+#define EXPR_MAX_STEPS 256
 #define EXPR_MAX_STACK 64
 
 /* General registers by DWARF number, including the pc's column. */

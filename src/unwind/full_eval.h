@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Evaluates the rules of a full row exactly as the file gives them. full_walk.h handles what they
- * leave open and what compilers are known to get wrong. */
+/* Evaluates the rules of a full row exactly as the file gives them. full_walk.h handles what the
+ * rules leave undefined, and what compilers are known to get wrong. */
 #ifndef UNWIND_FULL_EVAL_H
 #define UNWIND_FULL_EVAL_H
 

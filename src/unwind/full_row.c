@@ -23,8 +23,8 @@ static int find_fde(const struct cfi *cfi, struct cfi_reader *rd, uint64_t pc,
 	return -ENOENT;
 }
 
-/* A landing pad has the row after it; see cfi_is_behind_pad(). vm is at the end of the first row.
- * */
+/* A landing pad has the rules of the row after it; see cfi_is_behind_pad(). vm is at the end of the
+ * first row. */
 static int pass_pad(struct cfi_vm *vm, struct cfi_full_row *row)
 {
 	struct cfi_vm next = *vm;

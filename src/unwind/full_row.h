@@ -13,8 +13,9 @@ struct cfi;
 
 struct cfi_full_row {
 	uint64_t start, end;         /* link-time range in which it applies */
-	uint64_t fde_start, fde_end; /* the function's */
-	struct cfi_rule cfa;         /* CFI_CFA or CFI_VAL_EXPR; CFI_UNSET: the file has none */
+	uint64_t fde_start, fde_end; /* range of the function */
+	/* CFI_CFA or CFI_VAL_EXPR; CFI_UNSET: the file has no CFI here */
+	struct cfi_rule cfa;
 	uint8_t nr_regs;
 	uint8_t ra_reg; /* column of the return address */
 	bool is_signal;

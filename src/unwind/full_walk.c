@@ -50,7 +50,7 @@ PA_INLINE int pa_walk_word(struct pa_walk *w, __u64 *to, __u64 addr)
 	return f->source->read(f->ctx, addr, to, sizeof(*to));
 }
 
-/* Memory is readable. */
+/* Nothing to do: memory is read word by word. */
 PA_INLINE void pa_walk_fill_window(struct pa_walk *w, __u64 frame_end)
 {
 	(void)w, (void)frame_end;
@@ -98,7 +98,7 @@ PA_INLINE int pa_walk_may_skip(struct pa_walk *w)
 	return w->has_fp && f->source->may_skip && f->source->may_skip(f->ctx, w->sp, w->fp);
 }
 
-/* A call has overwritten lr. */
+/* Called after the frame: a call has overwritten lr. */
 PA_INLINE void pa_walk_keep_others(struct pa_walk *w)
 {
 	struct full_walk *f = full_of(w);
@@ -122,7 +122,7 @@ PA_INLINE int pa_walk_called(struct pa_walk *w)
 	return pa_walk_enter(w, pa_strip_pac(w, f->regs.v[f->arch->lr]), w->sp, w->fp, 0);
 }
 
-/* The caller's registers, from f->next. */
+/* Moves to the caller, whose registers are in f->next. */
 static int enter_next(struct full_walk *f, uint64_t pc, bool is_exact)
 {
 	const struct unwind_arch *arch = f->arch;
@@ -131,7 +131,7 @@ static int enter_next(struct full_walk *f, uint64_t pc, bool is_exact)
 	return pa_walk_enter(&f->at, pc, f->next.v[arch->sp], f->next.v[arch->fp], is_exact);
 }
 
-/* The kernel saved all of them above sp. */
+/* Steps to the interrupted frame: the kernel saved all its registers above sp. */
 PA_INLINE int pa_walk_signal(struct pa_walk *w)
 {
 	struct full_walk *f = full_of(w);
@@ -189,8 +189,8 @@ static int caller_reg(const struct full_walk *w, const struct cfi_full_row *row,
 	return cfi_eval_reg(row, frame, reg, cfa, ret_value);
 }
 
-/* If sp follows from the CFA alone, each frame lies above the one it called; the innermost one may
- * have its return address in a register and use no memory at all. */
+/* If sp follows from the CFA alone, each frame lies above the one that it called; only the
+ * innermost may have its return address in a register and use no stack at all. */
 static bool is_above(const struct full_walk *w, const struct cfi_full_row *row, uint64_t next)
 {
 	uint64_t sp = w->regs.v[w->arch->sp];
@@ -243,7 +243,7 @@ static int by_row(struct full_walk *w, const struct cfi_full_row *row)
 	if (!pc)
 		return pa_walk_end(&w->at, PA_STOP_END); /* as in bpf/walk.h: no caller */
 	if (!row->is_signal)
-		lose_reg(&w->next, row->ra_reg); /* the call has overwritten it */
+		lose_reg(&w->next, row->ra_reg); /* the call has overwritten that register */
 	return enter_next(w, row->ra_signed ? pa_strip_pac(&w->at, pc) : pc, row->is_signal);
 }
 
@@ -280,7 +280,7 @@ static bool rules_of_word(const struct unwind_arch *arch, pa_rule word, struct c
 	return fp_kind != PA_FP_AT_FP;
 }
 
-/* Code that is known without a row has simple rules. */
+/* Leaves a frame for which only the rule word is known. */
 static int by_word(struct full_walk *w, pa_rule word)
 {
 	const struct unwind_arch *arch = w->arch;

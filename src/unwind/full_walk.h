@@ -22,17 +22,18 @@ struct full_walk_source {
 	/*
 	 * Looks up a pc: 0 and the word of the table, or the reason why there is none (enum
 	 * pa_stop). Unless the word is NONE, END, SIGNAL or SWITCH, *ret_row is the file's CFI; its
-	 * nr_regs is 0 if the file has none and the word comes from elsewhere.
+	 * nr_regs is 0 if the file has none and the word has another source.
 	 */
 	uint32_t (*rule)(void *ctx, uint64_t pc, pa_rule *ret_word, struct cfi_full_row *ret_row);
-	/* Decides by the code at an exact pc without a rule. */
+	/* Where the frame record is, by the code at an exact pc without a rule. */
 	enum pa_record_place (*record_at)(void *ctx, uint64_t pc);
 	/* True if pc may be a return address, or if that cannot be checked. */
 	bool (*can_return_to)(void *ctx, uint64_t pc);
-	/* For code without a rule; both may be NULL. The rule by which the code itself returns, as
-	 * a word; false: none was found. */
+	/* For code without a rule: derives from the code how it returns, as a word; false if that
+	 * fails. This callback and the next may be NULL. */
 	bool (*learn)(void *ctx, const struct full_walk *w, pa_rule *ret_word);
-	/* True if a word below the frame record may be a return address that the record skips. */
+	/* True if a word below the frame record may be a return address that following the record
+	 * would skip. */
 	bool (*may_skip)(void *ctx, uint64_t sp, uint64_t fp);
 };
 
@@ -41,7 +42,7 @@ struct full_walk {
 	const struct full_walk_source *source;
 	void *ctx;
 	struct pa_walk at;      /* the current frame; its registers are those below */
-	struct frame_regs regs; /* of the frame at at.pc */
+	struct frame_regs regs; /* registers of the frame at at.pc */
 	/* While leaving a frame: */
 	struct frame_regs next;  /* the caller's, except sp, fp and pc */
 	struct cfi_full_row row; /* nr_regs 0: only the word is known */
@@ -52,7 +53,8 @@ struct full_walk {
 void full_walk_init(struct full_walk *w, const struct unwind_arch *arch, uint64_t pc,
 		    const uint64_t *regs, size_t nr);
 
-/* Advances from the frame at at.pc to its caller. False: the walk ended, at.stop says why. */
+/* Advances from the frame at at.pc to its caller. False: the walk has ended, at.stop is the
+ * reason. */
 bool full_walk_frame(struct full_walk *w);
 
 #endif

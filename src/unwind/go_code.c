@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Go programs on x86-64: rules from the table by which their runtime unwinds stacks. If a function
+ * Go programs on x86-64: rules from the table that Go's runtime unwinds stacks with. If a function
  * has a frame, the caller's frame pointer is below the return address.
  *
- * Some runtime functions switch stacks. How a walk gets to the stack that they have left depends on
- * the function: enum pa_switch. Those with a frame pointer of their own keep it meanwhile, and it
- * leads there.
+ * Some runtime functions switch stacks. How a walk gets to the stack that such a function has left
+ * depends on the function: enum pa_switch. If the function has a frame pointer of its own, it keeps
+ * it on the other stack, and the frame pointer leads back.
  */
 #include <elf.h>
 #include <errno.h>
@@ -17,16 +17,17 @@
 #include "elf/go_text.h"
 #include "unwind/known_code_internal.h"
 
-#define MAX_CODE_BYTES 1024 /* of a function whose code is examined */
-#define MAX_RETURNS 64      /* candidates for the code that handlers return to; there is one */
+#define MAX_CODE_BYTES 1024 /* longer functions are not examined */
+/* candidates for the code that signal handlers return to; only one is real */
+#define MAX_RETURNS 64
 #define CALLER_FP_SLOT (-16)
 
 struct go_program {
 	const struct elf_image *img; /* borrowed */
 	struct go_table table;
-	uint64_t text; /* link-time address from which code addresses count */
+	uint64_t text; /* link-time address that code addresses are relative to */
 	struct known_code *to;
-	uint8_t code[MAX_CODE_BYTES]; /* of the current function, if its code is examined */
+	uint8_t code[MAX_CODE_BYTES]; /* code of the current function, if it is examined */
 	size_t code_bytes;
 };
 
@@ -60,8 +61,8 @@ static bool code_has(const struct go_program *p, uint64_t at, const char *bytes,
 	       memcmp(p->code + at, bytes, n) == 0;
 }
 
-/* By now the code to which signal handlers return has been found, and may locate the start of the
- * text. */
+/* At this point the code that signal handlers return to has been found, and may locate the start of
+ * the text. */
 static int find_text(struct go_program *p, uint32_t nr_trampolines)
 {
 	uint64_t addrs[MAX_RETURNS];
@@ -84,8 +85,8 @@ static pa_rule rule_of(int64_t delta, bool has_fp)
 }
 
 /*
- * The offset from which on the frame pointer is the function's own, or 0: never. `at` is where the
- * stack pointer moves first: after "push %rbp", before "mov %rsp, %rbp"; before Go 1.21 before "mov
+ * The offset where the frame pointer becomes the function's own; 0: never. `at` is where the stack
+ * pointer changes first: after "push %rbp", before "mov %rsp, %rbp"; before Go 1.21 before "mov
  * %rbp, n(%rsp); lea n(%rsp), %rbp".
  */
 static uint64_t own_fp_at(const struct go_program *p, uint64_t at)
@@ -115,14 +116,14 @@ static uint64_t behind_switch(const struct go_program *p, uint64_t from)
 	return 0;
 }
 
-/* Which rule applies in which part of a function, by offset. */
+/* Which rules apply in which parts of a function, by offset. */
 struct plan {
-	uint64_t own_fp;   /* its frame pointer is its own from here on; UINT64_MAX: never */
-	uint64_t switched; /* the stack may be another one from here on; UINT64_MAX: never */
-	uint64_t back;     /* and is the first one again; UINT64_MAX: nobody knows where */
-	pa_rule by_fp;     /* with its own frame pointer: a rule that overrides sp; or 0 */
-	pa_rule behind;    /* on the other stack; without the offset */
-	bool has_offset;   /* behind needs one */
+	uint64_t own_fp;   /* where its frame pointer becomes its own; UINT64_MAX: never */
+	uint64_t switched; /* where the stack may have been switched; UINT64_MAX: never */
+	uint64_t back;     /* where the first stack is in use again; UINT64_MAX: unknown */
+	pa_rule by_fp;     /* with its own frame pointer: a rule used instead of sp; or 0 */
+	pa_rule behind;    /* rule on the other stack, without the offset */
+	bool has_offset;   /* that rule needs an offset */
 	bool is_preempt;   /* its caller was interrupted */
 };
 
@@ -131,7 +132,7 @@ static pa_rule switch_rule(enum pa_switch way)
 	return PA_CFA_SWITCH | (pa_rule)way << PA_RULE_REG_SHIFT;
 }
 
-/* The frame from which C is called holds the goroutine: mov %rdi, n(%rsp). */
+/* The rule of the frame that calls C and holds the goroutine: mov %rdi, n(%rsp). */
 static pa_rule rule_of_c(const struct go_program *p, uint64_t switched)
 {
 	for (uint64_t at = switched; at + 5 <= p->code_bytes; at++)
@@ -141,7 +142,7 @@ static pa_rule rule_of_c(const struct go_program *p, uint64_t switched)
 	return switch_rule(PA_SWITCH_LOST);
 }
 
-/* How a stack is left that begins where a function has switched to it. */
+/* The rule for leaving a stack that begins where a function has switched to it. */
 static pa_rule rule_behind(const struct go_program *p, const struct go_func *f, bool has_own_fp,
 			   uint64_t switched)
 {
@@ -154,7 +155,7 @@ static pa_rule rule_behind(const struct go_program *p, const struct go_func *f, 
 	if (is_named(p, f, "runtime.asmcgocall"))
 		return rule_of_c(p, switched);
 	if (is_named(p, f, "runtime.clone"))
-		return PA_CFA_END; /* a thread that has just begun */
+		return PA_CFA_END; /* a new thread */
 	if (is_named(p, f, "gogo") || is_named(p, f, "runtime.switchToCrashStack0"))
 		return switch_rule(PA_SWITCH_LOST);
 	if (has_own_fp)
@@ -218,11 +219,11 @@ static pa_rule rule_at(const struct plan *plan, uint64_t at, int64_t delta)
 		       (plan->has_offset ? (pa_rule)(delta + 8) << PA_RULE_CFA_SHIFT : 0);
 	if (plan->by_fp && has_own_fp && delta)
 		return plan->by_fp;
-	/* Until then the register is still the caller's; "push" has already saved it. */
+	/* Before own_fp the register is still the caller's; "push" has already saved it. */
 	return rule_of(delta, plan->own_fp != UINT64_MAX) | (plan->is_preempt ? PA_RULE_SIGNAL : 0);
 }
 
-/* A range with one stack pointer delta, split where the plan changes. */
+/* Adds a range with one stack pointer delta, split where the plan changes. */
 static int add_piece(struct go_program *p, const struct go_func *f, const struct plan *plan,
 		     const struct go_deltas *d)
 {
@@ -251,7 +252,7 @@ static int add_func(struct go_program *p, const struct go_func *f)
 	struct plan plan;
 	int r;
 
-	/* The kernel calls sigtramp: its caller is what a signal interrupted. */
+	/* The kernel calls sigtramp: its caller is the code that a signal interrupted. */
 	if ((f->flags & GO_TOP_FRAME) && !is_named(p, f, "runtime.sigtramp"))
 		return known_code_add(p->to, p->text + f->start, p->text + f->end, PA_CFA_END);
 	plan = plan_of(p, f);
@@ -260,7 +261,7 @@ static int add_func(struct go_program *p, const struct go_func *f)
 		if (r < 0)
 			return r;
 	}
-	return r == -EBADMSG ? 0 : r; /* malformed: the ranges before are still valid */
+	return r == -EBADMSG ? 0 : r; /* malformed: the ranges before this one are valid */
 }
 
 /* True if signal handlers return to this function. */

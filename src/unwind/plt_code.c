@@ -38,7 +38,7 @@ static int add_table(struct known_code *k, const struct elf_image *img, const st
 	if (insns[0] == PLT_ARM64_BTI_C)
 		insns[0] = insns[1];
 	if ((insns[0] & PLT_ARM64_ADRP_MASK) == PLT_ARM64_ADRP_X16)
-		return known_code_add(k, s->addr, end, stub_rule(0)); /* no head */
+		return known_code_add(k, s->addr, end, stub_rule(0)); /* no PLT header */
 	if (insns[0] != INSN_PUSH || s->size < HEAD_BYTES)
 		return 0;
 	r = known_code_add(k, s->addr, pushed, stub_rule(0));

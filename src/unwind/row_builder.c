@@ -50,7 +50,7 @@ static int append_row(struct row_builder *b, uint16_t pc, uint16_t rule)
 	return 0;
 }
 
-/* Begins the page. Its first row repeats the current rule, unless a row begins there anyway or the
+/* Begins a page. Its first row repeats the current rule, unless a row begins there anyway or the
  * whole page has no rule. */
 static int begin_page(struct row_builder *b, bool has_own_first, bool is_empty)
 {
@@ -78,7 +78,7 @@ static int begin_pages_to(struct row_builder *b, uint64_t addr)
 	return r;
 }
 
-/* Adds a row, unless the rule is already in force. */
+/* Adds a row, unless its rule is already in force. */
 static int add_row(struct row_builder *b, uint64_t addr, uint16_t rule)
 {
 	int r;
@@ -154,7 +154,7 @@ static uint32_t first_from(const struct row_builder *b, uint32_t at, uint32_t en
 	return at + BISECT(i, end - at, b->rows[at + i].pc < pc);
 }
 
-/* The blocks of one page. Its rows begin at its first byte, or it has none. */
+/* The blocks of one page, whose first row is at its first byte; a page may have no rows. */
 static void fill_page(const struct row_builder *b, uint64_t page, struct unwind_table *t)
 {
 	uint32_t at = b->page_first[page];

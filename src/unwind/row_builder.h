@@ -23,8 +23,8 @@ struct row_mark {
 	uint64_t page_end; /* of the page begun last */
 	uint64_t fast_end; /* rows below it need no check for pages or known ranges */
 	uint32_t next_known;
-	uint16_t said;  /* the rule given last */
-	bool is_inside; /* of known[next_known] */
+	uint16_t said;  /* the rule added last */
+	bool is_inside; /* inside known[next_known] */
 };
 
 struct row_builder {
@@ -38,15 +38,17 @@ struct row_builder {
 	uint32_t nr_known;
 };
 
-/* addr: the lowest address that will be added, by row_builder_add() or from known ranges. */
+/* addr: the lowest address that will be added, either by row_builder_add() or from known ranges. */
 void row_builder_init(struct row_builder *b, uint64_t addr, const struct known_rule *known,
 		      uint32_t nr_known);
 void row_builder_done(struct row_builder *b);
 
-/* The slow path of row_builder_add(): a page begins, a range is known, or the rows must grow. */
+/* The slow path of row_builder_add(): a page begins, a range is known, or the array of rows must
+ * grow. */
 int row_builder_add_slowly(struct row_builder *b, uint64_t addr, uint16_t rule);
 
-/* The rule applies from addr on. addr is above that of every previous rule. -E2BIG, -ENOMEM. */
+/* Adds a rule that applies from addr on. addr is above that of every previous rule. -E2BIG,
+ * -ENOMEM. */
 static inline int row_builder_add(struct row_builder *b, uint64_t addr, uint16_t rule)
 {
 	if (rule == b->at.said)

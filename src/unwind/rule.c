@@ -22,7 +22,7 @@ static pa_rule slot_field(int64_t off)
 	return rule_field(off >> 3, PA_RULE_SLOT_SHIFT, PA_RULE_SLOT_BITS);
 }
 
-/* The CFA as a form; false: none that a rule can hold. */
+/* Reduces the CFA to one of the forms; false if a rule cannot hold it. */
 static bool reduce_cfa(struct packer *p)
 {
 	const struct cfi_rule *cfa = &p->state->cfa;
@@ -64,7 +64,8 @@ static bool reduce_slot(const struct packer *p, const struct cfi_rule *rule, str
 		if (rule->kind != CFI_EXPR ||
 		    !cfi_expr_reduce(rule->expr, rule->expr_len, p->arch->pc, true, &sym))
 			return false;
-		/* Relative to the CFA's own base register, so that both have one form. */
+		/* Expressed relative to the CFA if both have the same base register, so that there
+		 * is one form. */
 		if (sym.kind == CFI_SYM_REG && p->cfa.kind == CFI_SYM_REG && sym.reg == p->cfa.reg)
 			sym = (struct cfi_sym){
 				.kind = CFI_SYM_CFA,
@@ -106,7 +107,7 @@ static pa_rule pack_ra_kind(enum pa_ra kind)
 	return (pa_rule)kind << PA_RULE_RA_SHIFT;
 }
 
-/* In a register: the dedicated one needs no number. */
+/* The return address is in a register: the link register needs no number. */
 static pa_rule pack_ra_register(const struct packer *p, struct fp_part fp, uint16_t reg)
 {
 	if (reg == p->arch->lr)
@@ -117,7 +118,7 @@ static pa_rule pack_ra_register(const struct packer *p, struct fp_part fp, uint1
 	return pack_fp(fp) | pack_ra_kind(PA_RA_REG) | (pa_rule)reg << PA_RULE_SLOT_SHIFT;
 }
 
-/* At CFA + off. The order of the checks makes the encoding unique. */
+/* The return address is at CFA + off. The order of the checks makes the encoding unique. */
 static pa_rule pack_ra_slot(struct fp_part fp, int64_t off)
 {
 	bool fp_has_slot = fp.kind == PA_FP_AT_CFA || fp.kind == PA_FP_AT_FP;
@@ -146,7 +147,7 @@ static pa_rule pack_ra_and_fp(const struct packer *p)
 		return pack_ra_slot(fp, ra->off);
 	if (ra->kind == CFI_REGISTER)
 		return pack_ra_register(p, fp, ra->reg);
-	/* Unchanged: it is in its column. */
+	/* Unchanged: it is in the register of its column. */
 	if (ra->kind == CFI_UNSET || ra->kind == CFI_SAME)
 		return pack_ra_register(p, fp, p->ra_reg);
 	if (reduce_slot(p, ra, &sym) && sym.kind == CFI_SYM_CFA)
@@ -154,13 +155,14 @@ static pa_rule pack_ra_and_fp(const struct packer *p)
 	return PA_RULE_WORD_USER;
 }
 
-/* A rule implies SP = CFA; a file that says otherwise is left to user space. */
+/* A rule implies that sp is the CFA; any other sp is left to user space. */
 static bool is_sp_the_cfa(const struct cfi_rule *sp)
 {
 	return sp->kind == CFI_UNSET || (sp->kind == CFI_VAL_OFFSET && sp->off == 0);
 }
 
-/* Nearly every row of compiled code: register + offset, return address at CFA - 8, nothing else. */
+/* True for nearly every row of compiled code: register + offset, return address at CFA - 8, nothing
+ * else. */
 static bool is_plain(const struct cfi_cie *cie, const struct cfi_state *state)
 {
 	const struct cfi_rule *fp = &state->slots[CFI_SLOT_FP], *ra = &state->slots[CFI_SLOT_RA];
@@ -173,7 +175,7 @@ static bool is_plain(const struct cfi_cie *cie, const struct cfi_state *state)
 	       state->slots[CFI_SLOT_SP].kind == CFI_UNSET && !cie->is_signal && !state->ra_signed;
 }
 
-/* All of it except the offset of the CFA. */
+/* The whole rule except the offset of the CFA. */
 static pa_rule pack_plain_rest(const struct cfi_state *state)
 {
 	const struct cfi_rule *fp = &state->slots[CFI_SLOT_FP];

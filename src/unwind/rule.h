@@ -9,7 +9,7 @@
 struct cfi_cie;
 struct elf_image;
 
-/* Signed fields of a word. */
+/* True if a value fits into a signed field of a word. */
 static inline bool rule_fits(int64_t v, unsigned int bits)
 {
 	return (uint64_t)v + (1ull << (bits - 1)) < 1ull << bits;
@@ -52,7 +52,7 @@ struct rule_packer {
  * pointer that does not fit is PA_FP_LOST. */
 pa_rule rule_pack(struct rule_packer *p, const struct cfi_state *state);
 
-/* The same, when at most `changed` (enum cfi_changed) differs from the previous state. */
+/* As rule_pack(), if at most `changed` (enum cfi_changed) differs from the previous state. */
 static inline pa_rule rule_pack_next(struct rule_packer *p, const struct cfi_state *state,
 				     uint8_t changed)
 {

@@ -47,7 +47,7 @@ static int reserve_slots(struct rule_dict *d)
 	return 0;
 }
 
-/* A freed number, otherwise the next one. */
+/* Takes a freed number if there is one, otherwise the next. */
 static int take_number(struct rule_dict *d, uint16_t *ret_id)
 {
 	int r;

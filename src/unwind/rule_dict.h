@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rules, each stored once and identified by a 16-bit number; one dictionary per file during
- * compilation, and one for all files. Numbers are assigned in order; numbers whose rules are no
- * longer held are reused. All files of a machine (38 million rows) have about 5,000 rules.
+ * compilation, and one for all files. Numbers are assigned in order; numbers that nobody holds any
+ * more are reused. All files of a machine (38 million rows) have about 5,000 rules.
  */
 #ifndef UNWIND_RULE_DICT_H
 #define UNWIND_RULE_DICT_H
@@ -32,15 +32,15 @@ void rule_dict_done(struct rule_dict *d);
 
 bool rule_dict_find(const struct rule_dict *d, pa_rule rule, uint16_t *ret_id);
 
-/* The number of a rule, new if necessary. PA_RULE_ID_USER, and counted, when there is no room.
- * -ENOMEM. */
+/* The number of a rule, assigned if necessary. If there is no room, PA_RULE_ID_USER, which is
+ * counted. -ENOMEM. */
 int rule_dict_intern(struct rule_dict *d, pa_rule rule, uint16_t *ret_id);
 
-/* The same, and takes a hold on the number, to be released as often. The two fixed numbers are
- * permanent. */
+/* As rule_dict_intern(), and also takes a hold on the number, which the caller must release. The
+ * two fixed numbers are permanent. */
 int rule_dict_hold(struct rule_dict *d, pa_rule rule, uint16_t *ret_id);
 void rule_dict_let_go(struct rule_dict *d, uint16_t id);
 
-uint32_t rule_dict_room(const struct rule_dict *d); /* for this many new rules */
+uint32_t rule_dict_room(const struct rule_dict *d); /* number of new rules that would fit */
 
 #endif

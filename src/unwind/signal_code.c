@@ -14,9 +14,9 @@
 #include "unwind/known_code_internal.h"
 
 #define CHUNK_BYTES 16384
-#define MAX_CODE_BYTES 16 /* of a trampoline and the code after it */
+#define MAX_CODE_BYTES 16 /* length of a trampoline and the code after it */
 #define MAX_DYNAMIC_ENTRIES 1024
-#define MAX_TRAMPOLINES 64 /* per file; honest files have one or two */
+#define MAX_TRAMPOLINES 64 /* per file; normal files have one or two */
 
 struct pattern {
 	uint16_t machine;
@@ -52,7 +52,7 @@ static const struct pattern fillings[] = {
 
 #define NR(array) (sizeof(array) / sizeof((array)[0]))
 
-/* A file that needs a shared library leaves system calls to it. */
+/* A file with needed libraries makes its system calls there. */
 static bool has_needed(const struct elf_image *img)
 {
 	Elf64_Dyn entries[16];
@@ -87,8 +87,9 @@ static bool is_filling(uint16_t machine, const uint8_t *at, size_t size)
 }
 
 /*
- * From the byte before, where a return address is looked up, to the byte after, which is the pc
- * during the system call, unless that belongs to the next function.
+ * Adds a range from the byte before the trampoline, where a return address is looked up, to the
+ * byte after it, which is the pc during the system call (unless that byte belongs to the next
+ * function).
  */
 static int add_trampoline(struct known_code *k, const struct pattern *p, uint64_t addr,
 			  const uint8_t *behind, size_t nr_behind)

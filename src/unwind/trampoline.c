@@ -14,7 +14,7 @@ const struct trampoline trampolines[NR_TRAMPOLINES] = {
 	{ 4, 0x110 },
 };
 
-/* One trampoline at `at`, and nothing up to the next one. */
+/* True if there is one trampoline at `at`, and nothing else up to the next one. */
 static bool is_one(const uint8_t *at, const struct trampoline *t)
 {
 	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };

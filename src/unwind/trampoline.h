@@ -12,18 +12,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TRAMPOLINE_LOOK_BYTES 1024   /* of a mapping; several of the largest stride */
-#define TRAMPOLINE_ARENA_BYTES 65536 /* CPython fills this much at once, always from the start */
+/* bytes of a mapping that are examined: several trampolines of the largest stride */
+#define TRAMPOLINE_LOOK_BYTES 1024
+/* CPython fills this many bytes at once, always from the start */
+#define TRAMPOLINE_ARENA_BYTES 65536
 
 /* The known kinds: with or without endbr64; packed, aligned, or padded. */
 struct trampoline {
 	uint8_t endbr_bytes; /* before the first instruction */
-	uint16_t stride;     /* bytes from one to the next */
+	uint16_t stride;     /* bytes from one trampoline to the next */
 };
 #define NR_TRAMPOLINES 6
 extern const struct trampoline trampolines[NR_TRAMPOLINES];
 
-/* Identifies the first bytes of a mapping; -1: something else. */
+/* The kind of the trampolines at the start of a mapping; -1 if there are none. */
 int trampoline_find(const uint8_t *code, size_t n);
 
 #endif

@@ -7,28 +7,28 @@
 #include "unwind/x86_way.h"
 
 #define BUFFER_BYTES 256u
-#define NONE_MAX_INSNS 24u /* glibc's __start_context has 13 where shadow stacks are */
-#define NR_SEEN (2 * X86_CALL_MAX_INSNS) /* slots: half of them stay free */
+#define NONE_MAX_INSNS 24u /* glibc's __start_context has 13 if it supports shadow stacks */
+#define NR_SEEN (2 * X86_CALL_MAX_INSNS) /* half of the slots stay free */
 
 /* Decodes instructions one after another. */
 struct insns {
 	const struct x86_code *code;
-	uint64_t at; /* of the buffer */
+	uint64_t at; /* offset into the buffer */
 	size_t n;
 	unsigned int nr; /* instructions read */
 	uint8_t buffer[BUFFER_BYTES];
 };
 
-/* All paths through the code; too large to be created where only an instruction or two are read. */
+/* All paths through the code; too big to be created just to read an instruction or two. */
 struct follower {
 	struct insns insns;
 	unsigned int max_insns;
 	struct x86_way ways[X86_EXIT_MAX_WAYS];
 	unsigned int nr_ways;
 	uint64_t from, to;    /* a function, and the pc that paths should reach; 0: none */
-	bool leaves_function; /* `to` lies outside the function */
+	bool leaves_function; /* `to` is outside the function */
 	bool has_switch;
-	struct x86_way at_switch; /* state at the first one */
+	struct x86_way at_switch; /* state at the first switch */
 	bool has_record;          /* some path removes a frame record, whatever follows */
 	pa_rule record;
 	bool has_entry; /* some path begins by pushing a frame record */
@@ -60,7 +60,8 @@ static int next_insn(struct insns *in, uint64_t pc, struct x86_insn *ret_insn)
 	return x86_insn_decode(bytes, n, ret_insn);
 }
 
-/* Paths merge: the result of the first one counts for all. */
+/* True if the pc was visited before: paths merge there, and the first one's result counts for
+ * all. */
 static bool was_here(struct follower *f, uint64_t pc)
 {
 	uint64_t at = pc * 0x9e3779b97f4a7c15ull >> 48;
@@ -85,8 +86,8 @@ static void put_aside(struct follower *f, const struct x86_way *w, uint64_t pc)
 	f->ways[f->nr_ways++].pc = pc;
 }
 
-/* Code that removes a frame record returns to the address after it: V8 pops a number of arguments
- * given in a register, and does not return by a plain ret. */
+/* Notes that the path removes a frame record. Such code returns to the address after the record: V8
+ * pops a number of arguments given in a register, and does not return by a plain ret. */
 static void note_record(struct follower *f, const struct x86_way *w)
 {
 	if (!f->has_record && w->sp.base == X86_OF_FP && w->sp.off == X86_WORD &&
@@ -107,9 +108,9 @@ static void set_entry(struct follower *f, const struct x86_way *w, struct x86_pl
 }
 
 /*
- * Code that pushes a frame record was just called, and its return address is after the record:
- * where it was at the start of the path, or where it was taken from to be put there. A call on the
- * path may not return, and be followed by the next function.
+ * Notes that the path pushes a frame record: the function was just called, and its return address
+ * is after the record, where it was at the start of the path, or where the path has moved it. (A
+ * call on the path may not return, and the next function may follow it.)
  */
 static void note_entry(struct follower *f, const struct x86_way *w)
 {
@@ -122,7 +123,8 @@ static void note_entry(struct follower *f, const struct x86_way *w)
 			  X86_BY_ENTRY);
 }
 
-/* HotSpot's adapters keep the return address below an aligned stack, and jump on. */
+/* Notes a jump that leaves the function. HotSpot's adapters keep the return address below an
+ * aligned stack, and jump on. */
 static void note_jump(struct follower *f, const struct x86_way *w)
 {
 	if (w->top == X86_TOP_MOVED && w->sp.base == X86_LOST && w->fp.state == X86_FP_OWN)
@@ -139,15 +141,15 @@ static void note_place(struct follower *f, const struct x86_way *w, const struct
 		f->uses_frame = true;
 }
 
-/* An indirect jump: to the cases of a switch, which follow. With nothing on the stack it may also
- * be a tail call. */
+/* True for an indirect jump to the cases of a switch, which follow it. With nothing on the stack it
+ * may also be a tail call. */
 static bool is_switch(const struct x86_way *w, const struct x86_insn *i)
 {
 	return i->op == X86_JMP_INDIRECT && (w->sp.base != X86_OF_SP || w->sp.off != 0);
 }
 
-/* After the end of a case comes the next one. It may also be another function; results for its pcs
- * are never used, because no return address lies there. */
+/* The end of a switch case is followed by the next case. Another function may follow instead; its
+ * results are never used, because no return address lies there. */
 static void note_case(struct follower *f, const struct x86_way *w, const struct x86_insn *i)
 {
 	if (!f->has_switch && is_switch(w, i)) {
@@ -159,8 +161,8 @@ static void note_case(struct follower *f, const struct x86_way *w, const struct 
 		put_aside(f, &f->at_switch, w->pc);
 }
 
-/* On a path from the start of a function, after an instruction. If it calls a function that begins
- * before the target pc, that function is the one that runs there. */
+/* Notes a call on a path from the start of a function. If a function begins there before the target
+ * pc, that function is the one that runs at the target. */
 static void note_on_call(struct follower *f, const struct x86_way *w, const struct x86_insn *i)
 {
 	uint64_t target = w->pc + (uint64_t)i->value;
@@ -202,7 +204,7 @@ static int follow_way(struct follower *f, struct x86_way *w, pa_rule *ret_rule)
 	return -ENOENT;
 }
 
-/* The first path that leads there. */
+/* Follows all paths until one succeeds. */
 static int follow_all(struct follower *f, struct x86_way *ret_way, pa_rule *ret_rule)
 {
 	while (f->nr_ways && f->insns.nr < f->max_insns && !f->leaves_function) {
@@ -213,7 +215,7 @@ static int follow_all(struct follower *f, struct x86_way *ret_way, pa_rule *ret_
 	return -ENOENT;
 }
 
-/* Without a return. If the code is used in both ways, nothing is known. */
+/* The result if no path returns. If the code uses the stack in both ways, nothing is known. */
 static int find_other(const struct follower *f, struct x86_exit *ret_exit)
 {
 	if (f->has_record)
@@ -242,14 +244,15 @@ int x86_exit_find(const struct x86_code *code, uint64_t pc, struct x86_exit *ret
 	return 0;
 }
 
-/* fp points to the record at the start of the path, so the position of sp does not matter. */
+/* True if fp points to a record at the start of the path, so that sp does not matter. */
 static bool has_record(const struct x86_way *w)
 {
 	return w->has_saved && w->saved.state == X86_FP_OWN && w->fp.state == X86_FP_PLACE &&
 	       x86_place_is_same(w->fp.at, w->saved_at);
 }
 
-/* The caller's fp at the end of a path from the start of a function: 0 if unchanged. */
+/* Where the caller's fp is at the end of a path from the start of a function; 0: it is
+ * unchanged. */
 static int find_fp(const struct x86_way *w, int64_t *ret_fp)
 {
 	*ret_fp = 0;

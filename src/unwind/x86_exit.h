@@ -17,38 +17,43 @@
 
 #include "bpf/rows.h"
 
-#define X86_EXIT_MAX_INSNS 1024u /* on all paths together */
-#define X86_CALL_MAX_INSNS 8192u /* the same from the start of a function: interpreters are long */
-#define X86_EXIT_MAX_WAYS 256u   /* pending branches */
+#define X86_EXIT_MAX_INSNS 1024u /* on all paths in total */
+/* on all paths from the start of a function; higher, because interpreters are long */
+#define X86_CALL_MAX_INSNS 8192u
+#define X86_EXIT_MAX_WAYS 256u /* pending branches */
 
 struct x86_code {
-	/* Reads up to n bytes of code: the number read, or negative. Fewer than n: there are no
-	 * more. */
+	/* Reads up to n bytes of code; returns the number of bytes, which is below n at the end of
+	 * the code, or negative. */
 	long (*read)(void *ctx, uint64_t addr, void *to, size_t n);
 	void *ctx;
 };
 
 /* How the return address was found. */
 enum x86_exit_by {
-	X86_BY_RETURN, /* one returns */
+	X86_BY_RETURN, /* some path returns */
 	X86_BY_RECORD, /* a path removes the frame record, and possibly more */
 	X86_BY_FRAME,  /* a path uses memory below fp: there is a record, and no path returns */
 	X86_BY_ENTRY,  /* a path pushes a frame record: the function was just called */
-	X86_BY_MOVE,   /* the same, or jumps on, and moves the return address to do so */
+	/* as X86_BY_ENTRY, or it jumps to another function; the return address was moved to do
+	 * so */
+	X86_BY_MOVE,
 };
 
 struct x86_exit {
 	pa_rule rule;
-	enum x86_exit_by by; /* only returns show what else is removed from the stack */
-	bool calls_without_record; /* calls before it returns without a frame record, as no code with frame pointers does */
+	enum x86_exit_by by; /* only X86_BY_RETURN shows what else is removed from the stack */
+	/* calls, and then returns without a frame record, which code with frame pointers never
+	 * does */
+	bool calls_without_record;
 };
 
-/* The rule that applies at pc. 0, or -ENOENT: no path shows it. */
+/* Finds the rule that applies at pc. 0, or -ENOENT if no path shows it. */
 int x86_exit_find(const struct x86_code *code, uint64_t pc, struct x86_exit *ret_exit);
 
-/* The same for a function that was called at `start`, from its effect on a path from there to pc.
- * 0, or -ENOENT: no path leads there, or it passes the start of another function, or the stack
- * contents are unknown. */
+/* Finds the rule at pc for a function that was called at `start`, from its effect on a path from
+ * there to pc. 0, or -ENOENT: no path leads there, a path passes the start of another function, or
+ * the stack contents are unknown. */
 int x86_exit_of_call(const struct x86_code *code, uint64_t start, uint64_t pc, pa_rule *ret_rule);
 
 /* The end of a program's entry code, at most max bytes after its start: a jump, a hlt, or the start

@@ -6,16 +6,16 @@
 
 #include "base/cursor.h"
 
-/* What follows an opcode. */
+/* What follows an opcode: a bit each. */
 enum {
-	MODRM = 1, /* the operand, and what that needs */
+	MODRM = 1, /* the ModRM byte, and what that needs */
 	IMM8 = 2,
 	IMM16 = 4,
 	IMM32 = 8, /* 16 bits with an operand size prefix, which compilers do not emit */
 	BAD = 16,
 	IMM_WIDE = 32,  /* 64 bits with REX.W */
 	MOFFS = 64,     /* an address */
-	IMM_TEST = 128, /* present in two of eight operations, by the operand's middle bits */
+	IMM_TEST = 128, /* an immediate, for two of eight operations, by the reg field of ModRM */
 	REL32 = 256,    /* 32 bits whatever the prefixes are */
 };
 
@@ -147,7 +147,7 @@ static uint16_t layout(const struct decoder *d)
 	return d->map == 4 ? MODRM | IMM8 : MODRM;
 }
 
-/* True: it was a prefix. A REX prefix counts only right before the opcode. */
+/* True if the byte was a prefix. A REX prefix counts only right before the opcode. */
 static bool take_prefix(struct decoder *d, uint8_t b)
 {
 	if ((b & 0xf0) == 0x40) {
@@ -165,13 +165,13 @@ static bool take_prefix(struct decoder *d, uint8_t b)
 	return true;
 }
 
-/* 8f is a pop, whose operand has no register in the middle bits, or AMD's XOP. */
+/* 8f is either a pop, whose ModRM reg field is 0, or AMD's XOP. */
 static bool is_xop(const struct decoder *d, uint8_t b)
 {
 	return b == 0x8f && !d->c.bad && cursor_left(&d->c) && (d->c.at[0] & 0x1f) >= 8;
 }
 
-/* VEX in two lengths, XOP and EVEX: they contain the opcode map. */
+/* Decodes VEX in both lengths, XOP and EVEX, which contain the opcode map. */
 static bool take_vector(struct decoder *d, uint8_t b)
 {
 	uint8_t map = 1;
@@ -188,8 +188,8 @@ static bool take_vector(struct decoder *d, uint8_t b)
 			(void)cursor_u8(&d->c);
 	}
 	if (map == 10)
-		d->c.bad = true; /* of XOP, with four immediate bytes; obsolete */
-	d->map = map == 1 ? 2 : map == 3 || map == 8 ? 4 : 3; /* all others have no immediate */
+		d->c.bad = true; /* XOP with four immediate bytes, which is obsolete */
+	d->map = map == 1 ? 2 : map == 3 || map == 8 ? 4 : 3; /* all other maps have no immediate */
 	d->opcode = cursor_u8(&d->c);
 	return true;
 }
@@ -475,7 +475,7 @@ static uint16_t written_by_opcode(const struct decoder *d)
 	return look_up(ranges, sizeof(ranges) / sizeof(ranges[0]), op, ALL);
 }
 
-/* The middle bits of the operand are part of the opcode. */
+/* True if the reg field of ModRM is part of the opcode. */
 static bool is_group(const struct decoder *d)
 {
 	static const struct range ranges[] = {
@@ -508,7 +508,8 @@ static uint16_t may_write(const struct decoder *d)
 	return rm;
 }
 
-/* lea reads nothing; pointers to data may be tagged, and are then not aligned. */
+/* True if memory below fp is accessed. lea does not access memory; unaligned offsets are excluded,
+ * since fp may be a tagged pointer to data. */
 static bool is_below_fp(const struct decoder *d)
 {
 	return d->has_modrm && !d->is_vector && d->mod != 3 && d->has_base_only &&

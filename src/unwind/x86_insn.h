@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * x86-64 instructions, as far as needed to find a caller: length, effect on the stack pointer and
- * the frame pointer, and control flow (Intel SDM, volume 2, appendix A).
+ * Decodes x86-64 instructions as far as needed to find a caller: length, effect on the stack
+ * pointer and the frame pointer, and control flow (Intel SDM, volume 2, appendix A).
  */
 #ifndef UNWIND_X86_INSN_H
 #define UNWIND_X86_INSN_H
@@ -25,7 +25,7 @@ enum x86_op {
 	X86_FP_AT_SP,   /* fp = *(sp + value) */
 	X86_FP_AT_FP,   /* fp = *(fp + value) */
 	X86_STORE_FP,   /* *(sp + value) = fp */
-	X86_LOAD,       /* reg = *(sp + value), of another register */
+	X86_LOAD,       /* reg = *(sp + value), for a register other than fp */
 	X86_LEAVE,      /* sp = fp, pop fp */
 	X86_SP_LOST,    /* sp becomes unknown */
 	X86_CALL,       /* value: offset from the next instruction */

@@ -16,7 +16,8 @@ static struct x86_place moved(struct x86_place p, int64_t by)
 	return p;
 }
 
-/* fp as a base: its own value, or an address that it was set to. */
+/* The place that an offset from fp refers to: fp has its own value, or an address that it was set
+ * to. */
 static bool fp_place(const struct x86_way *w, int64_t off, struct x86_place *ret_place)
 {
 	if (w->fp.state == X86_FP_LOADED)
@@ -108,7 +109,7 @@ static bool apply_insn(struct x86_way *w, const struct x86_insn *i)
 			return false;
 		load_fp(w, p);
 		return true;
-	case X86_STORE_FP: /* other stores are for a function that it calls, which has its record there */
+	case X86_STORE_FP: /* other stores are for a callee that keeps its record there */
 		if (w->fp.state == X86_FP_OWN)
 			save_fp(w, moved(w->sp, i->value));
 		return true;
@@ -178,7 +179,7 @@ static bool is_kept_near(const struct x86_way *w, int64_t cfa)
 	       (w->fp.at.base == X86_OF_FP || w->fp.at.off >= 0);
 }
 
-/* The CFA is sp after the return and after the arguments that it removes. */
+/* The CFA is the value of sp after the return, with the arguments removed. */
 int x86_way_rule(const struct x86_way *w, int64_t arguments, pa_rule *ret_rule)
 {
 	int64_t cfa = w->sp.off + X86_WORD + arguments, fp = 0;

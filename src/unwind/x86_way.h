@@ -29,8 +29,8 @@ struct x86_place {
 /* What fp contains. */
 enum x86_fp_state {
 	X86_FP_OWN,    /* its value at the start of the path */
-	X86_FP_PLACE,  /* that address */
-	X86_FP_LOADED, /* the value at that address, where it was saved */
+	X86_FP_PLACE,  /* the address `at` */
+	X86_FP_LOADED, /* the value that was saved at address `at` */
 };
 
 struct x86_fp {
@@ -41,7 +41,7 @@ struct x86_fp {
 /* What is on top of the stack when a return address is moved. */
 enum x86_top {
 	X86_TOP_OTHER,
-	X86_TOP_MOVED,    /* it */
+	X86_TOP_MOVED,    /* the return address */
 	X86_TOP_FP_MOVED, /* a frame pointer, with the return address after it */
 };
 
@@ -52,7 +52,7 @@ struct x86_way {
 	bool has_saved; /* fp was saved on the path, at `saved_at` */
 	struct x86_place saved_at;
 	struct x86_fp saved;
-	uint16_t written; /* registers that may have changed */
+	uint16_t written; /* registers that may have changed, by number */
 	bool has_called;
 	bool has_popped; /* the first word popped from the stack, into `popped` */
 	uint8_t popped;
