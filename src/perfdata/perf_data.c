@@ -14,8 +14,8 @@
 #include "perfdata/perf_records.h"
 
 #define VERSION_TEXT "perf-agent " PERFAGENT_VERSION
-#define WRITE_BYTES (64u << 10)                 /* are written at once */
-#define BUF_BYTES (WRITE_BYTES + (1024u << 10)) /* with room for the largest records after that */
+#define WRITE_BYTES (64u << 10)                 /* records are written in pieces of this size */
+#define BUF_BYTES (WRITE_BYTES + (1024u << 10)) /* and room for the largest records beyond that */
 #define FEATURES_MAX_BYTES (PERF_FILES_MAX_BYTES + (16u << 20))
 #define PATH_BYTES 8192 /* the kernel's limit is 4096 */
 #define ROUND_NS NS_PER_S
@@ -25,23 +25,25 @@ struct perf_data {
 	struct world *world;  /* borrowed */
 	struct outfile *file; /* borrowed */
 	struct perf_sampling sampling;
-	uint32_t period_value; /* index into the values of a sample */
+	uint32_t period_value; /* index of the sample period in a sample's values */
 	struct sample_sink sink;
 	struct buf buf; /* owned: records that are not written yet */
 	struct known known;
-	struct perf_files files;    /* with samples */
-	struct buf path;            /* owned: of a mapping being written */
+	struct perf_files files;    /* files with samples */
+	struct buf path;            /* owned: path of the mapping being written */
 	uint64_t first_ns, last_ns; /* times of samples */
-	uint64_t newest_ns;         /* time of all records */
+	uint64_t newest_ns;         /* newest time of any record */
 	uint64_t round_ns;          /* newest_ns at the last round */
-	uint64_t handled_ns;        /* a reader may have handled all records up to it */
-	uint64_t exit_ns;           /* the first exit that is due */
-	uint64_t nr_lost;           /* samples, for want of memory */
-	uint64_t nr_lost_put;       /* of all that were lost, those that records tell of */
-	uint64_t (*nr_lost_before)(void *ctx); /* that did not reach this; NULL: not known yet */
-	void *ctx;                             /* borrowed */
-	struct pa_error error;                 /* of the first failed write */
-	int failed;                            /* its result */
+	uint64_t handled_ns;        /* readers may have handled all records up to this time */
+	/* end time of the first process whose exit is still to be written */
+	uint64_t exit_ns;
+	uint64_t nr_lost;     /* samples lost here, for lack of memory */
+	uint64_t nr_lost_put; /* lost samples that records in the file already report */
+	/* samples lost before they reached this sink; NULL: not known yet */
+	uint64_t (*nr_lost_before)(void *ctx);
+	void *ctx;             /* borrowed */
+	struct pa_error error; /* the first failed write */
+	int failed;            /* its result */
 };
 
 struct perf_data *perf_data_free(struct perf_data *d)
@@ -64,13 +66,14 @@ static int write_out(struct perf_data *d)
 	return d->failed;
 }
 
-/* Before a record: from here on it fits. */
+/* Before a record: ensures that it fits. */
 static int make_room(struct perf_data *d)
 {
 	return d->buf.len < WRITE_BYTES ? d->failed : write_out(d);
 }
 
-/* When a record of something that was so since then applies. Readers may have passed that time. */
+/* The time of a record about something that has been true since since_ns. Readers may already have
+ * handled later records. */
 static uint64_t time_from(struct perf_data *d, uint64_t since_ns, const struct sample *s)
 {
 	uint64_t time_ns = since_ns > d->handled_ns ? since_ns : d->handled_ns;
@@ -82,12 +85,12 @@ static uint64_t time_from(struct perf_data *d, uint64_t since_ns, const struct s
 	return time_ns;
 }
 
-/* ---- what a sample needs ---- */
+/* ---- what a sample requires ---- */
 
 /*
- * Of a process that is over, when its samples have come: an exit is known before them, and it is that of
- * the first thread, which others may have survived for as long as it took to hear of it. A reader forgets
- * what is mapped.
+ * Notes that the exit of a process has to be written, after its samples: the exit is known before
+ * them. It is the exit of the first thread, which other threads may have survived until the event
+ * was handled. At an exit a reader forgets the mappings.
  */
 static void expect_exit(struct perf_data *d, const struct process *p, struct known_item *item)
 {
@@ -111,7 +114,7 @@ static int put_exit(struct perf_data *d, struct known_item *item)
 	return r < 0 ? r : perf_put_exit(&d->buf, item->pid, item->parent, end_ns);
 }
 
-/* The exits up to that time. */
+/* Writes the exits up to that time. */
 static int put_exits(struct perf_data *d, uint64_t until_ns)
 {
 	int r = 0;
@@ -130,13 +133,13 @@ static int put_exits(struct perf_data *d, uint64_t until_ns)
 	return r;
 }
 
-/* When its process was forked; 0: before anyone looked, or not a process. */
+/* When the process was forked; 0: before the capture, or unknown. */
 static uint64_t start_of(const struct sample *s)
 {
 	return s->process ? process_start_ns(s->process) : 0;
 }
 
-/* A process that was there before anyone looked needs no record. */
+/* A process that existed before the capture needs no record. */
 static int put_process(struct perf_data *d, const struct sample *s, struct known_item *item)
 {
 	uint64_t start_ns = start_of(s);
@@ -176,16 +179,16 @@ static int put_comm(struct perf_data *d, pid_t pid, pid_t tid, uint64_t time_ns,
 
 /* A thread and the name that it had at the time of a sample. */
 struct name {
-	uint64_t process; /* serial */
+	uint64_t process; /* known_item.serial of the process */
 	pid_t tid;
 	const char *text; /* at most size bytes */
 	size_t size;
-	uint64_t since_ns; /* when the thread's program began, or another thread had its TID */
-	bool is_exec;      /* that was just found out */
+	uint64_t since_ns; /* when the program of the thread began, or the TID became free */
+	bool is_exec;      /* a new program has been found */
 };
 
-/* A reader keeps threads by TID alone: without a fork it would take a new one for an old one of another
- * process, and look for code there. */
+/* Readers identify threads by TID alone: without a fork, a reader would take a new thread for an
+ * old one of another process, and look for code in that process. */
 static int put_thread(struct perf_data *d, const struct sample *s, const struct name *n,
 		      uint64_t time_ns)
 {
@@ -196,7 +199,7 @@ static int put_thread(struct perf_data *d, const struct sample *s, const struct 
 	return perf_put_fork(&d->buf, s->pid, n->tid, s->pid, time_ns);
 }
 
-/* A sample that comes late may have an older name: the newer one applies again after it. */
+/* A late sample may have an older name: then the newer name is written again after it. */
 static int put_name(struct perf_data *d, const struct sample *s, const struct name *n,
 		    struct known_item *item, bool is_new)
 {
@@ -213,7 +216,7 @@ static int put_name(struct perf_data *d, const struct sample *s, const struct na
 	return r;
 }
 
-/* A thread begins after the last sample of another process that had its TID. */
+/* A thread begins after the last sample of any other process that had its TID. */
 static int use_tid(struct perf_data *d, const struct sample *s, struct name *n)
 {
 	struct known_key key = { .kind = KNOWN_TID, .number = (uint32_t)n->tid };
@@ -246,7 +249,7 @@ static int use_name(struct perf_data *d, const struct sample *s, struct name *n)
 	return put_name(d, s, n, item, is_new);
 }
 
-/* The names of the process, which is that of its first thread, and of the thread. */
+/* Writes the names of the process, which is the name of its first thread, and of the thread. */
 static int use_names(struct perf_data *d, const struct sample *s, struct known_item *process)
 {
 	uint64_t exec_ns = s->process ? process_exec_ns(s->process, s->time_ns) : 0;
@@ -270,7 +273,7 @@ static int use_names(struct perf_data *d, const struct sample *s, struct known_i
 	return use_name(d, s, &n);
 }
 
-/* Without a build-id a reader would take whatever has the path by now. */
+/* Without a build-id, readers would take whatever file has the path now. */
 static int mark_deleted(struct perf_data *d, struct perf_mapping *to)
 {
 	int r;
@@ -283,7 +286,7 @@ static int mark_deleted(struct perf_data *d, struct perf_mapping *to)
 	return r;
 }
 
-/* The file that the code is from. */
+/* Describes the file that contains the code. */
 static int describe_file(struct perf_data *d, uint32_t number, struct perf_mapping *to)
 {
 	const struct file *f = filestore_get(d->world->files, number);
@@ -301,7 +304,7 @@ static int describe_file(struct perf_data *d, uint32_t number, struct perf_mappi
 	return f->is_deleted && !info->build_id.len ? mark_deleted(d, to) : 0;
 }
 
-/* Code of a file, also of one that was there before it was copied. */
+/* True for code of a file, including code that was copied into anonymous memory. */
 static bool is_of_file(const struct frame *f)
 {
 	return f->mapping->kind == MAPPING_FILE ? f->kind == FRAME_NATIVE : f->mapping->has_origin;
@@ -326,7 +329,7 @@ static int put_mapping(struct perf_data *d, const struct sample *s, const struct
 	struct perf_mapping to = { .pid = s->pid };
 	int r = make_room(d);
 
-	/* that of the parent, if it was inherited */
+	/* an inherited mapping has the time of the parent's */
 	to.time_ns = time_from(d, since_ns > start_ns ? since_ns : start_ns, s);
 	if (r == 0)
 		r = describe(d, f, &to);
@@ -352,7 +355,7 @@ static int use_mapping(struct perf_data *d, const struct sample *s, const struct
 	return r == 0 && is_new ? put_mapping(d, s, f) : r;
 }
 
-/* perf inject --jit looks for the mapping of the dump, in which no code runs. */
+/* Writes the mapping of the dump, which perf inject --jit looks for although no code runs there. */
 static int use_jitdump(struct perf_data *d, const struct sample *s, uint64_t process)
 {
 	const struct mapping *m = NULL;
@@ -422,7 +425,8 @@ static void on_sample(void *ctx, const struct sample *s)
 		d->newest_ns = s->time_ns;
 }
 
-/* Of a process whose samples all come after this event, put_process() knows the end. */
+/* Notes the exit of a process that has samples. If all its samples come after this event,
+ * put_process() does that. */
 static void on_event(void *ctx, const struct process_event *e)
 {
 	struct perf_data *d = ctx;
@@ -439,7 +443,7 @@ static void on_event(void *ctx, const struct process_event *e)
 		expect_exit(d, p, item);
 }
 
-/* Those that no record tells of yet: they were lost since the last ones that do. */
+/* Reports the lost samples that no record reports yet. */
 static int put_lost(struct perf_data *d, uint64_t nr_before)
 {
 	uint64_t nr = nr_before + d->nr_lost;
@@ -454,17 +458,18 @@ static int put_lost(struct perf_data *d, uint64_t nr_before)
 	return r;
 }
 
-/* Lets a reader handle what it has read, without all records in memory. */
+/* Ends a round, so that a reader can handle what it has read without keeping all records in
+ * memory. */
 static void on_settled(void *ctx, uint64_t until_ns)
 {
 	struct perf_data *d = ctx;
 
 	if (until_ns > ROUND_NS)
-		(void)put_exits(d, until_ns - ROUND_NS); /* they fit, or writing has failed */
+		(void)put_exits(d, until_ns - ROUND_NS); /* fails only if writing has failed */
 	if (d->failed || until_ns < d->round_ns || d->newest_ns < d->round_ns + ROUND_NS)
 		return;
 	if (d->nr_lost_before)
-		(void)put_lost(d, d->nr_lost_before(d->ctx)); /* likewise */
+		(void)put_lost(d, d->nr_lost_before(d->ctx)); /* fails only if writing has failed */
 	if (make_room(d) < 0 || perf_put_round(&d->buf) < 0)
 		return;
 	d->handled_ns = d->round_ns;
@@ -479,7 +484,7 @@ const struct sample_sink *perf_data_sink(const struct perf_data *d)
 
 /* ---- the file ---- */
 
-/* A reader complains if they are missing, even if there is no sample in the kernel. */
+/* Readers complain if the kernel's mappings are missing, even if there is no kernel sample. */
 static int put_kernel(struct perf_data *d)
 {
 	const char *notes_path = d->world->cfg.notes_path;

@@ -31,10 +31,10 @@ void perf_files_done(struct perf_files *f)
 
 static size_t padded(size_t n)
 {
-	return (n / TEXT_UNIT + 1) * TEXT_UNIT; /* with a NUL */
+	return (n / TEXT_UNIT + 1) * TEXT_UNIT; /* including a NUL */
 }
 
-/* Before the path. */
+/* The fixed part of an entry, before the path. */
 struct build_id_entry {
 	struct perf_event_header head;
 	int32_t pid;
@@ -70,7 +70,7 @@ void perf_files_add(struct perf_files *f, const char *path, const struct build_i
 	f->nr_bytes = nr_bytes;
 }
 
-/* ---- what features are made of ---- */
+/* ---- elements of features ---- */
 
 static int put_u32(struct buf *b, uint32_t value)
 {
@@ -153,7 +153,7 @@ static int put_nr_cpus(struct buf *b, const struct perf_features *f)
 	return r < 0 ? r : put_u32(b, (uint32_t)sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-/* Of this process. */
+/* The command line of this process. */
 static int read_cmdline(struct buf *b)
 {
 	_cleanup_(closep) int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -169,7 +169,8 @@ static int put_cmdline(struct buf *b, const struct perf_features *f)
 	int r = read_cmdline(&line);
 
 	if (r < 0)
-		return r == -ENOMEM ? r : put_u32(b, 0); /* it is for people */
+		/* missing is better than failing: it is only informative */
+		return r == -ENOMEM ? r : put_u32(b, 0);
 	for (size_t i = 0; i + 1 < line.len; i++)
 		nr += line.data[i] == '\0';
 	r = put_u32(b, nr);
@@ -182,14 +183,14 @@ static int put_event_description(struct buf *b, const struct perf_features *f)
 {
 	struct perf_event_attr attr = perf_attr(f->sampling);
 	const uint64_t id = PERF_EVENT_ID;
-	int r = put_u32(b, 1); /* event */
+	int r = put_u32(b, 1); /* one event */
 
 	if (r == 0)
 		r = put_u32(b, PERF_ATTR_BYTES);
 	if (r == 0)
 		r = buf_append(b, &attr, PERF_ATTR_BYTES);
 	if (r == 0)
-		r = put_u32(b, 1); /* ID */
+		r = put_u32(b, 1); /* one ID */
 	if (r == 0)
 		r = put_text(b, perf_event_name(f->sampling));
 	return r < 0 ? r : buf_append(b, &id, sizeof(id));
@@ -202,7 +203,7 @@ static int put_times(struct buf *b, const struct perf_features *f)
 	return buf_append(b, times, sizeof(times));
 }
 
-/* Both clocks at one time, so that times of samples can be shown as dates. */
+/* Both clocks at the same moment, so that times of samples can be shown as dates. */
 static int put_clocks(struct buf *b, const struct perf_features *f)
 {
 	const uint64_t times[] = { clock_ns(CLOCK_REALTIME), clock_mono_ns() };
@@ -213,7 +214,7 @@ static int put_clocks(struct buf *b, const struct perf_features *f)
 	return r < 0 ? r : buf_append(b, times, sizeof(times));
 }
 
-/* By number, in ascending order, as they are in the file. */
+/* In ascending order of number, as in the file. */
 static const struct {
 	unsigned int bit;
 	int (*put)(struct buf *b, const struct perf_features *f);
@@ -236,7 +237,7 @@ int perf_put_features(struct buf *b, uint64_t offset, const struct perf_features
 {
 	uint64_t sections[NR_FEATURES][2] = { 0 }; /* offset in the file, and size */
 	size_t start = b->len;
-	int r = buf_append(b, sections, sizeof(sections)); /* the room for them */
+	int r = buf_append(b, sections, sizeof(sections)); /* space for the table of sections */
 
 	memset(ret_bits, 0, PERF_NR_FEATURE_WORDS * sizeof(*ret_bits));
 	for (size_t i = 0; i < NR_FEATURES && r == 0; i++) {

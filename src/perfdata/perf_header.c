@@ -18,7 +18,7 @@ struct section {
 struct file_header {
 	char magic[8];
 	uint64_t size;
-	uint64_t attr_size; /* of each event with the section of its IDs */
+	uint64_t attr_size; /* size of an event with the location of its IDs */
 	struct section attrs, data, event_types;
 	uint64_t features[PERF_NR_FEATURE_WORDS];
 };

@@ -12,11 +12,11 @@
 
 #define FIRST_SYMBOL "_text"
 #define LAST_SYMBOL "_etext"
-#define LINE_SIZE 4096 /* a module lists all that use it */
-#define NAME_SIZE 64   /* of modules: the kernel's limit is 56 (MODULE_NAME_LEN) */
+#define LINE_SIZE 4096 /* the line of a module lists all modules that use it */
+#define NAME_SIZE 64   /* of module names: the kernel's limit is 56 (MODULE_NAME_LEN) */
 
-/* True if it is the line of that symbol: an address, a letter and the name. There are some 100000
- * lines. */
+/* True if the line is that of the symbol: an address, a letter and the name. There are about
+ * 100,000 lines. */
 static bool is_symbol(const char *line, const char *name)
 {
 	size_t n = strlen(line), len = strlen(name);
@@ -25,7 +25,7 @@ static bool is_symbol(const char *line, const char *name)
 	       memcmp(line + n - len - 1, name, len) == 0;
 }
 
-/* The range of the kernel's own code; empty if it is not shown. */
+/* The range of the kernel's own code; empty if addresses are hidden. */
 static void find_kernel(FILE *symbols, uint64_t *ret_start, uint64_t *ret_end)
 {
 	char line[LINE_SIZE];
@@ -35,7 +35,7 @@ static void find_kernel(FILE *symbols, uint64_t *ret_start, uint64_t *ret_end)
 		if (is_symbol(line, FIRST_SYMBOL)) {
 			*ret_start = strtoull(line, NULL, 16);
 			if (!*ret_start)
-				return; /* all are hidden */
+				return; /* addresses are hidden */
 		} else if (is_symbol(line, LAST_SYMBOL)) {
 			*ret_end = strtoull(line, NULL, 16);
 		}

@@ -9,14 +9,14 @@
 #include "sample/sample.h"
 
 #define RECORD_MAX_BYTES UINT16_MAX
-#define FINISHED_ROUND 68 /* of perf's own types, which its header for programs does not have */
+#define FINISHED_ROUND 68 /* one of perf's own record types, which are not in its public header */
 #define PATH_MAX_BYTES 4096
 
 /* A record being appended. */
 struct record {
 	struct buf *buf;
 	size_t start;
-	int result; /* of the first failure */
+	int result; /* result of the first failure */
 };
 
 static void put(struct record *r, const void *bytes, size_t n)
@@ -35,7 +35,7 @@ static void put_pair(struct record *r, uint32_t first, uint32_t second)
 	put_u64(r, first | (uint64_t)second << 32);
 }
 
-/* With a NUL, and more up to a multiple of 8 bytes. */
+/* Appends text with a NUL, padded to a multiple of 8 bytes. */
 static void put_text(struct record *r, const char *text, size_t n)
 {
 	static const char zeroes[8];
@@ -68,7 +68,7 @@ static int end(struct record *r)
 	return r->result;
 }
 
-/* What ends every record but samples. */
+/* Appends the fields that end every record except samples. */
 static int end_with_id(struct record *r, pid_t pid, pid_t tid, uint64_t time_ns)
 {
 	put_pair(r, (uint32_t)pid, (uint32_t)tid);
@@ -97,7 +97,7 @@ static void put_inode(struct record *r, const struct perf_mapping *m)
 {
 	put_pair(r, major(m->dev), minor(m->dev));
 	put_u64(r, m->ino);
-	put_u64(r, 0); /* its generation: unknown */
+	put_u64(r, 0); /* inode generation: unknown */
 }
 
 int perf_put_mapping(struct buf *b, const struct perf_mapping *m)
@@ -190,7 +190,7 @@ static void put_callchain(struct record *r, const struct sample *s)
 	put_u64(r, nr);
 	for (uint32_t i = 0; i < s->nr_frames; i++) {
 		if (s->frames[i].kind == FRAME_TYPED)
-			continue; /* no address of code */
+			continue; /* not a code address */
 		if (context_of(&s->frames[i]) != context) {
 			context = context_of(&s->frames[i]);
 			put_u64(r, context);
@@ -203,7 +203,7 @@ static void put_callchain(struct record *r, const struct sample *s)
 		memcpy(r->buf->data + at, &nr, sizeof(nr));
 }
 
-/* The first frame that is code; NULL: there is none. */
+/* The first frame that is code; NULL if there is none. */
 static const struct frame *leaf_of(const struct sample *s)
 {
 	for (uint32_t i = 0; i < s->nr_frames; i++)
