@@ -16,8 +16,8 @@ bool text_is_clean(const char *s);
  * is not clean. Clean text is unchanged: paths can be opened, names can be searched for. */
 int text_append_clean(struct buf *to, const char *s);
 
-/* The same for one frame of a folded stack: also ':' for ';', so that a frame can end neither
- * itself nor its line. */
+/* As text_append_clean(), for one frame of a folded stack: ';' becomes ':', so that a frame can end
+ * neither itself nor its line. */
 int text_append_frame(struct buf *to, const char *s);
 
 #endif

@@ -11,10 +11,12 @@ struct flame_page {
 	struct flame_tables tables;
 	const struct flame_view *views; /* borrowed */
 	size_t nr_views;
-	uint32_t title;                                      /* string of the tables */
-	uint32_t names[FLAME_MAX_VIEWS];                     /* likewise, of the views */
-	struct flame_profile profiles[FLAME_MAX_VIEWS];      /* of the views */
-	struct flame_profile base_profiles[FLAME_MAX_VIEWS]; /* likewise, where they have one */
+	uint32_t title; /* title, as a string of the tables */
+	/* names of the views, as strings of the tables */
+	uint32_t names[FLAME_MAX_VIEWS];
+	struct flame_profile profiles[FLAME_MAX_VIEWS]; /* profiles of the views */
+	/* the profiles to compare with, of views that have one */
+	struct flame_profile base_profiles[FLAME_MAX_VIEWS];
 	struct text_out out;
 };
 
@@ -66,7 +68,7 @@ static void put_strings(struct text_out *out, const struct strtab *strings)
 	text_out_text(out, "]");
 }
 
-/* Tables of numbers: columns of one row after the other. */
+/* Writes rows of numbers by column. */
 static void put_rows(struct text_out *out, const char *name, const uint32_t *numbers, size_t nr)
 {
 	text_out_text(out, name);
@@ -148,7 +150,7 @@ int flame_page_write(const struct flame_view *views, size_t nr, const char *titl
 	return put_page(page);
 }
 
-/* A single profile is named by what it measures: "cpu". */
+/* Writes a page for a single profile, which is named by what it measures: "cpu". */
 static int write_one(const struct profile *p, struct outfile *out, const atomic_bool *cancel,
 		     struct pa_error *err)
 {

@@ -52,7 +52,7 @@ static int add_forms(struct flame_profile *f, struct flame_tables *t)
 	return r;
 }
 
-/* As text, also numbers. */
+/* Adds a label; numbers become text. */
 static int add_label(struct flame_profile *f, struct flame_tables *t, uint32_t i)
 {
 	const struct profile_label *l = &f->p->labels[i];
@@ -93,8 +93,8 @@ static int compare_values(const void *left, const void *right, void *ctx)
 	return a < b ? 1 : a > b ? -1 : 0;
 }
 
-/* How many samples of order[], from its first one on, have no more than max_frames frames, when
- * each stack is counted once. */
+/* How many samples, from the beginning of order[], have at most max_frames frames in total if each
+ * stack is counted once. */
 static int count_fitting(const struct flame_profile *f, const struct flame_tables *t,
 			 uint32_t max_frames, uint32_t *ret_nr)
 {
@@ -118,7 +118,7 @@ static int count_fitting(const struct flame_profile *f, const struct flame_table
 	return 0;
 }
 
-/* The samples that are written: all, or those with the largest values. */
+/* Selects the samples that are written: all, or those with the largest values. */
 static int select_samples(struct flame_profile *f, const struct flame_tables *t,
 			  uint32_t max_frames)
 {
@@ -136,7 +136,7 @@ static int select_samples(struct flame_profile *f, const struct flame_tables *t,
 	return r;
 }
 
-/* A stack, from the root on. */
+/* A stack, from the root to the leaf. */
 struct flame_stack {
 	const uint32_t *frames; /* locations, leaf first */
 	uint32_t nr;
@@ -154,7 +154,7 @@ static uint32_t form_at(const struct flame_profile *f, const struct flame_stack 
 	return f->forms[s->frames[s->nr - 1 - depth]];
 }
 
-/* How many forms two stacks have in common, from the root on. */
+/* How many forms two stacks have in common, from the root. */
 static uint32_t common_depth(const struct flame_profile *f, const struct flame_stack *a,
 			     const struct flame_stack *b)
 {
@@ -165,7 +165,7 @@ static uint32_t common_depth(const struct flame_profile *f, const struct flame_s
 	return depth;
 }
 
-/* A stack comes before those that go on from its leaf. */
+/* A stack sorts before those that continue from its leaf. */
 static int compare_stacks(const void *left, const void *right, void *ctx)
 {
 	const struct flame_profile *f = ctx;
@@ -200,7 +200,7 @@ int flame_profile_init(struct flame_profile *f, const struct profile *p, struct 
 	return r;
 }
 
-/* What separates items; the first has nothing before it. */
+/* Writes a list item, after a separator unless it is the first. */
 static void put_item(struct text_out *out, bool *is_first, int64_t n)
 {
 	if (!*is_first)
@@ -219,8 +219,8 @@ static void put_ids(struct text_out *out, const uint32_t *ids, size_t nr)
 	text_out_text(out, "]");
 }
 
-/* From the leaf of one stack to that of the next: -n goes up by n nodes, any other number is a
- * frame, which is a new node. */
+/* Writes the steps from the leaf of one stack to that of the next: -n goes up by n nodes; any other
+ * number is a frame, and adds a node. */
 static uint32_t put_steps(const struct flame_profile *f, const struct flame_tables *t,
 			  const struct flame_stack *from, const struct flame_stack *to,
 			  struct text_out *out, bool *is_first)
@@ -241,8 +241,8 @@ static uint32_t put_steps(const struct flame_profile *f, const struct flame_tabl
 	return nr_new;
 }
 
-/* Nodes are numbered in the order of the steps; 0 is the root. The order of the stacks is such that
- * each stack ends at the node that was added last. */
+/* Writes the tree. Nodes are numbered in the order of the steps; 0 is the root. In the order of the
+ * stacks, each stack ends at the node that was added last. */
 static void put_tree(struct flame_profile *f, const struct flame_tables *t, struct text_out *out)
 {
 	struct flame_stack last = { 0 };
@@ -277,7 +277,7 @@ static void put_samples(const struct flame_profile *f, struct text_out *out)
 	text_out_text(out, "]");
 }
 
-/* The factor by which all values of a type are those of the first; 0: there is none. */
+/* The factor between all values of a type and those of the first type; 0 if there is none. */
 static int64_t factor_of(const struct profile *p, uint32_t type)
 {
 	int64_t factor = 0;
@@ -327,7 +327,7 @@ static void put_left_out(const struct flame_profile *f, struct text_out *out)
 			if (__builtin_add_overflow(
 				    sum, profile_value(f->p, f->order[f->nr_order + i], type),
 				    &sum))
-				sum = INT64_MAX; /* no real sum comes near it */
+				sum = INT64_MAX; /* saturates: no real sum comes near it */
 		put_item(out, &is_first, sum);
 	}
 	text_out_text(out, "]}");

@@ -11,7 +11,7 @@
 #include "write/clean_text.h"
 
 #define NO_NAME "[unknown]"
-#define PYTHON_PREFIX "py::" /* of functions in CPython's perf map */
+#define PYTHON_PREFIX "py::" /* prefix of functions in CPython's perf map */
 #define PYTHON_SUFFIX ".py"
 
 int flame_tables_init(struct flame_tables *t)
@@ -104,7 +104,7 @@ static bool is_python(const char *name, const char *file)
 	       (len > suffix && strcmp(file + len - suffix, PYTHON_SUFFIX) == 0);
 }
 
-/* Of code that lies in a mapping, or in none. */
+/* The kind of code in a mapping, or outside of all mappings. */
 static uint32_t kind_of(const struct profile *p, uint32_t mapping, const char *name,
 			const char *file)
 {
@@ -168,7 +168,7 @@ static bool form_equals(const void *owner, uint32_t id, const void *key)
 						  k->nr * sizeof(*k->frames)) == 0;
 }
 
-/* The frames from first on become a form, or are taken back if there is one like it. */
+/* Makes the frames from `first` on a new form, or removes them if the same form exists. */
 static int add_form(struct flame_tables *t, uint32_t first, uint32_t *ret_form)
 {
 	const struct form_key key = { t->form_frames + first, t->nr_form_frames - first };
@@ -191,7 +191,8 @@ static int add_form(struct flame_tables *t, uint32_t first, uint32_t *ret_form)
 	return 0;
 }
 
-/* All lines of a location but the last are of functions that were inlined there. */
+/* Adds the frames of a location: all its lines except the last are of functions that were inlined
+ * there. */
 static int add_lines(struct flame_tables *t, const struct profile_line *lines, uint32_t nr,
 		     const uint32_t *functions, uint32_t *ret_frames)
 {

@@ -15,7 +15,7 @@
 #define NO_COMM "[unknown]"
 #define NO_NAME "[unknown]"
 
-/* What flamegraph.pl and inferno know frames by. */
+/* The suffixes by which flamegraph.pl and inferno recognize kinds of frames. */
 #define KERNEL_MARK "_[k]"
 #define JIT_MARK "_[j]"
 #define INLINED_MARK "_[i]"
@@ -23,8 +23,8 @@
 struct folded {
 	const struct profile *p; /* borrowed for one call of write() */
 
-	struct strtab names;      /* as written: equal text has one number */
-	struct buf text;          /* owned: a name being built */
+	struct strtab names;      /* as written: equal texts have the same number */
+	struct buf text;          /* owned: the name that is being built */
 	uint32_t *function_names; /* owned, by function: name */
 	uint32_t *inlined_names;  /* owned, by function: name when inlined; 0: never */
 	uint32_t *location_names; /* owned, by location: name, if there are no lines */
@@ -104,7 +104,7 @@ static const char *comm_of(const struct profile *p, uint32_t label_set)
 	return NO_COMM;
 }
 
-/* Of code that lies in a mapping, or in none. */
+/* The suffix for code in a mapping, or outside of all mappings. */
 static const char *mark_of(const struct profile *p, uint32_t mapping)
 {
 	if (mapping == PROFILE_NONE)
@@ -127,7 +127,7 @@ static int name_function(struct folded *f, uint32_t i)
 			&f->function_names[i]);
 }
 
-/* All lines of a location but the last are of functions that were inlined there. */
+/* Names the inlined functions of a location: those of all lines except the last. */
 static int name_inlined(struct folded *f, const struct profile_location *l)
 {
 	int r = 0;
@@ -183,9 +183,9 @@ static int make_names(struct folded *f)
 struct walk {
 	const struct folded *f;
 	const uint32_t *frames;
-	uint32_t nr_frames; /* not begun yet */
+	uint32_t nr_frames; /* frames whose lines have not begun */
 	uint32_t location;
-	uint32_t nr_lines; /* of location, not given yet */
+	uint32_t nr_lines; /* lines of `location` that have not been returned yet */
 };
 
 static struct walk walk_of(const struct folded *f, uint32_t sample)
@@ -222,7 +222,8 @@ static uint32_t walk_next(struct walk *w)
 	return names[p->lines[l->first_line + --w->nr_lines].function];
 }
 
-/* Equal locations have equal names: most of two neighbours is skipped without comparing them. */
+/* Skips equal locations, which have equal names, so that most of two neighbouring stacks need not
+ * be compared. */
 static void skip_equal_frames(struct walk *a, struct walk *b)
 {
 	if (a->nr_lines || b->nr_lines)
@@ -234,7 +235,7 @@ static void skip_equal_frames(struct walk *a, struct walk *b)
 	}
 }
 
-/* Two different names, each followed by ';' or, at the end of its line, by nothing. */
+/* Compares two different names, each followed by ';' or, at the end of its line, by nothing. */
 static int compare_names(const struct folded *f, uint32_t a, bool a_is_last, uint32_t b,
 			 bool b_is_last)
 {
@@ -288,7 +289,8 @@ static void put_line(struct folded *f, uint32_t sample, int64_t count)
 	text_out_text(&f->out, "\n");
 }
 
-/* The sum of *i and all after it that give the same line; *i is then the first that does not. */
+/* The sum of sample *i and all following samples that give the same line; *i becomes the first one
+ * after those. */
 static int64_t sum_of_line(const struct folded *f, uint32_t *i)
 {
 	uint32_t first = f->order[*i];

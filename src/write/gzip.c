@@ -17,7 +17,7 @@ struct gzip {
 	struct outfile *out; /* borrowed from the caller of gzip_new() */
 	z_stream z;
 	bool is_ready;   /* z must be ended */
-	size_t nr_bytes; /* of in[], not compressed yet */
+	size_t nr_bytes; /* bytes of in[] that are not compressed yet */
 	uint8_t in[GZIP_IN_BYTES];
 	uint8_t to_file[GZIP_OUT_BYTES];
 };
@@ -52,7 +52,8 @@ int gzip_new(struct outfile *out, struct gzip **ret_gzip, struct pa_error *err)
 struct gzip *gzip_free(struct gzip *g)
 {
 	if (g && g->is_ready)
-		(void)deflateEnd(&g->z); /* reports an abandoned stream, which is fine */
+		/* the result for an abandoned stream is an error, as expected */
+		(void)deflateEnd(&g->z);
 	free(g);
 	return NULL;
 }

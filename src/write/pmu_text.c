@@ -37,7 +37,7 @@ static int add_reason(struct buf *b, const char *label, uint64_t nr, uint64_t nr
 			  100.0 * (double)nr / (double)nr_switches, nr);
 }
 
-/* The first three always, the others if they occurred. */
+/* Appends the switch reasons: the first three always, the others only if they occurred. */
 static int add_reasons(struct buf *b, const struct sched_block *block, const char *no_io_wait)
 {
 	static const char *const labels[PA_NR_SWITCH_REASONS] = {
@@ -65,7 +65,7 @@ static int add_counter(struct buf *b, const char *label, uint64_t count)
 	return count == PA_UNKNOWN ? 0 : buf_printf(b, "  %-24s%" PRIu64 "\n", label, count);
 }
 
-/* per `scale` of whole, where both are known. */
+/* Appends part per `scale` of whole, if both are known. */
 static int add_ratio(struct buf *b, const char *label, uint64_t part, uint64_t whole, double scale)
 {
 	if (part == PA_UNKNOWN || whole == PA_UNKNOWN || whole == 0)

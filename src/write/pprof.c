@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes the model as profile.proto. A serialized message is the concatenation of its fields, so
- * each sample, location and so on is packed alone and streamed into the compressor: no tree of the
- * whole profile ever exists, and memory does not depend on its size. Numbers of the model become
- * IDs by adding 1; numbers of strings are unchanged.
+ * each sample, location and so on is packed separately and streamed into the compressor: the whole
+ * profile is never in memory as a tree, and the memory used does not depend on its size. Numbers of
+ * the model become IDs by adding 1; numbers of strings are unchanged.
  */
 #include <errno.h>
 #include <string.h>
@@ -35,7 +35,7 @@ struct pprof {
 	Pprof__Line lines[PROFILE_MAX_LINES];
 	Pprof__Line *line_ptrs[PROFILE_MAX_LINES];
 	int64_t comments[PROFILE_MAX_COMMENTS];
-	int64_t *values; /* owned, like the next two: one per type of value */
+	int64_t *values; /* owned, like the next two: one per value type */
 	Pprof__ValueType *types;
 	Pprof__ValueType **type_ptrs;
 };
@@ -61,7 +61,7 @@ static int out_of_memory(const struct pprof *w, int r)
 
 static int alloc_types(struct pprof *w)
 {
-	size_t nr = (size_t)w->p->nr_types + 1; /* an empty array is not a failure */
+	size_t nr = (size_t)w->p->nr_types + 1; /* so that an empty array is not NULL */
 
 	w->values = calloc(nr, sizeof(*w->values));
 	w->types = calloc(nr, sizeof(*w->types));
@@ -106,8 +106,8 @@ static size_t put_varint(uint8_t *to, uint64_t v)
 	return n;
 }
 
-/* A field of Profile that is a message or a string. Everything goes through here, so this is where
- * a cancellation is noticed. */
+/* Writes a field of Profile that is a message or a string. All output goes through this function,
+ * so it also checks for cancellation. */
 static int emit_bytes(struct pprof *w, uint32_t field, const void *bytes, size_t n)
 {
 	uint8_t head[HEAD_MAX_BYTES];
@@ -155,7 +155,7 @@ static Pprof__ValueType value_type(const struct profile_type *t)
 	return v;
 }
 
-/* The singular fields, and the few types and comments: the beginning of the file. */
+/* Writes the beginning of the file: the singular fields, and the few types and comments. */
 static int write_header(struct pprof *w)
 {
 	const struct profile *p = w->p;
@@ -222,7 +222,7 @@ static int write_sample(struct pprof *w, uint32_t i)
 	return emit_message(w, FIELD_SAMPLE, &m.base);
 }
 
-/* A mapping of the program's file; PROFILE_NONE: it has no samples. */
+/* A mapping of the program's file; PROFILE_NONE if the file has no samples. */
 static uint32_t mapping_of_program(const struct profile *p)
 {
 	for (uint32_t i = 0; i < p->nr_mappings; i++)
@@ -232,7 +232,7 @@ static uint32_t mapping_of_program(const struct profile *p)
 	return PROFILE_NONE;
 }
 
-/* Where nobody has said which program it is: the kernel maps a program below its libraries. */
+/* Used if the program is unknown: the kernel maps a program below its libraries. */
 static uint32_t lowest_mapping(const struct profile *p)
 {
 	uint32_t lowest = 0;
@@ -263,18 +263,18 @@ static int write_mapping(struct pprof *w, uint32_t i)
 	return emit_message(w, FIELD_MAPPING, &m.base);
 }
 
-/* A program that has no mapping gets one that no location is in. */
+/* Writes a mapping without locations for a program that has no mapping. */
 static int write_program(struct pprof *w)
 {
 	Pprof__Mapping m = PPROF__MAPPING__INIT;
 
 	m.id = (uint64_t)w->p->nr_mappings + 1;
 	m.filename = w->p->program;
-	m.has_functions = true; /* nobody has to look for any */
+	m.has_functions = true; /* so that readers do not look for symbols */
 	return emit_message(w, FIELD_MAPPING, &m.base);
 }
 
-/* Readers take the first mapping for the program, and call the profile by its name. */
+/* Readers take the first mapping for the program, and name the profile after it. */
 static int write_mappings(struct pprof *w)
 {
 	const struct profile *p = w->p;

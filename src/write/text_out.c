@@ -37,7 +37,7 @@ void text_out_bytes(struct text_out *t, const char *bytes, size_t n)
 	if (t->result < 0)
 		return;
 	if (n > sizeof(t->bytes) - t->nr)
-		(void)text_out_flush(t); /* remembered */
+		(void)text_out_flush(t); /* the failure is kept in t->result */
 	if (t->result == 0 && n > sizeof(t->bytes))
 		t->result = outfile_write(t->file, bytes, n, t->err);
 	else if (t->result == 0)

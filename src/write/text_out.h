@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text on its way into a file, through one buffer. The first failure is remembered and ends all
- * writing, so that callers need not look at each piece: those that still come cost next to nothing. */
+/* Buffers text on its way into a file. The first failure is kept and ends all writing, so that
+ * callers need not check each piece: what they still write costs next to nothing. */
 #ifndef WRITE_TEXT_OUT_H
 #define WRITE_TEXT_OUT_H
 
@@ -27,11 +27,11 @@ void text_out_bytes(struct text_out *t, const char *bytes, size_t n);
 void text_out_text(struct text_out *t, const char *s);
 void text_out_number(struct text_out *t, int64_t n);
 
-/* A JSON string of well-formed UTF-8. '<', '>' and '&' are escaped: inside of a page it can end no
- * element and begin no comment. */
+/* Writes a JSON string of well-formed UTF-8. '<', '>' and '&' are escaped: inside an HTML page the
+ * string can neither end an element nor begin a comment. */
 void text_out_json(struct text_out *t, const char *s);
 
-/* Writes what is left, and gives the result. */
+/* Writes what is left in the buffer, and returns the result. */
 int text_out_flush(struct text_out *t);
 
 #endif

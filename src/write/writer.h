@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A format: turns the model into bytes. A writer sees only the model. */
+/* An output format: writes a model as bytes. A writer depends on nothing but the model. */
 #ifndef WRITE_WRITER_H
 #define WRITE_WRITER_H
 
@@ -12,17 +12,19 @@
 
 struct writer {
 	const char *name;   /* "pprof" */
-	const char *suffix; /* of a file's name: ".pb.gz" */
-	/* Writes, does not commit. cancel (may be NULL) turning true ends it with -ECANCELED. */
+	const char *suffix; /* file name suffix: ".pb.gz" */
+	/* Writes without committing. When cancel (may be NULL) becomes true, the result is
+	 * -ECANCELED. */
 	int (*write)(const struct profile *p, struct outfile *out, const atomic_bool *cancel,
 		     struct pa_error *err);
-	/* Writes all profiles of a capture into one file; NULL: each has a file of its own. */
+	/* Writes all profiles of a capture into one file; NULL: each profile has a file of its
+	 * own. */
 	int (*write_all)(const struct flame_view *views, size_t nr, const char *title,
 			 struct outfile *out, const atomic_bool *cancel, struct pa_error *err);
 };
 
-/* gzip-compressed profile.proto: every thing of the model, its number plus 1 as its id. Bytes of
- * names that are not UTF-8 become U+FFFD, for the format promises UTF-8. */
+/* gzip-compressed profile.proto; the ID of each object is its number in the model plus 1. Bytes of
+ * names that are not UTF-8 become U+FFFD, because the format requires UTF-8. */
 extern const struct writer writer_pprof;
 
 /*
@@ -37,10 +39,10 @@ extern const struct writer writer_pprof;
  */
 extern const struct writer writer_folded;
 
-/* A page for a browser: write/flame_page.h. */
+/* An HTML page: write/flame_page.h. */
 extern const struct writer writer_flame_page;
 
-/* The formats there are: by number, from 0 on, and by name; NULL: no such one. */
+/* The available formats: by number, from 0, and by name; NULL if there is none. */
 const struct writer *writer_get(size_t i);
 const struct writer *writer_find(const char *name);
 
