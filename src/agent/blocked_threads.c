@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads that waited before the capture began. The kernel tells their registers; their stacks are read
- * here, and both go through the pipe like a walk that the kernel could not end.
+ * Threads that waited before the capture began. The kernel supplies their registers; their stacks
+ * are read here, and both go through the pipe like a walk that the kernel could not finish.
  */
 #include <errno.h>
 
@@ -9,10 +9,11 @@
 #include "base/clock.h"
 #include "bpf/wait.h"
 
-#define NO_CPU UINT32_MAX /* no CPU has samples with this number: the pages are not mixed up */
-#define ENDLESS_BYTES                                                                              \
-	(32u << 10) /* of a stack whose end is unknown; who waits has seldom called many */
-#define MAX_BYTES (64u << 20) /* of all stacks */
+/* not a CPU that has samples, so that their stack pages are not mixed up */
+#define NO_CPU UINT32_MAX
+/* read from a stack whose end is unknown; blocked threads seldom have deep stacks */
+#define ENDLESS_BYTES (32u << 10)
+#define MAX_BYTES (64u << 20) /* limit for all stacks together */
 #define PAGE ((uint64_t)PA_STACK_PAGE_BYTES)
 
 struct adding_blocked {
@@ -20,13 +21,14 @@ struct adding_blocked {
 	uint32_t nr;
 	uint64_t bytes;     /* read so far */
 	uint64_t turned_ns; /* when the rings were drained */
-	uint32_t pid;       /* of the last thread */
-	bool is_first_over; /* its first thread has exited, and has no memory any more */
+	uint32_t pid;       /* process of the last thread */
+	bool is_first_over; /* its first thread has exited, and no longer has memory */
+	/* Sized for the largest record; the registers move up to the words that are used. */
 	struct {
 		struct pa_sample sample;
 		__u64 words[2 + PA_BLOCKED_KERNEL_FRAMES];
 		struct pa_stack_regs regs;
-	} record; /* built for the largest; what follows the words is moved up */
+	} record;
 	char stack[PA_STACK_MAX_BYTES];
 	struct {
 		struct pa_stack_page page;
@@ -46,7 +48,8 @@ static struct pa_record head_of(const struct pa_blocked *b, uint32_t type, uint6
 	return (struct pa_record){ .type = type, .pid = b->pid, .time_ns = now_ns };
 }
 
-/* Whose memory is read: one that does not answer is asked once, not once for each thread. */
+/* The ID through which the memory is read. A process that does not answer is asked once, not once
+ * for each thread. */
 static pid_t memory_of(struct adding_blocked *a, const struct pa_blocked *b)
 {
 	struct proc_status st;
@@ -81,7 +84,7 @@ static bool is_in_syscall(const struct pa_stack_regs *regs, const struct pa_bloc
 	       !memcmp(regs->code + PA_CODE_BYTES / 2 - SYSCALL_BYTES, SYSCALL_CODE, SYSCALL_BYTES);
 }
 
-/* Values, kernel frames, and the user's address; returns how many words that is. */
+/* Writes the value, the kernel frames and the user address; returns the number of words. */
 static uint32_t fill_words(const struct pa_blocked *b, __u64 *words)
 {
 	uint32_t nr = 0;
@@ -94,7 +97,7 @@ static uint32_t fill_words(const struct pa_blocked *b, __u64 *words)
 	return nr;
 }
 
-/* Its size; 0: its numbers are impossible. */
+/* Builds the record; returns its size, or 0 if its numbers are impossible. */
 static size_t fill_record(struct adding_blocked *a, const struct pa_blocked *b, uint64_t now_ns)
 {
 	struct pa_sample *s = &a->record.sample;
@@ -121,7 +124,8 @@ static size_t fill_record(struct adding_blocked *a, const struct pa_blocked *b, 
 		return sizeof(*s) + nr * sizeof(__u64);
 	s->flags = PA_SAMPLE_WAIT | PA_SAMPLE_IN_KERNEL;
 	s->stop = PA_STOP_BUDGET;
-	if (atomic_load(&a->s->stop)) /* whoever wants to stop waits for no target's memory */
+	/* after a request to stop, no target's memory is waited for */
+	if (atomic_load(&a->s->stop))
 		return (size_t)pa_sample_bytes(s);
 	fill_regs(a, b, &regs);
 	s->stop = PA_STOP_STACK_FAULT;
@@ -152,8 +156,9 @@ static void give_page(struct adding_blocked *a, uint64_t addr, const char *bytes
 	(void)pipe_record(a->s->pipe, page, sizeof(*page) + size); /* never fails */
 }
 
-/* How much to read: many threads with small stacks must not use up the limit of all. Of a large one as many
- * pages as a copy has, of which the first is not whole. */
+/* How many bytes to read: little if the stack's end is unknown, because many threads must not use
+ * up the common limit. Of a large stack, as many pages as the kernel copies; the first of them is
+ * partial. */
 static size_t stack_bytes(const struct pa_blocked *b, uint64_t at)
 {
 	uint64_t max = PA_STACK_MAX_BYTES - at % PAGE;
@@ -163,8 +168,8 @@ static size_t stack_bytes(const struct pa_blocked *b, uint64_t at)
 	return b->stack_end - at < max ? (size_t)(b->stack_end - at) : (size_t)max;
 }
 
-/* What can be read from there on, at most `want` bytes; how many bytes. The first thread's stack may end
- * soon. */
+/* Reads at most `want` bytes from address `at`; returns how many. Falls back to pages, because the
+ * first thread's stack may end within the range. */
 static size_t read_stack(struct adding_blocked *a, pid_t pid, uint64_t at, size_t want)
 {
 	const struct procfs *procfs = &a->s->world->procfs;
@@ -183,7 +188,7 @@ static size_t read_stack(struct adding_blocked *a, pid_t pid, uint64_t at, size_
 	return len;
 }
 
-/* From the red zone on, page by page. Returns why there is no more. */
+/* Passes on the stack, page by page from the red zone on. Returns why it ends. */
 static uint32_t give_stack(struct adding_blocked *a, uint32_t origin, const struct pa_blocked *b)
 {
 	uint64_t at = b->sp - PA_RED_ZONE_BYTES, end;
@@ -223,7 +228,8 @@ static void add_thread(struct adding_blocked *a, uint32_t origin, const struct p
 	(void)pipe_record(a->s->pipe, &stack_end, sizeof(stack_end));
 }
 
-/* There may be thousands: the rings are drained meanwhile, and the lock is held for one at a time. */
+/* Adds one of possibly thousands of threads. The rings are drained in between, and the lock is held
+ * for one thread at a time. */
 static void add_blocked(void *ctx, uint32_t origin, const struct pa_blocked *b)
 {
 	struct adding_blocked *a = ctx;
@@ -234,7 +240,8 @@ static void add_blocked(void *ctx, uint32_t origin, const struct pa_blocked *b)
 	world_unlock(s->world);
 	if (clock_mono_ns() - a->turned_ns < s->settings.o.drain_interval_ms * NS_PER_MS)
 		return;
-	(void)session_turn(s, false); /* the next one fails as well, and ends the capture */
+	/* if it fails, so does the next turn, which ends the capture */
+	(void)session_turn(s, false);
 	a->turned_ns = clock_mono_ns();
 }
 

@@ -12,8 +12,8 @@
 #define STAT_PATH "/proc/stat"
 #define FREED_WITHIN_NS (100 * NS_PER_MS)
 #define LOOK_EVERY_US 2000
-#define MAX_ENDED                                                                                  \
-	(1u << 14) /* twice what the map has room for: it may be read from its begin again */
+/* twice the capacity of the map, since reading may start again from its beginning */
+#define MAX_ENDED (1u << 14)
 
 static int cpu_time_of_target(const struct programs *p, pid_t id, uint64_t *ret_ns)
 {
@@ -22,9 +22,9 @@ static int cpu_time_of_target(const struct programs *p, pid_t id, uint64_t *ret_
 		       : cpu_time_of_process(id, ret_ns);
 }
 
-/* Sums the CPU time of the live targets, and marks each for the kernel to count when it exits
- * (is_left), or no longer. Returns how many targets there are; -ESRCH: one is gone without an exit,
- * such as a thread that called execve(). */
+/* Sums the CPU time of the live targets, and sets for each whether the kernel counts it at exit
+ * (is_left). Returns the number of targets; -ESRCH: one is gone without an exit, for example a
+ * thread that called execve(). */
 static int sum_live(const struct programs *p, bool is_left, uint64_t *ret_ns)
 {
 	_cleanup_(freep) pid_t *ids = NULL;
@@ -46,9 +46,9 @@ static int sum_live(const struct programs *p, bool is_left, uint64_t *ret_ns)
 	return (int)nr;
 }
 
-/* The targets' CPU time is known if the kernel side has a list of them, and of a cgroup. That of the
- * whole machine is theirs if every process is a target, which excludes a PID namespace below the
- * initial one. That of a user is not known. */
+/* The CPU time of targets is known if the kernel side has a list of them, and for a cgroup. If
+ * every process is a target (outside of nested PID namespaces), it is that of the whole machine.
+ * For a user it is not known. */
 void cpu_account_begin(struct cpu_account *a, struct programs *p, int cgroup_fd)
 {
 	const struct pa_config *cfg = programs_kernel_config(p);
@@ -62,7 +62,7 @@ void cpu_account_begin(struct cpu_account *a, struct programs *p, int cgroup_fd)
 	if (cfg->select != PA_SELECT_PIDS && cfg->select != PA_SELECT_TIDS)
 		return;
 	a->ended_fd = ended_targets_watch(p);
-	/* An empty target map means that targets are selected in another way. */
+	/* An empty target map means that targets are not listed. */
 	a->has_targets = a->ended_fd >= 0 && sum_live(p, true, &a->before_ns) > 0;
 }
 
@@ -87,8 +87,8 @@ void cpu_account_end(struct cpu_account *a, const struct programs *p)
 	a->has_targets = a->has_targets && read_targets(p, a->cgroup_fd, &a->live_ns);
 }
 
-/* Adds targets that have exited but were not reaped yet. False: the kernel has still to free some.
- */
+/* Adds the targets that have exited but were not reaped yet. False: the kernel has not freed all of
+ * them. */
 static bool count_zombies(struct cpu_account *a, const struct programs *p,
 			  const atomic_bool *cancel)
 {
@@ -117,8 +117,8 @@ static bool has_ended_targets(const struct programs *p)
 	return !ended_targets_list(p, &first, 1, &nr);
 }
 
-/* A TID may belong to another thread by now, one that has called execve(): those that can be freed are
- * awaited first. */
+/* With TIDs, the ID may belong to another thread by now, one that has called execve(): those that
+ * the kernel can free are awaited first. */
 static bool count_ended(struct cpu_account *a, const struct programs *p, bool is_last_try,
 			const atomic_bool *cancel)
 {
@@ -133,7 +133,7 @@ void cpu_account_settle(struct cpu_account *a, const struct programs *p, const a
 	bool is_complete = !a->has_targets || count_ended(a, p, false, cancel), is_last_try = false;
 
 	while (!is_complete && !is_last_try && !atomic_load(cancel)) {
-		(void)usleep(LOOK_EVERY_US); /* a signal only shortens it */
+		(void)usleep(LOOK_EVERY_US); /* a signal only makes it shorter */
 		is_last_try = clock_mono_ns() >= until_ns;
 		is_complete = count_ended(a, p, is_last_try, cancel);
 	}

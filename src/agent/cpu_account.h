@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CPU time during the capture as the kernel accounts for it, beside what the samples show: what the
- * host took from this machine (steal), and what the targets used.
+ * CPU time during the capture according to the kernel, in addition to what the samples show: what
+ * the hypervisor took from this machine (steal), and what the targets used.
  */
 #ifndef AGENT_CPU_ACCOUNT_H
 #define AGENT_CPU_ACCOUNT_H
@@ -33,19 +33,19 @@ struct cpu_account {
 /* cgroup_fd: the directory of the selected cgroup, which outlives the account; -1: none is. */
 void cpu_account_begin(struct cpu_account *a, struct programs *p, int cgroup_fd);
 
-/* A target is gone, and nobody has seen its exit: what it used is not known. */
+/* A target is gone, but its exit was not seen: what it used is not known. */
 void cpu_account_lose_target(struct cpu_account *a);
 
-/* After the last sample, while the process programs are attached. */
+/* Called after the last sample, while the process programs are still attached. */
 void cpu_account_end(struct cpu_account *a, const struct programs *p);
 
-/* Once, some time after the end, when the kernel has freed the targets that had exited by then. If
- * it is cancelled, the targets' time is not complete. */
+/* Called once, some time after the end, when the kernel has freed the targets that had exited by
+ * then. If cancelled, the targets' CPU time is incomplete. */
 void cpu_account_settle(struct cpu_account *a, const struct programs *p, const atomic_bool *cancel);
 
 void cpu_account_close(struct cpu_account *a);
 
-/* After cpu_account_settle(); otherwise PA_UNKNOWN. */
+/* Valid after cpu_account_settle(); otherwise PA_UNKNOWN. */
 uint64_t cpu_account_steal_ns(const struct cpu_account *a);
 uint64_t cpu_account_targets_ns(const struct cpu_account *a, const struct programs *p);
 

@@ -10,7 +10,7 @@
 
 #define COMMENT_SIZE 512
 
-/* Processes or threads; a single one by number and name. */
+/* Describes processes or threads; a single one by number and name. */
 static void describe_ids(struct pa_session *s, const pid_t *ids, size_t nr, const char *one,
 			 const char *many)
 {
@@ -48,7 +48,7 @@ void session_describe_targets(struct pa_session *s)
 		describe_ids(s, o->pids, o->nr_pids, "PID", "processes");
 }
 
-/* "PID: 7,8"; what does not fit is left out. */
+/* "PID: 7,8"; IDs that do not fit are left out. */
 static void join_ids(const char *label, const pid_t *ids, size_t nr, char *to, size_t size)
 {
 	size_t len = (size_t)snprintf(to, size, "%s: ", label);
@@ -140,7 +140,7 @@ const char *session_end_signal(const struct pa_session *s)
 	return signal_names[nr] ? signal_names[nr] : "SIGRT";
 }
 
-/* pprof prints comments at the head of every report, but for those that begin with '#'. */
+/* pprof prints comments at the beginning of every report, except those that begin with '#'. */
 void session_describe_profile(const struct pa_session *s, uint32_t origin)
 {
 	struct profile *p = s->models[origin].now->profile;

@@ -23,7 +23,8 @@
 #include "proc/procfs.h"
 
 #define FINDING_MAX 640
-#define COMMAND_MAX_BYTES (8 * PATH_MAX) /* a path with every byte quoted, and the rest */
+/* a path with every byte quoted, and the rest of the command */
+#define COMMAND_MAX_BYTES (8 * PATH_MAX)
 
 struct doctor {
 	pa_check_fn fn;
@@ -193,7 +194,7 @@ static void check_open_files(struct doctor *d)
 		say(d, PA_CHECK_FAILED, "open files", "raise the limit", "%s", err.text);
 }
 
-/* All that walks, but little room: nothing is captured. */
+/* Configures everything as for a capture, but with a tiny ring, since nothing is captured. */
 #define DOCTOR_RING_BYTES 4096
 #define DOCTOR_TABLE_BYTES (1u << 20)
 
@@ -212,7 +213,8 @@ static void check_sampling(struct doctor *d)
 	if (programs_load(&cfg, NULL, &p, &err) < 0) {
 		say(d, PA_CHECK_FAILED, "BPF programs",
 		    "see the checks above; kernel lockdown and seccomp also forbid it", "%.*s",
-		    (int)strcspn(err.text, ";"), err.text); /* the rest refers to doctor */
+		    /* the rest of the message refers to doctor */
+		    (int)strcspn(err.text, ";"), err.text);
 		return;
 	}
 	say(d, PA_CHECK_OK, "BPF programs", NULL, "loaded and attached");
@@ -235,7 +237,7 @@ static void check_sideband(struct doctor *d)
 	if (!d->has_cpus)
 		return;
 	r = sideband_open(&d->online, NULL, &s, &err);
-	if (r < 0) /* the kernel answers EPERM if too much memory is locked */
+	if (r < 0) /* EPERM means that too much memory is locked */
 		say(d, PA_CHECK_FAILED, "process events",
 		    r == -EPERM ? "raise the memory lock limit (ulimit -l) or see the checks above"
 				: "see the checks above",
@@ -258,7 +260,7 @@ static int first_file(void *ctx, const struct maps_entry *e)
 	return 1;
 }
 
-/* Tried on the first mapped file of the agent itself. */
+/* Tests access with the first mapped file of the agent itself. */
 static void check_map_files(struct doctor *d)
 {
 	struct maps_entry e = { 0 };

@@ -12,7 +12,7 @@
 #include "proc/roots.h"
 
 #define FDS_PER_CPU 4 /* two events, a ring, a link */
-#define OTHER_FDS 64  /* BPF maps and programs, outputs, what the caller has open */
+#define OTHER_FDS 64  /* BPF maps and programs, outputs, files that the caller has open */
 #define MIN_KEPT_FILES 16u
 #define MAX_KEPT_FILES 32768u
 

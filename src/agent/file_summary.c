@@ -25,7 +25,7 @@ void file_summary_done(struct file_summary *s)
 	strtab_done(&s->texts);
 }
 
-/* Keeps a copy of a composed text; NULL: out of memory. */
+/* Keeps a copy of a composed text; NULL if out of memory. */
 static const char *keep_text(struct file_summary *s, const char *text)
 {
 	uint32_t id;
@@ -51,7 +51,7 @@ static int list_types(struct file_summary *s, const struct profile *p)
 	return 0;
 }
 
-/* In the order of first use. Most samples have the same few. */
+/* Lists the label keys in the order of first use. Most samples have the same few keys. */
 static int list_label_keys(struct file_summary *s, const struct profile *p)
 {
 	_cleanup_(freep) bool *is_known = calloc(p->strings.nr_strings, sizeof(*is_known));
@@ -74,7 +74,7 @@ static int list_label_keys(struct file_summary *s, const struct profile *p)
 	return 0;
 }
 
-/* "value", "4096 bytes"; NULL: out of memory. */
+/* "value", "4096 bytes"; NULL if out of memory. */
 static const char *label_value_text(struct file_summary *s, const struct profile *p,
 				    const struct label_value *v)
 {
@@ -123,7 +123,7 @@ static int by_unnamed_samples(const void *left, const void *right)
 	return a->nr_samples > b->nr_samples ? -1 : a->nr_samples < b->nr_samples;
 }
 
-/* Files whose functions the profile does not name. */
+/* Lists the files whose functions have no names in the profile. */
 static int list_unnamed(struct file_summary *s, const struct profile *p)
 {
 	_cleanup_(freep) struct pa_unnamed_stat *all =
@@ -150,7 +150,7 @@ static int list_unnamed(struct file_summary *s, const struct profile *p)
 	return 0;
 }
 
-/* The rest of a comment that begins like that; NULL: there is none. */
+/* The part of a comment after that prefix; NULL if there is no such comment. */
 static const char *comment_after(const struct profile *p, const char *start)
 {
 	for (uint32_t i = 0; i < p->nr_comments; i++)
@@ -169,7 +169,7 @@ static bool is_kernel_only(const struct profile *p, const struct profile_sample 
 	return outermost != PROFILE_NONE && p->mappings[outermost].kind == PROFILE_MAPPING_KERNEL;
 }
 
-/* Kernel threads have no label for that: their stacks end in the kernel. */
+/* Counts complete stacks. Kernel threads have no label for that: their stacks end in the kernel. */
 static void count_complete(struct pa_summary *s, const struct profile *p, uint32_t truncated)
 {
 	uint32_t none = label_key(p, "no_user_stack");
@@ -230,7 +230,7 @@ static int list_truncations(struct file_summary *s, const struct profile *p, uin
 	return 0;
 }
 
-/* Only files of this program say which stacks are complete. */
+/* Only files that this program wrote say which stacks are complete. */
 static int add_completeness(struct file_summary *s, const struct profile *p)
 {
 	uint32_t truncated = label_key(p, "truncated");
@@ -273,7 +273,7 @@ static void add_facts(struct file_summary *s, const struct profile *p,
 		s->pub.nr_locations_named += p->locations[i].is_named;
 }
 
-/* A process that executed another program is still one. */
+/* Counts processes; one that called execve() is still one process. */
 static int count_processes(struct pa_summary *s, const struct profile *p)
 {
 	_cleanup_(freep) struct label_value *found = NULL;

@@ -11,7 +11,7 @@
 #define FILE_MAX_UNNAMED 10
 #define FILE_MAX_TRUNCATIONS 10
 
-/* Strings are borrowed from the profile or owned by texts. */
+/* The summary, and the storage for it. Strings are borrowed from the profile or owned by texts. */
 struct file_summary {
 	struct pa_summary pub;
 	struct summary_digest digest;
@@ -19,12 +19,12 @@ struct file_summary {
 	struct pa_truncation_stat truncations[FILE_MAX_TRUNCATIONS];
 	struct pa_label_stat *label_values; /* owned, like the next two */
 	const char **value_types, **label_keys;
-	struct strtab texts; /* composed ones */
+	struct strtab texts; /* texts that were composed */
 };
 
-/* What the values of count_type are. */
+/* The meaning of the values of count_type. */
 struct file_values {
-	bool are_samples; /* each stands for the period of the profile */
+	bool are_samples; /* each stands for the sampling period of the profile */
 	const char *path, *label;
 	uint32_t max_functions;
 };

@@ -63,7 +63,7 @@ static int loop_init(struct loop *l)
 		r = watch(l, l->end_fd, 0);
 	if (r == 0)
 		r = watch(l, l->s->wake_fd, 0);
-	/* Woken only by records that ask for it: samples wait for the timer. */
+	/* Wakes up only for records that request it: samples wait for the timer. */
 	if (r == 0)
 		r = watch(l, programs_ring_fd(l->s->programs), EPOLLET);
 	if (r == 0 && l->s->sideband)
@@ -88,7 +88,7 @@ static void add_progress(const struct pa_session *s, uint32_t origin, struct pa_
 	const struct pipe_stats *pipe = pipe_stats(s->pipe, (uint8_t)origin);
 	struct model_stats st = session_model_stats(s, origin);
 
-	if (!triggers_get(s->triggers, origin)->intervals) /* else they come at the end */
+	if (!triggers_get(s->triggers, origin)->intervals) /* otherwise they come at the end */
 		to->nr_samples += st.nr_kept;
 	to->nr_stacks += s->models[origin].now->profile->nr_stacks;
 	to->nr_lost += pipe->nr_bad + pipe->nr_no_memory + st.nr_full + st.nr_no_memory;
@@ -117,14 +117,14 @@ static void publish(struct pa_session *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* News of processes whose code is of no interest. */
+/* A notice about a process whose code is of no interest. */
 static int drop_record(void *ctx, const void *bytes, size_t size)
 {
 	return 0;
 }
 
-/* The ring is drained before the side-band, so that the side-band then contains everything that
- * happened before a sample. */
+/* Drains the ring before the side-band, so that the side-band then contains everything that
+ * happened before each sample. */
 int session_turn(struct pa_session *s, bool is_last)
 {
 	int r = s->sched ? sched_collector_turn(s->sched) : 0;
@@ -171,13 +171,14 @@ static void once_a_second(struct loop *l)
 			 strerror(-r));
 }
 
-/* A target that waits for others in its exit may never be gone. */
+/* True if all targets are gone, or have taken too long: a target that waits for others during its
+ * exit may never be gone. */
 static bool are_gone(struct loop *l)
 {
 	return session_targets_are_gone(l->s) || clock_mono_ns() - l->exited_ns > EXIT_MAX_NS;
 }
 
-/* Why sampling is over, as in pa_summary; NULL: it is not. */
+/* Why sampling is over, as in pa_summary; NULL if it is not. */
 static const char *why_over(struct loop *l)
 {
 	struct pa_session *s = l->s;
@@ -216,13 +217,14 @@ static int run(struct loop *l)
 
 		if (r < 0 && errno != EINTR)
 			return -errno;
-		(void)!read(l->drain_fd, &fired, sizeof(fired)); /* fails if not due */
+		/* fails if the timer has not expired */
+		(void)!read(l->drain_fd, &fired, sizeof(fired));
 		r = session_turn(l->s, false);
 		if (r < 0)
 			return r;
 		once_a_second(l);
 	}
-	l->s->end_reason = reason; /* whoever asks to stop from here on changes nothing */
+	l->s->end_reason = reason; /* later requests to stop have no effect */
 	return 0;
 }
 
@@ -240,7 +242,7 @@ static int finish_sampling(struct pa_session *s)
 	cpu_account_end(&s->cpu, s->programs);
 	publish(s);
 	world_lock(s->world);
-	atomic_store(&s->phase, PA_PHASE_NAMING); /* from here on there is nothing left to stop */
+	atomic_store(&s->phase, PA_PHASE_NAMING); /* from now on there is nothing left to stop */
 	world_unlock(s->world);
 	for (uint32_t i = 0; i < triggers_nr(s->triggers); i++) {
 		session_date_model(s, i, s->end_ns);
@@ -254,7 +256,8 @@ static int finish_sampling(struct pa_session *s)
 	if (s->sched)
 		sched_r = sched_collector_read(s->sched, &s->sched_report);
 	times_r = thread_clock_read(&s->thread_clock, &s->thread_times);
-	/* Symbols can take a while, during which nothing should be charged to the machine. */
+	/* Resolving symbols can take a while, and the machine should not be slowed down
+	 * meanwhile. */
 	programs_detach(s->programs);
 	s->sideband = sideband_free(s->sideband);
 	s->end_cpu_ns = own_cpu_ns();
@@ -266,7 +269,8 @@ static int finish_sampling(struct pa_session *s)
 	return r < 0 ? r : times_r;
 }
 
-/* Only now: sampling does not wait for it. What is yet to be executed has no threads. */
+/* Adds the threads without events; late, because sampling need not wait for it. A command that is
+ * yet to be executed has no threads. */
 static void add_silent_threads(struct pa_session *s)
 {
 	int r = s->settings.o.start_on_exec ? 0 : thread_clock_add_silent(&s->thread_clock);
@@ -305,7 +309,7 @@ static int name_and_write(struct pa_session *s)
 	if (r == -ECANCELED)
 		return r;
 	cpu_account_settle(&s->cpu, s->programs, &s->cancel);
-	/* If an output failed, the summary is still made. */
+	/* The summary is created even if an output failed. */
 	if (summary_new(s, &s->summary) < 0 && r == 0)
 		r = -ENOMEM;
 	return r;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The models at the end of the pipe: one per trigger. Each can be taken out and replaced. */
+/* The models at the end of the pipe, one per trigger. A model can be taken out, and is then
+ * replaced by a new one. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -21,8 +22,8 @@ static int new_model(struct pa_session *s, uint32_t origin, const char *program,
 	return model_new(&cfg, s->world, ret_model);
 }
 
-/* What is profiled, as far as that is known before the capture: the path of a target's program, or
- * the machine's name. NULL if unknown, or if the program is not executed yet. Returns text. */
+/* What is profiled, as far as known before the capture: the path of a target's program, or the
+ * machine's name. NULL if unknown, or if the program is not executed yet. Returns text. */
 static const char *find_program(const struct pa_session *s, char *text, size_t size)
 {
 	const struct pa_options *o = &s->settings.o;
@@ -82,13 +83,13 @@ int session_take_model(struct pa_session *s, uint32_t origin, struct model **ret
 							: new_model(s, origin, NULL, &next);
 
 	if (r < 0)
-		return r; /* a stack that the kernel has sent once is known to one model */
+		return r; /* only one model has a stack that the kernel has sent once */
 	world_lock(s->world);
 	r = atomic_load(&s->phase) == PA_PHASE_SAMPLING
 		    ? pipe_replace_sink(s->pipe, (uint8_t)origin, &m->now->sink, &next->sink)
 		    : -EINVAL;
 	if (r == 0) {
-		uint64_t now_ns = s->pipe->turn_ns; /* its samples were taken up to this time */
+		uint64_t now_ns = s->pipe->turn_ns; /* samples up to this time were in it */
 
 		session_date_model(s, origin, now_ns);
 		session_describe_profile(s, origin);

@@ -14,20 +14,20 @@
 #define AUTO_NAME_MAX 256
 #define HEADING_SIZE 1024
 
-/* Characters that have no special meaning to a shell. */
+/* True for characters without a special meaning to a shell. */
 static bool is_plain(char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
 	       (unsigned char)c >= 0x80 || strchr("._+-@,", c);
 }
 
-/* Makes a process name usable in a file name that users list, and copy into a command line. */
+/* Makes a process name usable in a file name that users list and copy into command lines. */
 static void make_file_name(char *name, size_t size)
 {
 	_cleanup_(buf_done) struct buf clean = BUF_INIT(4 * AUTO_NAME_MAX);
 
 	if (text_append_clean(&clean, name) < 0 || buf_append(&clean, "", 1) < 0)
-		name[0] = '\0'; /* optional */
+		name[0] = '\0'; /* the name is optional */
 	else
 		(void)snprintf(name, size, "%s", clean.data);
 	for (char *c = name; *c; c++)
@@ -73,7 +73,8 @@ static char *auto_name(const struct pa_session *s, const struct output *out)
 	return asprintf(&path, "%s%s-%s%s", name, when, kind, out->suffix) < 0 ? NULL : path;
 }
 
-/* The profile of the first trigger goes to the path given, those of the others next to it. */
+/* The profile of the first trigger goes to the given path, those of other triggers to paths next to
+ * it. */
 static char *wanted_name(const struct pa_session *s, const struct output *out, const char *wanted)
 {
 	if (out->origin == 0)
@@ -138,7 +139,8 @@ static struct output *add_output(struct pa_session *s, const char *format, const
 	return out;
 }
 
-/* Samples that were taken and have not reached the sinks: not what the kernel did not deliver. */
+/* Samples that were taken but did not reach the sinks, without those that the kernel did not
+ * deliver. */
 static uint64_t nr_lost_samples(const struct pa_session *s, uint32_t origin)
 {
 	const struct pipe_stats *pipe = pipe_stats(s->pipe, (uint8_t)origin);
@@ -158,7 +160,7 @@ static uint64_t nr_lost_on_cpu(void *session)
 	return nr_lost_samples(session, PA_ORIGIN_ONCPU);
 }
 
-/* Written while samples come. */
+/* Opens an output that is written while samples come. */
 static int open_stream(struct pa_session *s, struct output *out, const struct pa_output *wanted,
 		       struct pa_error *err)
 {
@@ -178,7 +180,7 @@ static int open_stream(struct pa_session *s, struct output *out, const struct pa
 	return r < 0 ? r : pipe_add_sink(s->pipe, PA_ORIGIN_ONCPU, perf_data_sink(out->stream));
 }
 
-/* Of on-CPU samples alone: time off the CPU has no records in the format. */
+/* perf.data has only on-CPU samples: the format has no records for off-CPU time. */
 static int open_perf_data(struct pa_session *s, const struct pa_output *wanted,
 			  struct pa_error *err)
 {
@@ -192,13 +194,13 @@ static int open_perf_data(struct pa_session *s, const struct pa_output *wanted,
 			   wanted, err);
 }
 
-/* Whether one file has all profiles. */
+/* True if one file has all profiles. */
 static bool is_for_all(const struct writer *writer, const struct pa_output *wanted)
 {
 	return writer && writer->write_all && !wanted->kind;
 }
 
-/* One file for each profile or for all of them, or one for the scheduler statistics. */
+/* Opens one file per profile, one for all profiles, or one for the scheduler statistics. */
 static int open_wanted(struct pa_session *s, const struct pa_output *wanted, struct pa_error *err)
 {
 	const struct writer *writer = writer_find(wanted->format);

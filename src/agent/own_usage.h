@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this process has used so far. */
+/* The resources that this process has used so far. */
 #ifndef AGENT_OWN_USAGE_H
 #define AGENT_OWN_USAGE_H
 

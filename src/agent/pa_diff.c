@@ -10,7 +10,8 @@
 #include "write/writer.h"
 
 struct diff {
-	struct pa_diff pub;                              /* first: what the caller has */
+	/* first, because callers have a pointer to it */
+	struct pa_diff pub;
 	const struct pa_profile *base_profile, *profile; /* borrowed */
 	struct functions base, now;
 	struct pa_change *changes; /* owned */
@@ -38,7 +39,7 @@ static const char *type_of(const struct pa_summary *s)
 	return s->value_type ? s->value_type : "samples";
 }
 
-/* "cpu/nanoseconds" in the lists of both files. */
+/* True if a type, like "cpu/nanoseconds", is in the lists of both files. */
 static bool have_common_type(const struct pa_summary *a, const struct pa_summary *b)
 {
 	for (size_t i = 0; i < a->nr_value_types; i++)
@@ -48,7 +49,8 @@ static bool have_common_type(const struct pa_summary *a, const struct pa_summary
 	return false;
 }
 
-/* Samples of two periods can be compared: shares are the same in CPU time. */
+/* Checks that the values can be compared. Samples with two different periods can be: their shares
+ * of CPU time are comparable. */
 static int check_types(const struct pa_summary *a, const struct pa_summary *b, struct pa_error *err)
 {
 	if (!strcmp(unit_of(a), unit_of(b)) && !strcmp(type_of(a), type_of(b)))

@@ -6,7 +6,8 @@
 
 struct pa_file_options;
 
-/* The options that this library knows, of opts (may be NULL); the rest must be zero, otherwise -EINVAL. */
+/* Copies the options that this library knows from opts (may be NULL); the rest must be zero,
+ * otherwise -EINVAL. */
 int pa_file_take_options(const struct pa_file_options *opts, struct outfile_options *ret_options);
 
 #endif

@@ -45,7 +45,7 @@ static int take_profile_options(const struct pa_profile_options *from,
 	return 0;
 }
 
-/* With the user's own privileges. */
+/* Opens the file with the user's own privileges. */
 static int open_profile(const char *path, struct pa_error *err)
 {
 	_cleanup_(capabilities_raise) struct capabilities held = CAPABILITIES_HELD;
@@ -99,7 +99,7 @@ static bool type_is(const struct profile *p, uint32_t type, const char *name, co
 	       !strcmp(profile_str(p, p->types[type].unit), unit);
 }
 
-/* The number of the type with this name; nr_types: there is none. */
+/* The number of the type with this name; nr_types if there is none. */
 static uint32_t type_named(const struct profile *p, const char *name)
 {
 	uint32_t i = 0;
@@ -109,8 +109,8 @@ static uint32_t type_named(const struct profile *p, const char *name)
 	return i;
 }
 
-/* True if each of the samples stands for the same CPU time, as in CPU profiles of this program, of Go and of
- * gperftools; then they are counted as those of a capture. */
+/* True if each sample stands for the same CPU time, as in CPU profiles of this program, of Go and
+ * of gperftools: then samples are counted as in a capture. */
 static bool have_one_period(const struct profile *p, uint32_t samples)
 {
 	if (samples == p->nr_types || !type_is(p, samples, "samples", "count") || p->period <= 0 ||
@@ -126,7 +126,7 @@ static bool have_one_period(const struct profile *p, uint32_t samples)
 	return true;
 }
 
-/* Sets which values are looked at. */
+/* Sets the value type to be analyzed. */
 static int choose_type(struct pa_profile *p, const char *wanted, bool *ret_are_samples,
 		       struct pa_error *err)
 {
@@ -143,13 +143,13 @@ static int choose_type(struct pa_profile *p, const char *wanted, bool *ret_are_s
 		return error_set(err, EINVAL, "'%s' has no values of type '%s'; it has %s", p->path,
 				 wanted, list_value_types(model, list));
 	model->count_type = model->shown_type = type;
-	if (wanted) /* otherwise a page shows first what the file says */
+	if (wanted) /* otherwise a page begins with the default type of the file */
 		model->default_type = type;
 	*ret_are_samples = have_period && type == samples;
 	return 0;
 }
 
-/* Code that ran in the kernel is known by the innermost frame. */
+/* Counts samples as in the kernel if their innermost frame is kernel code. */
 static void count_in_kernel(struct profile *p)
 {
 	for (uint32_t i = 0; i < p->nr_samples; i++) {
@@ -220,7 +220,8 @@ const struct pa_summary *pa_profile_summary(const struct pa_profile *p)
 	return &p->summary.pub;
 }
 
-/* An older caller's structure ends before the kind, which is not used; a newer one's may go on with zeros. */
+/* A structure of an older caller ends before the kind, which is not used; that of a newer caller
+ * may have more fields, which must be zero. */
 static int check_output(const struct pa_output *output, struct pa_error *err)
 {
 	int r = sized_check(output, offsetof(struct pa_output, kind), sizeof(*output));
@@ -268,7 +269,7 @@ const char *pa_profile_title(const struct pa_profile *p)
 	return strcmp(p->path, "-") ? slash ? slash + 1 : p->path : NULL;
 }
 
-/* A page has a title; other formats do not. */
+/* Passes the title to formats that have one. */
 static int write_with(const struct writer *w, const struct pa_profile *p, struct outfile *out,
 		      struct pa_error *err)
 {

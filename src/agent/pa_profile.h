@@ -6,14 +6,14 @@
 
 struct pa_profile {
 	char *path;              /* owned */
-	struct profile *profile; /* owned; count_type and shown_type are what is looked at */
+	struct profile *profile; /* owned; count_type and shown_type select what is analyzed */
 	struct file_summary summary;
 };
 
-/* What was profiled, as the file says, else the name of the file; NULL: standard input. */
+/* What was profiled, according to the file, otherwise the file's name; NULL: standard input. */
 const char *pa_profile_title(const struct pa_profile *p);
 
-/* Checks an output of the caller, and finds what writes it. */
+/* Checks an output of the caller, and finds its writer. */
 struct writer;
 int pa_profile_writer(const struct pa_output *output, const struct writer **ret_writer,
 		      struct pa_error *err);

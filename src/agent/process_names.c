@@ -17,7 +17,7 @@
 struct candidate {
 	pid_t pid;
 	uid_t user;
-	uint32_t rank; /* those with the smallest are taken first */
+	uint32_t rank; /* candidates with the lowest rank are taken first */
 };
 
 struct search {
@@ -42,7 +42,7 @@ static bool is_listed(const struct settings *s, pid_t pid)
 	return false;
 }
 
-/* The kernel keeps a limited number of bytes of a name; only those are compared. */
+/* Compares names up to the length that the kernel stores. */
 static bool has_name(const struct procfs *procfs, pid_t pid, const char *name)
 {
 	char comm[PROC_COMM_SIZE];
@@ -84,7 +84,7 @@ static int find_name(struct search *s, const char *name, struct pa_error *err)
 	return r;
 }
 
-/* ---- more than can be profiled ---- */
+/* ---- limiting the number ---- */
 
 static int by_user(const void *pa, const void *pb)
 {
@@ -104,8 +104,8 @@ static int by_rank(const void *pa, const void *pb)
 	return a->pid < b->pid ? -1 : a->pid > b->pid;
 }
 
-/* Anyone can start processes of any name: those of root and our own user come first, then one of
- * every other user in turn. */
+/* Anyone can start processes of any name: hence those of root and of our own user come first, then
+ * one of every other user in turn. */
 static void rank_by_user(struct candidate *c, uint32_t nr)
 {
 	qsort(c, nr, sizeof(*c), by_user);

@@ -23,8 +23,8 @@
 
 #define RING_MIN_BYTES (256u << 10)
 #define RING_MAX_BYTES (64u << 20)
-#define RECORD_USUAL_BYTES 1024 /* 119 frames */
-#define RING_RESERVE 4          /* drains that may be late */
+#define RECORD_USUAL_BYTES 1024 /* a sample with 119 frames */
+#define RING_RESERVE 4          /* number of late drains that the ring has room for */
 #define STACK_BYTES_PER_S (32u << 20)
 #define TABLE_MAX_BYTES (256u << 20)
 
@@ -77,7 +77,7 @@ static int find_debug_dir(const struct pa_session *s, char **ret_path)
 	else if (!s->cache_dir)
 		return 0;
 	else if (asprintf(ret_path, "%s/debuginfo", s->cache_dir) < 0)
-		*ret_path = NULL; /* undefined after a failed asprintf() */
+		*ret_path = NULL; /* asprintf() leaves it undefined if it fails */
 	return *ret_path ? 0 : -ENOMEM;
 }
 
@@ -86,8 +86,8 @@ static const char *fetch_program(const struct pa_options *o)
 	return o->fetch_program ? o->fetch_program : PERFAGENT_PROGRAM;
 }
 
-/* Every context switch takes a stack: until tables are there, each is copied, which soon costs more than
- * compiling the tables of everything at once. */
+/* With off-CPU time every context switch takes a stack. Until tables are ready each stack is
+ * copied, which soon costs more than compiling all tables at once. */
 static bool compiles_first(const struct pa_options *o)
 {
 	return o->unwind == PA_UNWIND_DWARF || (o->modes & PA_MODE_OFFCPU);
@@ -130,7 +130,7 @@ static int new_world(struct pa_session *s)
 	return world_new(&cfg, &s->log, &s->world);
 }
 
-/* One world and one pipe; each trigger has its own model at the end of the pipe. */
+/* Creates one world and one pipe; each trigger has its own model at the end of the pipe. */
 static int new_pipe(struct pa_session *s)
 {
 	int r = new_world(s);
@@ -140,8 +140,8 @@ static int new_pipe(struct pa_session *s)
 	return r < 0 ? r : session_new_models(s);
 }
 
-/* Fails before the capture if symbols are required and nothing can be fetched, or if the directory
- * given is not usable. A cache of another user is only ignored. */
+/* Fails before the capture if symbols are required but cannot be fetched, or if the given directory
+ * is unusable. A default cache of another user is merely ignored. */
 static int check_cache(struct pa_session *s, struct pa_error *err)
 {
 	const struct pa_options *o = &s->settings.o;
@@ -158,7 +158,7 @@ static int check_cache(struct pa_session *s, struct pa_error *err)
 	return 0;
 }
 
-/* Finds problems now that would otherwise show up after the capture. */
+/* Finds problems before the capture that would otherwise only show up after it. */
 static int check_fetching(struct pa_session *s, struct pa_error *err)
 {
 	const struct pa_options *o = &s->settings.o;
@@ -169,7 +169,7 @@ static int check_fetching(struct pa_session *s, struct pa_error *err)
 		return 0;
 	r = check_cache(s, err);
 	client = debug_files_client(s->world->debug);
-	if (r == 0 && client != FETCH_FETCHED) /* files in the cache can be used even so */
+	if (r == 0 && client != FETCH_FETCHED) /* files in the cache can still be used */
 		log_warn(&s->log, "debuginfod: debug files that are not in the cache are %s",
 			 fetch_result_text(client));
 	return r;
@@ -197,7 +197,7 @@ static int prepare(struct pa_session *s, const struct session_config *cfg,
 	if (r == 0)
 		r = fd_budget_check(err);
 	if (r == 0 && cache_dir_default(&s->cache_dir) < 0)
-		s->cache_dir = NULL; /* optional */
+		s->cache_dir = NULL; /* the cache is optional */
 	if (r == 0)
 		r = triggers_new(cfg->triggers, cfg->nr_triggers, &s->settings.o, &s->log,
 				 &s->triggers, err);
@@ -290,7 +290,8 @@ static size_t ring_bytes(const struct pa_options *o, uint64_t records_per_s)
 	return want > RING_MAX_BYTES ? RING_MAX_BYTES : (size_t)want;
 }
 
-/* What samples are resolved by: events about processes and mappings, and the walker's tables. */
+/* Attaches the sources that samples are resolved with: events about processes and mappings, and the
+ * walker's tables. */
 static int attach_world(struct pa_session *s, const struct cpus *online, bool use_tables,
 			struct pa_error *err)
 {
@@ -304,19 +305,19 @@ static int attach_world(struct pa_session *s, const struct cpus *online, bool us
 	return r < 0 ? r : sideband_open(online, &s->log, &s->sideband, err);
 }
 
-/* After the targets are known. */
+/* Called when the targets are known. */
 static int settle_world(struct pa_session *s)
 {
 	int r;
 
 	if (!session_takes_samples(s))
 		return 0;
-	/* scanning takes a while: handles what happened meanwhile */
+	/* handles the events that occurred during the scan, which takes a while */
 	r = sideband_drain(s->sideband, pipe_event, s->pipe);
 	if (r < 0)
 		return r;
 	world_compile_first(s->world);
-	return pipe_settle(s->pipe, false); /* publishes what was found to the walker */
+	return pipe_settle(s->pipe, false); /* publishes the results to the walker */
 }
 
 static int attach_sched(struct pa_session *s, const struct cpus *online, struct pa_error *err)
@@ -372,7 +373,7 @@ static int start_thread(struct pa_session *s)
 	sigset_t all, before;
 	int r;
 
-	/* Signals belong to the caller: none is handled on our thread. */
+	/* Signals belong to the caller: our thread handles none. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	r = pthread_create(&s->thread, NULL, session_thread, s);
@@ -402,7 +403,8 @@ int pa_session_start(struct pa_session *s, struct pa_error *err)
 	atomic_store(&s->is_starting, true);
 	r = attach(s, err);
 	if (r == 0 && s->sched)
-		r = sched_collector_start(s->sched, err); /* its statistics are of no time span */
+		/* its counters are not tied to the capture's times */
+		r = sched_collector_start(s->sched, err);
 	if (r == 0) {
 		s->start_real_ns = clock_ns(CLOCK_REALTIME);
 		s->start_cpu_ns = own_cpu_ns();
@@ -420,7 +422,7 @@ int pa_session_start(struct pa_session *s, struct pa_error *err)
 	}
 	atomic_store(&s->is_starting, false);
 	if (r < 0) {
-		world_drop_tables(s->world); /* they are in maps of the programs */
+		world_drop_tables(s->world); /* the tables are in maps of the programs */
 		detach(s);
 		atomic_store(&s->phase, PA_PHASE_NEW);
 		return error_set(err, -r, "cannot start sampling: %s", strerror(-r));
@@ -437,7 +439,8 @@ static void wake(struct pa_session *s)
 {
 	uint64_t one = 1;
 
-	(void)!write(s->wake_fd, &one, sizeof(one)); /* fails only if a wake-up is pending */
+	/* fails only if a wake-up is already pending */
+	(void)!write(s->wake_fd, &one, sizeof(one));
 }
 
 int pa_session_request_stop(struct pa_session *s)
@@ -463,11 +466,11 @@ int pa_session_hurry(struct pa_session *s)
 {
 	int phase = atomic_load(&s->phase);
 
-	/* While the session starts, targets that are not known yet are not looked for, and nothing
-	 * will be sampled. */
+	/* While the session starts, unknown targets are no longer looked for, and nothing will be
+	 * sampled. */
 	if (phase == PA_PHASE_NEW ? atomic_load(&s->is_starting) : phase != PA_PHASE_SAMPLING)
 		atomic_store(&s->hurry, true);
-	/* Without a duration that is the usual end. */
+	/* Without a duration, stopping is the usual end. */
 	else if (phase == PA_PHASE_SAMPLING && s->settings.o.duration_ns)
 		atomic_store(&s->is_interrupted, true);
 	return pa_session_request_stop(s);
@@ -502,7 +505,7 @@ void pa_session_free(struct pa_session *s)
 	if (!s)
 		return;
 	if (s->has_thread) {
-		(void)pa_session_cancel(s); /* cannot fail while it runs */
+		(void)pa_session_cancel(s); /* cannot fail while the thread runs */
 		pthread_join(s->thread, NULL);
 	}
 	session_free_outputs(s);

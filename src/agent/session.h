@@ -29,19 +29,20 @@
 #define SESSION_TARGET_TEXT_SIZE 256
 
 struct output {
-	const char *format, *suffix; /* static */
-	const struct writer *writer; /* of a profile; NULL: a stream, or scheduler statistics */
-	struct perf_data *stream;    /* owned; of samples while they come; NULL: it is none */
-	uint32_t origin;             /* index of the trigger whose profile it is */
-	bool has_all;                /* the profiles of all triggers, in one file */
-	struct outfile *file;        /* owned */
+	const char *format, *suffix; /* static strings */
+	/* format of a profile; NULL: a stream, or scheduler statistics */
+	const struct writer *writer;
+	struct perf_data *stream; /* owned; written while samples come; NULL: not a stream */
+	uint32_t origin;          /* index of the trigger whose profile is written */
+	bool has_all;             /* one file has the profiles of all triggers */
+	struct outfile *file;     /* owned */
 };
 
-/* Where the samples of a trigger go. Changes under world_lock(). */
+/* The destination of a trigger's samples. Changes under world_lock(). */
 struct session_model {
 	struct model *now;          /* owned */
-	uint64_t began_ns;          /* 0: when the session did */
-	struct model_account taken; /* of models that were taken out before */
+	uint64_t began_ns;          /* 0: when the session began */
+	struct model_account taken; /* of models taken out before */
 };
 
 struct summary; /* agent/summary.h */
@@ -50,11 +51,12 @@ struct pa_session {
 	struct settings settings;
 	struct log log;
 	char *cache_dir;                            /* owned; NULL: none */
-	int cgroup_fd;                              /* of the selected cgroup; owned; -1: none */
+	int cgroup_fd;                              /* owned; the selected cgroup; -1: none */
 	bool has_cgroup_ids;                        /* see session_config */
 	char target_text[SESSION_TARGET_TEXT_SIZE]; /* see pa_summary.target */
 
-	/* Belong to the caller of new, start and free until the thread runs; then to the thread. */
+	/* Used by the caller of new, start and free until the thread runs, and by the thread from
+	 * then on. */
 	struct world *world;
 	struct pipe *pipe;
 	struct session_model *models; /* owned; by origin: one per trigger */
@@ -62,30 +64,31 @@ struct pa_session {
 	struct sideband *sideband;
 	struct triggers *triggers;
 	struct sched_collector *sched; /* owned; NULL: no scheduler statistics, or not attached */
-	struct sched_report sched_report; /* after the end */
+	struct sched_report sched_report; /* valid after the end */
 	struct thread_clock thread_clock;
-	struct thread_times thread_times; /* after the end */
+	struct thread_times thread_times; /* valid after the end */
 	struct output *outputs;           /* owned */
 	uint32_t nr_outputs;
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
 	/* The same, when the triggers had been switched on and off: the agent may have to wait for a CPU. */
 	uint64_t enabled_ns, disabled_ns;
 	uint64_t start_real_ns;
-	uint64_t start_cpu_ns, end_cpu_ns, end_rss_bytes; /* own CPU time and memory at that time */
+	/* CPU time and memory of the agent at those times */
+	uint64_t start_cpu_ns, end_cpu_ns, end_rss_bytes;
 	bool targets_exited;
 	const char *end_reason; /* static; set by the thread when sampling is over */
-	atomic_int signals[2];  /* by pa_signal_role; 0: none */
+	atomic_int signals[2];  /* by enum pa_signal_role; 0: none */
 	struct cpu_account cpu;
 	struct stack_budget stack_budget;
 
 	pthread_t thread;
-	bool has_thread; /* belongs to the caller */
+	bool has_thread; /* used by the caller */
 	int wake_fd;     /* the thread sleeps on it; owned */
-	int done_fd;     /* readable when everything is written; owned */
+	int done_fd;     /* readable when all outputs are written; owned */
 	atomic_bool stop, hurry, cancel;
-	atomic_bool is_interrupted; /* the user asked for the end while sampling */
-	atomic_bool is_drained;     /* every record was read; from here on, symbols are awaited */
-	atomic_bool is_starting;    /* pa_session_start() is running, maybe on another thread */
+	atomic_bool is_interrupted; /* the user has asked to stop sampling */
+	atomic_bool is_drained;     /* all records were read; the session now waits for symbols */
+	atomic_bool is_starting;    /* pa_session_start() is running, possibly on another thread */
 	atomic_int phase;
 
 	/* Set by the thread before done_fd becomes readable, read afterwards. */
@@ -93,29 +96,29 @@ struct pa_session {
 	struct pa_error error;
 	struct summary *summary; /* owned */
 
-	pthread_mutex_t lock; /* of progress */
+	pthread_mutex_t lock; /* protects progress */
 	struct pa_progress progress;
 };
 
-/* Configuration beyond the public options; a program that links all modules can have its own
- * triggers. */
+/* Configuration in addition to the public options; a program that links all modules can have its
+ * own triggers. */
 struct session_config {
-	const struct trigger *const
-		*triggers; /* borrowed during the call; what they point to outlives it */
+	/* borrowed during the call; the triggers must outlive the session */
+	const struct trigger *const *triggers;
 	uint32_t nr_triggers;
-	bool cgroup_ids; /* samples have them; otherwise they are 0 and cost nothing */
+	bool cgroup_ids; /* samples have cgroup IDs; otherwise they are 0, at no cost */
 };
 int session_new(const struct session_config *cfg, const struct pa_options *opts,
 		struct pa_session **ret_session, struct pa_error *err);
 
-/* Without samples nothing is unwound or named, and no mapping is of interest. */
+/* Without samples nothing is unwound or symbolized, and no mapping is of interest. */
 static inline bool session_takes_samples(const struct pa_session *s)
 {
 	return triggers_nr(s->triggers) > 0;
 }
 
-/* Whether the report says where the time of threads went: both parts of it, or the scheduler, are of
- * interest. */
+/* Whether the report shows how threads spent their time: on-CPU and off-CPU time together, or the
+ * scheduler, are of interest. */
 static inline bool session_times_threads(const struct pa_session *s)
 {
 	const unsigned int both = PA_MODE_PROFILE | PA_MODE_OFFCPU;
@@ -139,12 +142,12 @@ void session_date_model(const struct pa_session *s, uint32_t origin, uint64_t en
 /*
  * Takes out the model of an origin, for the caller to name, write and free before the session is
  * freed. From here on, samples go to a new model; each sample is in one of the two. The summary
- * includes what naming it finds out, if it is named before the session's own. Any thread, while the
- * session samples; otherwise -EINVAL. -EOPNOTSUPP: the kernel sums up what this trigger measures by stacks
- * that it has sent once, to the model that would be taken out.
+ * includes its symbols if it is named before the session's own model. May be called by any thread
+ * while the session samples; otherwise -EINVAL. -EOPNOTSUPP: the kernel sums up by stack what this
+ * trigger measures, and has sent the stacks only once, to the model that would be taken out.
  */
 int session_take_model(struct pa_session *s, uint32_t origin, struct model **ret_model);
-/* Sums over that model and all that were taken out before. Under world_lock(). */
+/* The sums over the current model and all that were taken out before. Under world_lock(). */
 struct model_stats session_model_stats(const struct pa_session *s, uint32_t origin);
 
 /* description.c: describes the targets in target_text, while they still have their names. */
@@ -152,7 +155,7 @@ void session_describe_targets(struct pa_session *s);
 /* See pa_summary. */
 const char *session_unwind_name(const struct pa_session *s);
 const char *session_event_name(const struct pa_session *s);
-/* Whose statistics they are, as the heading of their text says it. Returns text. */
+/* The heading of the scheduler statistics, which says whose they are. Returns text. */
 const char *session_pmu_heading(const struct pa_session *s, char *text, size_t size);
 /* Adds comments to a profile: what was profiled, where, how, and why it ended. */
 void session_describe_profile(const struct pa_session *s, uint32_t origin);
@@ -160,7 +163,7 @@ void session_describe_profile(const struct pa_session *s, uint32_t origin);
 /* Comments on why sampling ended; a signal may be known only some time later. */
 void session_describe_end(const struct pa_session *s, uint32_t origin);
 
-/* "SIGINT"; NULL: no signal ended sampling. */
+/* "SIGINT"; NULL if no signal ended sampling. */
 const char *session_end_signal(const struct pa_session *s);
 
 /* outputs.c: opens every requested output, for each trigger's profile. */
@@ -172,10 +175,11 @@ void session_free_outputs(struct pa_session *s);
 /* loop.c: the thread's main function. */
 void *session_thread(void *session);
 
-/* blocked_threads.c: threads that waited before the capture began, as records for the pipe. */
+/* blocked_threads.c: passes the threads that waited before the capture began to the pipe, as
+ * records. */
 void session_add_blocked(struct pa_session *s);
 
-/* loop.c: drains the rings, and settles what is complete; everything if it is the last one. */
+/* loop.c: drains the rings and settles what is complete; everything if is_last. */
 int session_turn(struct pa_session *s, bool is_last);
 
 /* targets.c: adds the targets to the kernel side and reads their mappings. */

@@ -93,14 +93,15 @@ static int copy_ids(const pid_t *from, size_t nr, const pid_t **ret_ids)
 	return 0;
 }
 
-/* The distance to the next output is the size that each output gives: the caller may be older or
+/* The distance to the next output is the size stored in each output: the caller may be older or
  * newer. */
 static const struct pa_output *next_output(const struct pa_output *out)
 {
 	return (const struct pa_output *)((const char *)out + out->sz);
 }
 
-/* Which kind of event it is for; NULL: each, also in a structure from when there was only one. */
+/* The kind of event that an output is for; NULL: every kind, also in a structure of a caller from
+ * when there was only one. */
 static const char *output_kind(const struct pa_output *out)
 {
 	return out->sz > offsetof(struct pa_output, kind) ? out->kind : NULL;
@@ -135,8 +136,8 @@ static void free_outputs(const struct pa_output *outputs, size_t nr)
 	free((void *)(uintptr_t)outputs);
 }
 
-/* Replaces every pointer by a copy of our own; what could not be copied is NULL, and is freed with
- * the rest. */
+/* Replaces every pointer by a copy of our own. A pointer that could not be copied becomes NULL, and
+ * the rest is freed later. */
 static int own(struct pa_options *o)
 {
 	const char **strings[] = { &o->auto_name, &o->symbol_cache_dir, &o->fetch_program,
@@ -155,7 +156,7 @@ static int own(struct pa_options *o)
 	o->tids = NULL;
 	for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
 		if (copy_string(strings[i]) < 0)
-			r = -ENOMEM; /* continue, until no pointer is the caller's */
+			r = -ENOMEM; /* continue until no pointer is the caller's */
 	if (r == 0)
 		r = copy_list(tags, o->nr_tags, &o->tags);
 	if (r == 0)
@@ -189,7 +190,7 @@ void settings_done(struct settings *s)
 	*o = (struct pa_options){ 0 };
 }
 
-/* Finds the one way in which targets are selected. */
+/* Determines the one way in which targets are selected. */
 static int find_select(const struct pa_options *o, enum pa_select *ret_select, struct pa_error *err)
 {
 	const struct {
@@ -288,7 +289,7 @@ static int check_enums(const struct pa_options *o, struct pa_error *err)
 	return 0;
 }
 
-/* That number is nobody's: system calls take it for "no change". */
+/* No user has this ID: system calls take it for "no change". */
 static int check_user(const struct pa_options *o, struct pa_error *err)
 {
 	if (o->select_user && o->user == (uid_t)-1)
@@ -436,7 +437,7 @@ int settings_read(const struct pa_options *opts, struct pa_options *ret_options,
 	return r < 0 ? r : check_lists(ret_options, err);
 }
 
-/* Checks what depends on this machine and on what runs now. */
+/* Checks what depends on this machine and on the processes that run now. */
 static int check(const struct pa_options *o, struct pa_error *err)
 {
 	int r = check_rate(o, err);

@@ -28,15 +28,15 @@ static inline bool settings_has_target_list(const struct settings *s)
 int settings_read(const struct pa_options *opts, struct pa_options *ret_options,
 		  struct pa_error *err);
 
-/* The same for a session: also checks the options against this machine, fills in defaults, and
- * copies what pointers refer to. Attaches nothing. */
+/* As settings_read(), for a session: also checks the options against this machine, fills in
+ * defaults, and copies what pointers refer to. Does not attach anything. */
 int settings_init(struct settings *s, const struct pa_options *opts, struct pa_error *err);
 
 /* Adds a PID; -E2BIG beyond SETTINGS_MAX_PIDS. */
 int settings_add_pid(struct settings *s, pid_t pid);
 void settings_done(struct settings *s);
 
-/* The first process or thread that was selected by number; 0: none. */
+/* The first process or thread that was selected by number; 0 if none was. */
 static inline pid_t settings_first_target(const struct pa_options *o)
 {
 	return o->nr_pids ? o->pids[0] : o->nr_tids ? o->tids[0] : 0;

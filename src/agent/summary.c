@@ -16,7 +16,7 @@
 #define MAX_LIMITS 100
 #define MAX_WAITS 100
 #define NR_COMMON_LOSSES 4
-#define NR_OWN_SECTIONS 1 /* those without a trigger: context switches */
+#define NR_OWN_SECTIONS 1 /* sections without a trigger: context switches */
 
 static const struct pa_count naming_failures[] = {
 #define X(failure, machine, people) { .name = machine, .text = people },
@@ -36,7 +36,7 @@ struct summary {
 	struct utsname machine;
 	struct pa_section *sections;         /* owned */
 	struct section_lists *section_lists; /* owned; one per section */
-	struct pa_section first;             /* how the samples of the first one were unwound … */
+	struct pa_section first;             /* how the samples of the first section were unwound */
 	struct summary_quality first_quality;
 	struct pa_count naming_failures[NAMING_NR_FAILURES];
 	struct summary_digest digest;
@@ -47,7 +47,7 @@ struct summary {
 	char hint_texts[SUMMARY_MAX_HINTS][SUMMARY_HINT_SIZE];
 	struct pa_count jit[SUMMARY_NR_JIT];
 	struct pa_count gaps[SUMMARY_NR_GAPS];
-	uint64_t nr_unsummed;    /* of all triggers; see trigger_account */
+	uint64_t nr_unsummed;    /* sum over all triggers; see trigger_account */
 	struct pa_pmu_stat *pmu; /* owned */
 	struct pa_count pmu_gaps[SUMMARY_NR_PMU_GAPS];
 	struct pa_thread_stat *threads; /* owned */
@@ -95,7 +95,8 @@ static int64_t residual_of(const struct pa_section *s)
 	return (int64_t)(s->due - sum);
 }
 
-/* Records can also be lost after they left the kernel, whichever trigger produced them. */
+/* Fills the section of one trigger. Records can also be lost after they left the kernel, whichever
+ * trigger produced them. */
 static void fill_section(const struct summary_source *from, struct pa_section *s,
 			 struct section_lists *to)
 {
@@ -127,7 +128,8 @@ static void fill_section(const struct summary_source *from, struct pa_section *s
 	s->unexplained = residual_of(s);
 }
 
-/* That of the first one is known, as it is also that of the summary. */
+/* Adds how samples were unwound and symbolized; that of the first section is known already, as it
+ * is also in the summary. */
 static int add_quality(struct summary *to, const struct summary_source *from, uint32_t i)
 {
 	if (!i)
@@ -159,7 +161,8 @@ int summary_add_sections(struct summary *to, const struct summary_source *source
 	return r;
 }
 
-/* Behind those of the triggers. What is missing of them is in pmu_gaps. */
+/* Adds the section of context switches, after those of the triggers. Missing measurements are in
+ * pmu_gaps. */
 static void add_switches(const struct pa_sched_counts *c, struct summary *to)
 {
 	struct section_lists *lists = &to->section_lists[to->pub.nr_sections];
@@ -252,7 +255,7 @@ const char *summary_mapping_path(const struct profile *p, uint32_t mapping)
 	return mapping >= p->nr_mappings ? "[unknown]" : profile_str(p, p->mappings[mapping].path);
 }
 
-/* NULL: no kernel address was seen. */
+/* NULL if no kernel address was seen. */
 static const char *kernel_symbols_of(const struct model *model)
 {
 	return model->naming.kernel.source[0] ? model->naming.kernel.source : NULL;
@@ -364,7 +367,7 @@ static void add_unanswered(const struct procfs *procfs, struct summary *to)
 	to->pub.unanswered = to->unanswered;
 }
 
-/* Only files that exist: a failed output is reported by its error. */
+/* Lists only files that exist: a failed output is reported by its error. */
 static int add_outputs(const struct pa_session *s, struct summary *to)
 {
 	to->outputs = calloc(s->nr_outputs + 1, sizeof(*to->outputs));
@@ -433,7 +436,7 @@ static void add_frame(const struct pa_session *s, struct summary *to)
 	to->pub.agent_sampling_rss_bytes = s->end_rss_bytes;
 }
 
-/* Stacks that still have samples: splitting JIT stacks by code version leaves some without. */
+/* Counts the stacks that still have samples: splitting JIT stacks by code version orphans some. */
 static uint64_t count_stacks(const struct profile *p)
 {
 	_cleanup_(freep) bool *is_used = calloc((size_t)p->nr_stacks + 1, sizeof(*is_used));
@@ -514,7 +517,7 @@ int summary_add_waits(struct summary *to, const struct model *model)
 	return summary_list_waits(model, to->waits, to->wait_texts, MAX_WAITS, &to->pub);
 }
 
-/* Of a capture without samples. */
+/* The summary of a capture without samples. */
 static int empty_summary(struct summary **ret_summary)
 {
 	struct summary *to = calloc(1, sizeof(*to));
@@ -526,7 +529,7 @@ static int empty_summary(struct summary **ret_summary)
 	return 0;
 }
 
-/* Symbols are those of all profiles; the rest of an account is of the first. */
+/* Adds the symbols of all profiles; the rest of an account is that of the first profile. */
 static void add_symbols_of(const struct session_model *m, struct model_account *to)
 {
 	struct model_account one = m->taken;
@@ -590,7 +593,7 @@ int summary_new(const struct pa_session *s, struct summary **ret_summary)
 	_cleanup_(summary_freep) struct summary *to = NULL;
 	int r;
 
-	world_lock(s->world); /* a model that was taken out may be being named */
+	world_lock(s->world); /* a model that was taken out may be being named concurrently */
 	r = fill_summary(s, &to);
 	world_unlock(s->world);
 	if (r < 0)

@@ -20,13 +20,13 @@ struct pa_session;
 struct pa_summary;
 struct summary;
 
-/* After naming and writing. Strings are borrowed from the session's model. */
+/* Called after naming and writing. Strings are borrowed from the session's model. */
 int summary_new(const struct pa_session *s, struct summary **ret_summary);
 struct summary *summary_free(struct summary *s);
 DEFINE_CLEANUP(struct summary *, summary_free)
 const struct pa_summary *summary_get(const struct summary *s);
 
-/* The part that needs no session: from the named model and the account of models that were taken
+/* The part that needs no session: from the named model, and the account of models that were taken
  * out before it (NULL: none). */
 int summary_of_model(const struct model *model, const struct model_account *taken,
 		     struct summary **ret_summary);
@@ -34,17 +34,17 @@ int summary_of_model(const struct model *model, const struct model_account *take
 /* Sets the sizes of the structures in lists. */
 void summary_add_item_sizes(struct pa_summary *to);
 
-/* Adds what was dropped. */
+/* Adds what was dropped by the pipe and the world. */
 struct pipe;
 void summary_add_gaps(struct summary *to, const struct world *w, const struct pipe *p);
 
-/* Adds where the events of each trigger went. */
+/* Adds what became of the events of each trigger. */
 struct summary_source {
 	const struct trigger *trigger;
-	struct trigger_account account; /* of the events in the kernel */
-	const struct pipe_stats *pipe;  /* of the records that left it */
-	struct model_stats model;       /* of the samples */
-	const struct model *profile;    /* named; NULL: nothing is known of its stacks */
+	struct trigger_account account; /* of events in the kernel */
+	const struct pipe_stats *pipe;  /* of records that left it */
+	struct model_stats model;       /* of samples */
+	const struct model *profile;    /* named; NULL: its stacks are unknown */
 };
 int summary_add_sections(struct summary *to, const struct summary_source *sources, uint32_t nr);
 
@@ -52,8 +52,8 @@ int summary_add_sections(struct summary *to, const struct summary_source *source
 struct profile;
 int summary_add_digest(struct summary *to, const struct profile *p, uint32_t max_functions);
 
-/* summary_quality.c: how the samples of a model were unwound and symbolized. Sets the members of a section
- * that say so; what these point to is in q, and its strings are borrowed from the model. */
+/* summary_quality.c: how the samples of a model were unwound and symbolized. Sets those members of
+ * a section; the lists are stored in q, and their strings are borrowed from the model. */
 #define SUMMARY_MAX_UNNAMED 10
 #define SUMMARY_MAX_TRUNCATIONS 10
 struct summary_quality {
@@ -66,7 +66,7 @@ struct summary_quality {
 int summary_quality_fill(struct summary_quality *q, const struct model *model,
 			 const struct model_stats *stats, struct pa_section *to);
 
-/* The summary itself says it of its first section. */
+/* Copies these members of the first section to the summary itself. */
 void summary_quality_of_first(struct pa_summary *to, const struct pa_section *first);
 
 #define SUMMARY_NR_JIT 18
@@ -80,7 +80,7 @@ void summary_count_jit(const struct world *w, const struct model_account *all, s
 struct profile;
 const char *summary_mapping_path(const struct profile *p, uint32_t mapping);
 
-/* summary_digest.c: the lists that digest the profile. Strings are borrowed from it. */
+/* summary_digest.c: the lists of the profile's digest. Strings are borrowed from the profile. */
 struct summary_digest {
 	struct pa_command_stat *commands; /* owned, as are the others */
 	struct pa_process_stat *processes;
@@ -91,19 +91,21 @@ int summary_digest_fill(struct summary_digest *d, const struct profile *p, uint3
 			struct pa_summary *to);
 void summary_digest_done(struct summary_digest *d);
 
-/* summary_pmu.c: all targets together, then each process; the caller frees the list. Names are borrowed. */
+/* summary_pmu.c: lists all targets together, then each process; the caller frees the list. Names
+ * are borrowed. */
 struct pa_pmu_stat;
 struct pa_sched_counts;
 struct sched_report;
 int summary_list_pmu(const struct sched_report *r, struct pa_pmu_stat **ret_list, size_t *ret_nr);
 
-/* … and counts of what could not be measured, SUMMARY_NR_PMU_GAPS of them. */
+/* summary_pmu.c: fills SUMMARY_NR_PMU_GAPS counts of what could not be measured. */
 #define SUMMARY_NR_PMU_GAPS 5
 void summary_count_pmu_gaps(const struct pa_sched_counts *c, uint64_t nr_waiting,
 			    struct pa_count *to);
 
-/* summary_thread_times.c: all threads together, then each, at most SUMMARY_MAX_THREADS; none if no time was
- * counted. After those that are counted there is one more: all others. The caller frees the list. */
+/* summary_thread_times.c: lists all threads together, then each, at most SUMMARY_MAX_THREADS; none
+ * if no time was counted. An additional last entry stands for all other threads. The caller frees
+ * the list. */
 #define SUMMARY_MAX_THREADS 256
 struct pa_thread_stat;
 struct thread_times;
@@ -114,37 +116,38 @@ int summary_list_threads(const struct thread_times *t, struct pa_thread_stat **r
 void summary_count_gaps(const struct world *w, const struct pipe *p, uint64_t nr_unsummed,
 			struct pa_count *to);
 
-/* summary_unnamed.c: the files with the most samples without a symbol, each file once, at most max.
- * The number of all such files and of their samples goes to the section. advice_texts: room for max
- * texts. */
+/* summary_unnamed.c: lists the files with the most samples without a symbol, each file once, at
+ * most max. The total of such files and their samples goes to the section. advice_texts: room for
+ * max texts. */
 int summary_list_unnamed(const struct model *model, struct pa_unnamed_stat *to,
 			 char (*advice_texts)[ADVICE_SIZE], size_t max, struct pa_section *section);
 
-/* summary_truncations.c: the same for truncated stacks, by reason and file. */
+/* summary_truncations.c: lists the truncated stacks in the same way, by reason and file. */
 int summary_list_truncations(const struct model *model, struct pa_truncation_stat *to,
 			     char (*advice_texts)[ADVICE_SIZE], size_t max,
 			     struct pa_section *section);
 
-/* What the user can do about such stacks; NULL if nothing is known to help. */
+/* What the user can do about such truncations; NULL if nothing is known to help. */
 struct truncation;
 const char *summary_truncation_advice(const struct model *model, const struct truncation *t);
 
-/* A reason, as the label "truncated" has it, in words; NULL if this version has no such reason. */
+/* The text for a stop reason, given as in the label "truncated"; NULL if this version has no such
+ * reason. */
 const char *summary_stop_text(const char *reason);
 
-/* summary_unnamed.c: samples whose innermost function has no symbol, by mapping; the item behind the
- * last mapping counts those outside of any. The caller frees the array. */
+/* summary_unnamed.c: counts samples whose innermost function has no symbol, by mapping; the item
+ * after the last mapping counts those outside of any mapping. The caller frees the array. */
 int summary_count_unnamed(const struct profile *p, uint64_t **ret_counts);
 
-/* summary_hints.c: lists at most SUMMARY_MAX_HINTS hints. texts: room for as many. */
+/* summary_hints.c: lists at most SUMMARY_MAX_HINTS hints. texts: room for that many. */
 #define SUMMARY_MAX_HINTS 16
 #define SUMMARY_HINT_SIZE 384
 struct pa_hint;
 int summary_list_hints(const struct model *model, struct pa_hint *to,
 		       char (*texts)[SUMMARY_HINT_SIZE], size_t *ret_nr);
 
-/* summary_waits.c: where threads waited, at most max; how many, and how long in all, goes to the
- * summary. texts: room for max of them. */
+/* summary_waits.c: lists where threads waited, at most max places; the number of waits and their
+ * total time go to the summary. texts: room for max of them. */
 #define SUMMARY_WAIT_SIZE 512
 struct pa_wait_stat;
 int summary_list_waits(const struct model *model, struct pa_wait_stat *to,
@@ -157,7 +160,7 @@ struct pa_limit_stat;
 void summary_list_limits(const struct model *model, struct pa_limit_stat *to, size_t max,
 			 struct pa_summary *summary);
 
-/* The process to which a mapping of JIT code belongs; 0 for other mappings. */
+/* The process that a mapping of JIT code belongs to; 0 for other mappings. */
 pid_t summary_mapping_pid(const struct model *model, uint32_t mapping);
 
 #endif

@@ -87,7 +87,7 @@ static int list_processes(struct summary_digest *d, const struct profile *p, str
 	return list_commands(d, p, found, nr, to);
 }
 
-/* NULL: out of memory. */
+/* NULL if out of memory. */
 static struct pa_function_stat *copy_functions(const struct functions *f,
 					       const struct top_function *top, size_t nr)
 {
@@ -104,7 +104,7 @@ static struct pa_function_stat *copy_functions(const struct functions *f,
 	return list;
 }
 
-/* Sorts top. */
+/* Lists the functions; sorts `top`. */
 static int list_functions(struct summary_digest *d, const struct functions *f,
 			  struct top_function *top, uint32_t nr, uint32_t max_functions,
 			  struct pa_summary *to)
@@ -150,7 +150,7 @@ static int list_paths(struct summary_digest *d, const struct functions *f, const
 	return 0;
 }
 
-/* What the samples say about functions: which ran, which called, and by which paths. */
+/* Lists what the samples show about functions: which ran, which called, and by which paths. */
 static int fill_functions(struct summary_digest *d, const struct functions *f,
 			  uint32_t max_functions, struct pa_summary *to)
 {

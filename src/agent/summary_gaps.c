@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts of what was dropped about processes and files, because of limits or because it was
+/* Counts data about processes and files that was dropped because of limits, or because it was
  * malformed. */
 #include "agent/summary.h"
 #include "capture/pipe.h"

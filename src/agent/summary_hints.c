@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hints that make the code of language runtimes readable: one per runtime and problem, for all
- * processes that share it. For JIT code, the advice is that of its rows in unnamed[] and truncations[].
+ * Hints for readable code of language runtimes: one per runtime and problem, for all processes with
+ * that problem. For JIT code, the advice is that of its rows in unnamed[] and truncations[].
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -25,12 +25,12 @@ static const struct problem {
   truncated = { "truncated", "stacks end in its JIT code" },
   no_script = { "no_script_functions", "the functions of the script are not shown" };
 
-/* A process that a hint is about. */
+/* A process with a problem that a hint is about. */
 struct entry {
 	const struct problem *problem;
 	const char *runtime; /* static */
 	const char *fix;     /* static; may name the PID */
-	unsigned int minor;  /* of Python's version; 0: unknown */
+	unsigned int minor;  /* minor version of Python; 0: unknown */
 	pid_t pid;
 	uint64_t nr_samples;
 };
@@ -160,8 +160,8 @@ static void add_samples(void *to, const void *more)
 	((struct entry *)to)->nr_samples += ((const struct entry *)more)->nr_samples;
 }
 
-/* One entry per hint and process. A process can have several JIT mappings, and several reasons why
- * stacks end in them. */
+/* Merges the entries to one per hint and process. A process can have several JIT mappings, and
+ * several reasons why stacks end in them. */
 static void merge_entries(struct entries *e)
 {
 	e->nr = array_merge(e->all, e->nr, sizeof(*e->all), by_process, add_samples);
@@ -169,7 +169,7 @@ static void merge_entries(struct entries *e)
 		qsort(e->all, e->nr, sizeof(*e->all), by_hint);
 }
 
-/* "java (PID 77)", "python 3.11 (PIDs 77, 78 and 3 more)" */
+/* Writes "java (PID 77)", "python 3.11 (PIDs 77, 78 and 3 more)". */
 static void put_subject(FILE *f, const struct entry *first, uint32_t nr)
 {
 	(void)fputs(first->runtime, f);
@@ -183,7 +183,7 @@ static void put_subject(FILE *f, const struct entry *first, uint32_t nr)
 	(void)fputc(')', f);
 }
 
-/* The fix with its PID; of several processes, that of the busiest as an example. */
+/* Writes the fix with its PID; for several processes, that of the busiest as an example. */
 static void put_fix(FILE *f, const struct entry *first, uint32_t nr)
 {
 	char fix[ADVICE_SIZE];
@@ -203,7 +203,7 @@ static int format_hint(const struct entry *first, uint32_t nr, char text[SUMMARY
 	put_subject(f, first, nr);
 	(void)fprintf(f, ": %s; ", first->problem->text);
 	put_fix(f, first, nr);
-	(void)fclose(f); /* into memory */
+	(void)fclose(f); /* it writes to memory, so cannot fail */
 	return 0;
 }
 

@@ -31,7 +31,7 @@ static int by_samples(const void *a, const void *b)
 	return by_place(a, b);
 }
 
-/* The mapping with the most samples represents the place; of equal ones, the first. */
+/* The mapping with the most samples represents the place; among equal ones, the first. */
 static void add_place(void *left, const void *right)
 {
 	const struct summary_place *more = right;

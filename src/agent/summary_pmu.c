@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scheduler statistics as the public structures. */
+/* Converts scheduler statistics to the public structures. */
 #include <errno.h>
 #include <perfagent/perfagent.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static struct pa_distribution public_distribution(const struct distribution *d)
 	};
 }
 
-/* The name is borrowed. */
+/* Converts one block; its name is borrowed. */
 static struct pa_pmu_stat public_stat(const struct sched_report *r, const struct sched_block *b)
 {
 	return (struct pa_pmu_stat){

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the time of threads went, as the public structures. */
+/* Converts the times of threads to the public structures. */
 #include <errno.h>
 #include <perfagent/perfagent.h>
 #include <stdlib.h>

@@ -19,7 +19,7 @@ static const struct {
 };
 #define NR_STOPS (sizeof(stops) / sizeof(stops[0]))
 
-/* The stop reason with that machine name. */
+/* The number of the stop reason with that machine name. */
 static size_t stop_of(const char *name)
 {
 	size_t i = 0;
@@ -36,13 +36,13 @@ const char *summary_stop_text(const char *reason)
 	return strcmp(stops[i].name, reason) ? NULL : stops[i].text;
 }
 
-/* A table was missing, or would have made the copy of the stack unnecessary. */
+/* True if a table was missing, or would have made copying the stack unnecessary. */
 static bool is_for_lack_of_tables(size_t stop)
 {
 	return stop == PA_STOP_NO_TABLE || stop == PA_STOP_BIG_STACK;
 }
 
-/* NULL if the runtime keeps frame pointers already. */
+/* Advice for the runtime; NULL if it keeps frame pointers already. */
 static const char *runtime_advice(const struct model *model, uint64_t owner)
 {
 	struct jit_runtime r = jit_files_runtime(model->world->jit, owner);

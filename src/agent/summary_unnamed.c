@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files with the most samples without a symbol. A file is one row, however many processes and
- * mounts have it. */
+/* The files with the most samples without a symbol. A file is one row, whatever the number of
+ * processes and mounts. */
 #include <errno.h>
 
 #include "agent/summary.h"
@@ -18,7 +18,7 @@ int summary_count_unnamed(const struct profile *p, uint64_t **ret_counts)
 		const struct profile_location *l;
 
 		if (!st->nr)
-			continue; /* the function is unknown, so no symbol is missing */
+			continue; /* the function itself is unknown, so no symbol is missing */
 		l = &p->locations[p->frames[st->first]];
 		if (!l->is_named)
 			counts[l->mapping == PROFILE_NONE ? p->nr_mappings : l->mapping] +=
@@ -28,8 +28,8 @@ int summary_count_unnamed(const struct profile *p, uint64_t **ret_counts)
 	return 0;
 }
 
-/* A file is identified by path and build-id. Anything else is told apart by what is wrong with it,
- * because "[jit]" stands for the code of many runtimes. */
+/* What identifies a row: path and build-id for a file; otherwise the problem as well, because
+ * "[jit]" stands for the code of many runtimes. */
 static struct summary_place place_of(const struct model *model, uint32_t mapping,
 				     uint64_t nr_samples)
 {

@@ -14,10 +14,10 @@
 #define NR_OWN_FRAMES 3
 #define MAX_ROWS (1u << 20)
 
-/* Waits that are one row. */
+/* Waits that form one row. */
 struct row {
-	uint32_t functions
-		[NR_OWN_FRAMES]; /* of the profile, innermost first; PROFILE_NONE: no more */
+	/* functions of the profile, innermost first; PROFILE_NONE: no more */
+	uint32_t functions[NR_OWN_FRAMES];
 	int syscall_nr;
 	uint8_t state;
 	struct pa_wait_sum sum;
@@ -46,8 +46,8 @@ static enum wait_code code_of(const struct profile *p, const struct profile_loca
 			    profile_str(p, f->system_name), profile_str(p, f->name));
 }
 
-/* The functions of one frame: inlined ones, and the one they were inlined into; from a line on. Below functions
- * of the program, an interpreter is left out. */
+/* Adds the functions of one frame from a line on: inlined ones, and the one that they were inlined
+ * into. Below functions of the program, those of an interpreter are left out. */
 static uint32_t add_functions(const struct profile *p, uint32_t location, uint32_t line,
 			      enum wait_code best, struct row *to, uint32_t nr)
 {
@@ -59,8 +59,8 @@ static uint32_t add_functions(const struct profile *p, uint32_t location, uint32
 	return nr;
 }
 
-/* Where the stack's best kind of code begins, which is returned: of a stack that is all scheduler, at its first
- * function. */
+/* Finds the first function of the best kind of code that the stack has, and returns that kind; the
+ * first function if all of it is the scheduler's. */
 static enum wait_code find_start(const struct profile *p, const struct profile_span *s,
 				 uint32_t *ret_frame, uint32_t *ret_line)
 {
@@ -156,7 +156,7 @@ static int compare_rows(const void *pa, const void *pb)
 	return memcmp(a->functions, b->functions, sizeof(a->functions));
 }
 
-/* "read_all < load < main" */
+/* Writes "read_all < load < main". */
 static void write_functions(const struct profile *p, const struct row *row,
 			    char text[SUMMARY_WAIT_SIZE])
 {
@@ -168,7 +168,7 @@ static void write_functions(const struct profile *p, const struct row *row,
 				 profile_str(p, p->functions[row->functions[i]].name));
 
 		if (n < 0 || (size_t)n >= SUMMARY_WAIT_SIZE - len)
-			return; /* the end of a long one is left out */
+			return; /* the end of a long text is left out */
 		len += (size_t)n;
 	}
 }

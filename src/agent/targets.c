@@ -12,7 +12,7 @@
 
 #define PID_LIMIT (1u << 22) /* include/linux/threads.h: PID_MAX_LIMIT */
 #define MAX_PROCESSES (1u << 22)
-#define MAX_ROUNDS 64 /* a fork bomb would keep us here forever */
+#define MAX_ROUNDS 64 /* limit for rounds: a fork bomb would never end */
 
 /* A process tree while it is collected: its members, and every process with its parent. */
 struct family {
@@ -29,7 +29,7 @@ static bool is_member(const struct family *f, pid_t pid)
 	return (uint32_t)pid < PID_LIMIT && (f->is_member[pid / 8] >> (pid % 8) & 1);
 }
 
-/* A pidfd is readable once its process has ended, even before it is reaped. */
+/* True unless the process has ended; a pidfd is readable from then on, even before it is reaped. */
 static bool is_process_running(pid_t pid)
 {
 	_cleanup_(closep) int fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -38,7 +38,8 @@ static bool is_process_running(pid_t pid)
 	return fd >= 0 && poll(&p, 1, 0) == 0;
 }
 
-/* The main thread of a process stays a zombie while other threads live. */
+/* True unless the thread has ended. The main thread of a process stays a zombie while other threads
+ * live. */
 static bool is_thread_running(const struct pa_session *s, pid_t tid)
 {
 	struct proc_status status;
@@ -54,7 +55,8 @@ static bool is_running(const struct pa_session *s, pid_t id)
 						    : is_process_running(id);
 }
 
-/* Adds id, of process pid. If it exits before it is added, no event removes it, hence the check. */
+/* Adds id, of process pid. If it exits before it is added, no event removes it, hence the check
+ * afterwards. */
 static int add_target(struct pa_session *s, pid_t id, pid_t pid, enum pa_target_state state)
 {
 	int r = programs_add_target(s->programs, id, state);
@@ -64,7 +66,7 @@ static int add_target(struct pa_session *s, pid_t id, pid_t pid, enum pa_target_
 	if (session_takes_samples(s))
 		r = world_scan(s->world, pid);
 	if (!is_running(s, id)) {
-		(void)programs_remove_target(s->programs, id); /* may be removed already */
+		(void)programs_remove_target(s->programs, id); /* it may be removed already */
 		return -ESRCH;
 	}
 	return r == -ENOMEM ? r : 0; /* an unreadable process is still sampled */
@@ -106,8 +108,8 @@ static int add_children(struct family *f)
 	return found;
 }
 
-/* Adds children that exist already. The kernel side adds those that known members fork from now on:
- * repeat until no new one is found. */
+/* Adds existing descendants. Children forked by known members from now on are added by the kernel
+ * side: repeat until no new one is found. */
 static int add_descendants(struct family *f)
 {
 	int r = 1;
@@ -121,7 +123,7 @@ static int add_descendants(struct family *f)
 	return r < 0 ? r : 0;
 }
 
-/* Some of those found by name may have exited by now, but not all. */
+/* Some of the processes found by name may have exited by now, but not all. */
 static int check_found(const struct pa_session *s, struct pa_error *err)
 {
 	if (s->settings.o.nr_process_names == 0 || programs_nr_targets(s->programs) > 0)
@@ -131,15 +133,15 @@ static int check_found(const struct pa_session *s, struct pa_error *err)
 			 "start");
 }
 
-/* A process that was found by its name. It may have exited since, and its PID may be in use again: the
- * name is compared once more now that an exit removes the PID from the targets. */
+/* Adds a process that was found by its name. It may have exited in between, and its PID may be in
+ * use again: the name is compared again now that an exit removes the PID from the targets. */
 static int add_named(struct pa_session *s, pid_t pid, enum pa_target_state state)
 {
 	int r = add_target(s, pid, pid, state);
 
 	if (r < 0 || process_names_match(&s->settings, &s->world->procfs, pid))
 		return r;
-	(void)programs_remove_target(s->programs, pid); /* the exit program may have */
+	(void)programs_remove_target(s->programs, pid); /* pa_exit may have removed it */
 	return -ESRCH;
 }
 
@@ -217,15 +219,15 @@ static int scan_if_users(void *ctx, pid_t pid)
 	return world_scan_one(s->world, pid);
 }
 
-/* Reads the mappings of current targets before they are sampled. Later ones are learned from
- * events, or on their first sample. */
+/* Reads the mappings of the current targets before they are sampled. Those of later targets come
+ * from events, or are read on their first sample. */
 static int scan_selected(struct pa_session *s)
 {
 	int r = s->settings.select == PA_SELECT_USER
 			? procfs_each_pid(&s->world->procfs, scan_if_users, s)
 			: cgroup_dir_each_pid(s->cgroup_fd, world_scan_one, s->world);
 
-	return r == -ECANCELED ? 0 : r; /* a process that is not known here will not be sampled */
+	return r == -ECANCELED ? 0 : r; /* a process that is not known now will not be sampled */
 }
 
 int session_add_targets(struct pa_session *s, struct pa_error *err)

@@ -8,7 +8,7 @@
 
 #define NR(list) (sizeof(list) / sizeof((list)[0]))
 
-/* By the beginning of a file's name. */
+/* By prefix of a file's name. */
 static const struct {
 	const char *begin;
 	enum wait_code code;
@@ -22,8 +22,8 @@ static const struct {
 	{ "libnet.so", WAIT_CODE_RUNTIME },
 };
 
-/* By the beginnings of a function's symbol and name; the first that fits. C++ goes by symbol, because the
- * name of a template begins with what it returns. */
+/* By prefixes of a function's symbol and name; the first match counts. C++ is matched by symbol,
+ * because the name of a template begins with its return type. */
 static const struct {
 	const char *symbol, *name;
 	enum wait_code code;
@@ -66,7 +66,7 @@ static const struct {
 	{ "uv_", "", WAIT_CODE_RUNTIME },
 };
 
-/* In a Java VM: how it waits. */
+/* How a Java VM waits. */
 static const char *const java_waits[] = {
 	"_ZN2os", "_ZN7Monitor", "_ZN14PosixSemaphore", "_ZN6Parker", "_ZN13ObjectMonitor",
 };
@@ -95,7 +95,7 @@ static bool begins_with_one_of(const char *s, const char *const *begins, size_t 
 	return false;
 }
 
-/* "void java.lang.Object.wait(long)": the return type does not belong to the name. */
+/* For "void java.lang.Object.wait(long)": the return type is not part of the name. */
 static enum wait_code code_of_method(const char *name)
 {
 	const char *space = strchr(name, ' '), *method = space ? space + 1 : name;

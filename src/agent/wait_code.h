@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the frames of a wait say about where a program waited. */
+/* Classifies the frames of a wait, to find out where a program waited. */
 #ifndef AGENT_WAIT_CODE_H
 #define AGENT_WAIT_CODE_H
 
 #include "profile/profile.h"
 
-/* A wait is shown from its innermost function of the last of these that it has. */
+/* A wait is shown from its innermost function of the last of these kinds that its stack has. */
 enum wait_code {
 	WAIT_CODE_SCHEDULER, /* where every thread leaves its CPU */
-	WAIT_CODE_SYSTEM,    /* the kernel, the C library, and how a runtime calls them */
-	WAIT_CODE_INTERPRETER, /* what runs functions of a script, and stands between them on the stack */
-	WAIT_CODE_RUNTIME, /* of a language: its locks, its scheduler */
+	/* the kernel, the C library, and the way in which a runtime calls them */
+	WAIT_CODE_SYSTEM,
+	/* what runs functions of a script, and stands between them on the stack */
+	WAIT_CODE_INTERPRETER,
+	WAIT_CODE_RUNTIME, /* a language runtime: its locks, its scheduler */
 	WAIT_CODE_OWN,
 };
 
