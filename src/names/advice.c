@@ -83,7 +83,8 @@ const char *advice_for_jit_stacks(const char *runtime)
 	return find_advice(runtime, TRUNCATED);
 }
 
-/* Not built by the user: files of a distribution, and runtimes that are shipped as binaries. */
+/* True for files that the user does not build: those of a distribution, and runtimes that are
+ * shipped as binaries. */
 static bool is_shipped(const char *path)
 {
 	static const char *const directories[] = { "/usr/lib", "/usr/bin/", "/usr/sbin/", "/lib",

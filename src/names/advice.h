@@ -13,8 +13,8 @@
 
 #define ADVICE_SIZE 192 /* of a text with its PID */
 
-/* The language runtime of a process that has mapped this file, judged by the file's name. Static;
- * NULL: the name is not known. */
+/* The language runtime of a process that has mapped this file, by the file's name. Static; NULL if
+ * the name is not known. */
 const char *advice_runtime_of_file(const char *path);
 
 /* The runtime's usual name: "java". */

@@ -13,7 +13,8 @@
 #include "proc/procfs.h"
 
 #define MAX_PROCESSES (1u << 20)
-/* A runtime may create the file after the code: look again, at intervals that double. */
+/* A runtime may create the file after the code: hence repeated attempts, at intervals that
+ * double. */
 #define LOOK_AGAIN_FIRST_NS (100 * NS_PER_MS)
 #define LOOK_AGAIN_LAST_NS (10 * NS_PER_S)
 
@@ -65,7 +66,7 @@ static bool is_map_wanted(const struct jit_files *j, struct jit_process *p, bool
 static void accept_map(struct jit_files *j, struct jit_process *p, enum jit_map map, int fd)
 {
 	if (map != JIT_MAP_OPEN && p->map == JIT_MAP_OPEN)
-		return; /* keep the open one */
+		return; /* the open map is kept */
 	/* A process or map that is gone now may have existed when the sample was taken. */
 	if ((map != JIT_MAP_GONE && map != JIT_MAP_NONE) ||
 	    (p->map == JIT_MAP_NONE && !p->was_looked_for))
@@ -180,8 +181,8 @@ uint32_t jit_process_add(struct jit_files *j, uint64_t id, pid_t pid, pid_t ppid
 	if (ARRAY_RESERVE(j->processes, j->cap_processes, j->nr_processes + 1, MAX_PROCESSES) < 0 ||
 	    idtable_reserve(&j->by_id) < 0)
 		return NO_PROCESS;
-	(void)procfs_stat(j->procfs, pid, &stat);     /* gone: not known */
-	(void)procfs_status(j->procfs, pid, &status); /* likewise */
+	(void)procfs_stat(j->procfs, pid, &stat);     /* if it is gone, they are unknown */
+	(void)procfs_status(j->procfs, pid, &status); /* if it is gone, they are unknown */
 	p = &j->processes[j->nr_processes];
 	*p = (struct jit_process){
 		.id = id,
@@ -197,7 +198,7 @@ uint32_t jit_process_add(struct jit_files *j, uint64_t id, pid_t pid, pid_t ppid
 	return j->nr_processes++;
 }
 
-/* ---- looking ---- */
+/* ---- looking for files ---- */
 
 typedef void (*row_fn)(struct jit_files *j, struct jit_process *p);
 
@@ -270,7 +271,7 @@ int jit_files_has_dump(struct jit_files *j, const struct process *p, uint64_t ti
 	struct jit_process *jp;
 
 	if (!nr_dumps)
-		return 0; /* most processes */
+		return 0; /* as most processes */
 	i = jit_process_find(j, process_program(p, time_ns));
 	if (i == NO_PROCESS)
 		return -ENOMEM;
@@ -280,7 +281,7 @@ int jit_files_has_dump(struct jit_files *j, const struct process *p, uint64_t ti
 	return jp->dump_file != NO_FILE;
 }
 
-/* A descriptor for the caller: the store may close its own. */
+/* A descriptor for the caller, because the filestore may close its own. */
 static int dup_dump(const struct jit_files *j, const struct jit_process *p)
 {
 	int fd = jit_process_dump_fd(j, p);
@@ -417,7 +418,7 @@ struct jit_map_counts jit_files_counts(const struct jit_files *j)
 	return counts;
 }
 
-/* ---- giving back ---- */
+/* ---- releasing ---- */
 
 void jit_files_hold(struct jit_files *j, uint64_t program)
 {
@@ -501,7 +502,7 @@ void jit_files_forget(struct jit_files *j)
 	_cleanup_(freep) bool *is_needed = calloc(j->nr_processes + 1, sizeof(*is_needed));
 	_cleanup_(freep) uint32_t *numbers = calloc(j->nr_processes + 1, sizeof(*numbers));
 
-	/* Without memory the programs stay until the next call. */
+	/* If there is no memory, the programs stay until the next call. */
 	if (is_needed && numbers && mark_needed(j, is_needed) < j->nr_processes)
 		keep_needed(j, is_needed, numbers);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The symbol files of processes that generate code: /tmp/perf-<pid>.map, with the path and PID as the
- * process itself sees them, and jit-<pid>.dump, which the process has mapped. They are opened while the
- * process lives, at the first sample in generated code and again as time passes, and are kept (up to a
- * limit) until symbolization. The mapped files of the process are noted, too, because some runtimes keep
- * their code in a file (V8 its builtins). Code that a child inherited at its fork is resolved by what the
- * parent had written until then.
+ * The symbol files of processes that generate code: /tmp/perf-<pid>.map, with the path and PID as
+ * the process itself sees them, and jit-<pid>.dump, which the process has mapped. They are opened
+ * while the process lives, at the first sample in generated code and again later, and are kept (up
+ * to a limit) until symbolization. The mapped files of the process are noted, too, because some
+ * runtimes keep their code in a file (V8 its builtins). Code that a child inherited at its fork is
+ * resolved by what the parent had written until then.
  */
 #ifndef NAMES_JIT_FILES_H
 #define NAMES_JIT_FILES_H
@@ -29,8 +29,8 @@ DEFINE_CLEANUP(struct jit_files *, jit_files_free)
  * at growing intervals. If memory is short, addresses stay without symbols. */
 void jit_files_look(struct jit_files *j, const struct process *p, pid_t pid, uint64_t time_ns);
 
-/* 1: the process had a jitdump of its own by that time, so the code at the time of a sample will be known;
- * 0: it had none; -ENOMEM: unknown. */
+/* 1: the process had a jitdump of its own by that time, so the code at the time of a sample will be
+ * known; 0: it had none; -ENOMEM: unknown. */
 int jit_files_has_dump(struct jit_files *j, const struct process *p, uint64_t time_ns);
 
 /* The jitdump of a program (see process_program), for the caller to close; -1: none, or not available. */
@@ -51,7 +51,8 @@ struct jit_place {
 int jit_files_list_places(struct jit_files *j, uint32_t *at);
 void jit_files_sort_places(struct jit_files *j);
 
-/* The symbol files of a process that belong to its user. The caller owns the descriptors. */
+/* The symbol files that a process has and that belong to its user. The caller owns the
+ * descriptors. */
 struct jit_symbol_files jit_files_of_process(const struct jit_files *j, uint32_t process);
 
 /* The next process that has these bytes of a file (by number) mapped in that file's root, and whose map or
@@ -97,12 +98,13 @@ struct jit_runtime jit_files_runtime(const struct jit_files *j, uint64_t owner);
  * programs still need them. */
 void jit_files_drop(struct jit_files *j, uint64_t owner);
 
-/* Between these calls a model has samples in code of the program that are not resolved yet. */
+/* jit_files_hold() and its counterpart enclose the time in which a model has unresolved samples in
+ * code of the program. */
 void jit_files_hold(struct jit_files *j, uint64_t program);
 void jit_files_let_go(struct jit_files *j, uint64_t program);
 
-/* Frees programs that have ended, that no model holds, and that no other program was forked from. Not
- * during symbolization, because the numbers of processes change. */
+/* Frees programs that have ended, that no model holds, and that no other program was forked from.
+ * Not to be called during symbolization, because the numbers of processes change. */
 void jit_files_forget(struct jit_files *j);
 uint32_t jit_files_nr_processes(const struct jit_files *j);
 

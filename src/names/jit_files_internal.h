@@ -24,19 +24,21 @@ struct jit_process {
 	uint32_t user;   /* NO_USER: it has changed, or is unknown */
 	uint32_t parent; /* what it was forked from without an exec; NO_PROCESS: unknown */
 	uint64_t forked_ns;
-	bool has_lost_pid; /* another process may have its PID by now */
+	bool has_lost_pid; /* its PID may have been reused */
 	/* When an exec replaced the program, whose map would have the same path; 0: not yet. */
 	uint64_t replaced_real_ns;
-	const char *runtime; /* that generates its code, see advice.h; static; NULL: unknown */
+	/* the runtime that generates its code, see advice.h; static; NULL: unknown */
+	const char *runtime;
 	enum jit_map map;
-	bool was_looked_for; /* while the process existed, so JIT_MAP_NONE means that it had none */
+	/* while the process existed, so JIT_MAP_NONE means that there was no map */
+	bool was_looked_for;
 	int map_fd;          /* owned; -1: none */
 	uint32_t nr_users;   /* programs that its files will resolve, itself included */
 	uint32_t nr_holders; /* models with samples in its code */
-	uint32_t dump_file;  /* in the filestore; NO_FILE: none of its own */
-	uint32_t nr_dumps;   /* mapped at the last look */
+	uint32_t dump_file;  /* number in the filestore; NO_FILE: no jitdump of its own */
+	uint32_t nr_dumps;   /* jitdumps mapped at the last look */
 	uint64_t look_again_ns, wait_ns;
-	bool was_asked;           /* by jit_files_get() */
+	bool was_asked;           /* jit_files_get() was called for it */
 	struct jit_range *ranges; /* owned; of a process that has a map or a dump */
 	uint32_t nr_ranges, cap_ranges;
 };
@@ -57,12 +59,12 @@ struct jit_files {
 	struct jit_process *processes; /* owned */
 	uint32_t nr_processes, cap_processes;
 	struct idtable by_id;
-	struct indexed_range *index; /* owned; jit_files_list_places() */
+	struct indexed_range *index; /* owned; filled by jit_files_list_places() */
 	uint32_t nr_index, cap_index;
-	struct jit_map_counts gone; /* of processes that were forgotten */
+	struct jit_map_counts gone; /* counts of processes that were forgotten */
 };
 
-/* jit_files.c. NO_PROCESS: unknown, or no memory. */
+/* jit_files.c. NO_PROCESS if unknown, or out of memory. */
 uint32_t jit_process_find(const struct jit_files *j, uint64_t id);
 uint32_t jit_process_add(struct jit_files *j, uint64_t id, pid_t pid, pid_t ppid);
 void jit_process_note_exec(struct jit_files *j, uint32_t i, const struct process *p,

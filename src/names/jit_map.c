@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "proc/procfs.h"
 
-/* Timestamps of files are coarse, and /proc has a process's start in hundredths of a second. */
+/* File timestamps are coarse, and /proc has start times with a resolution of 10 ms. */
 #define STALE_SLACK_NS (2 * NS_PER_S)
 /* The time of an exec is exact. */
 #define EXEC_SLACK_NS (100 * NS_PER_MS)
@@ -20,11 +20,11 @@ struct owner {
 	pid_t root_pid;
 	pid_t ns_pid;
 	uid_t uid;
-	uint64_t start_ticks; /* 0: not known */
+	uint64_t start_ticks; /* 0: unknown */
 };
 
-/* A process that is gone is taken to have been what its parent is: of the same user, in the same
- * root. Its PID is known only where ours is the only namespace it has one in. */
+/* A process that is gone is assumed to have had the same user and root as its parent. Its PID is
+ * known only if ours is the only namespace in which it has one. */
 static int owner_by_parent(const struct procfs *procfs, const struct jit_map_query *q,
 			   struct owner *ret_owner)
 {
@@ -39,7 +39,7 @@ static int owner_by_parent(const struct procfs *procfs, const struct jit_map_que
 	return 0;
 }
 
-/* A thread that has ended has no root, so use one that still runs. 0: none runs. */
+/* A thread that has ended has no root: finds one that still runs. 0 if there is none. */
 static pid_t root_holder(const struct procfs *procfs, pid_t pid)
 {
 	_cleanup_(closep) int fd = procfs_open_root(procfs, pid);
@@ -59,7 +59,7 @@ static int find_owner(const struct procfs *procfs, const struct jit_map_query *q
 		return owner_by_parent(procfs, q, ret_owner);
 	if (r < 0)
 		return r;
-	(void)procfs_stat(procfs, q->pid, &stat); /* on failure the age is not checked */
+	(void)procfs_stat(procfs, q->pid, &stat); /* if it fails, the age is not checked */
 	if (q->start_ticks && stat.start_ticks && q->start_ticks != stat.start_ticks)
 		return -ESRCH; /* the PID was reused: its map is another process's */
 	root_pid = root_holder(procfs, q->pid);

@@ -14,21 +14,21 @@
 struct procfs;
 
 enum jit_map {
-	JIT_MAP_NONE, /* there is no such file */
+	JIT_MAP_NONE, /* the file does not exist */
 	JIT_MAP_OPEN,
 	JIT_MAP_FOREIGN, /* it belongs to another user */
 	JIT_MAP_LINK,    /* it is a symbolic link, or not a regular file */
 	JIT_MAP_STALE,   /* last written before the program began or after it was replaced */
 	JIT_MAP_GONE,    /* the process had ended before its map was opened */
 	JIT_MAP_UNREADABLE,
-	JIT_MAP_TOO_MANY, /* more than may be kept open */
+	JIT_MAP_TOO_MANY, /* the limit on open maps was reached */
 	NR_JIT_MAPS,
 };
 
 struct jit_map_query {
-	pid_t pid, ppid;       /* ppid 0: not known */
-	uint64_t start_ticks;  /* 0: not known */
-	uint64_t exec_real_ns; /* when its program began, CLOCK_REALTIME; 0: not known */
+	pid_t pid, ppid;       /* ppid 0: unknown */
+	uint64_t start_ticks;  /* 0: unknown */
+	uint64_t exec_real_ns; /* when its program began, CLOCK_REALTIME; 0: unknown */
 };
 
 /* The caller owns *ret_fd if the result is JIT_MAP_OPEN. */

@@ -10,9 +10,9 @@
 #include "names/jit_files_internal.h"
 #include "proc/roots.h"
 
-#define MAX_RANGES 4096u       /* of a process; a browser has 300 */
+#define MAX_RANGES 4096u       /* per process; a browser has 300 */
 #define MAX_INDEXED (1u << 22) /* ranges of all processes */
-#define LISTED_AT_ONCE 64      /* processes */
+#define LISTED_AT_ONCE 64      /* processes per call */
 
 void jit_process_drop_ranges(struct jit_files *j, struct jit_process *jp)
 {
@@ -33,7 +33,7 @@ void jit_process_note_ranges(struct jit_files *j, struct jit_process *jp, const 
 			return;
 		jp->ranges[jp->nr_ranges++] =
 			(struct jit_range){ m->start, m->end, m->offset, m->file };
-		filestore_ref(j->files, m->file); /* until key_of() has read it */
+		filestore_ref(j->files, m->file); /* held until key_of() has read it */
 	}
 }
 
@@ -144,13 +144,13 @@ void jit_files_sort_places(struct jit_files *j)
 		qsort(j->index, j->nr_index, sizeof(*j->index), by_bytes_and_process);
 }
 
-/* The first that is not before the key. */
+/* The index of the first range that is not before the key. */
 static uint32_t lower_bound(const struct jit_files *j, const struct indexed_range *key)
 {
 	return BISECT(i, j->nr_index, by_bytes(&j->index[i], key) < 0);
 }
 
-/* *at: 1 + the place in the index. */
+/* *at: 1 + the index of the place. */
 bool jit_files_next_place(const struct jit_files *j, uint32_t *at, uint32_t file, uint64_t offset,
 			  uint64_t bytes, struct jit_place *ret_place)
 {
@@ -162,7 +162,7 @@ bool jit_files_next_place(const struct jit_files *j, uint32_t *at, uint32_t file
 	i = *at ? *at : lower_bound(j, &key);
 	while (i > 0 && *at && i < j->nr_index && j->index[i].process == j->index[i - 1].process &&
 	       by_bytes(&j->index[i], &j->index[i - 1]) == 0)
-		i++; /* has it mapped twice */
+		i++; /* the process has it mapped twice */
 	if (i >= j->nr_index || by_bytes(&j->index[i], &key) != 0)
 		return false;
 	*at = i + 1;

@@ -10,7 +10,7 @@
 #include "base/hash.h"
 
 #define MAX_PROGRAMS (1u << 20)
-#define MAX_ADDRESSES (1u << 24) /* of one program */
+#define MAX_ADDRESSES (1u << 24) /* per program */
 /* A quarter of an hour at 999 Hz on 4 CPUs; 40 bytes each. */
 #define MAX_MOMENTS (1u << 22)
 

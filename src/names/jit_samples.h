@@ -15,8 +15,8 @@
 /* A sample in code that the runtime may have replaced since, and may report only later. */
 struct jit_moment {
 	uint64_t time_ns;
-	uint32_t stack, labels; /* of the profile */
-	uint32_t number;        /* its values are number * nr_values and following */
+	uint32_t stack, labels; /* numbers in the profile */
+	uint32_t number;        /* its values are those from number * nr_values on */
 };
 
 struct jit_program {
@@ -31,21 +31,21 @@ struct jit_samples {
 	struct jit_program *programs; /* owned */
 	uint32_t nr_programs, cap_programs;
 	struct idtable by_id;
-	int64_t *values;    /* owned; of all moments */
-	uint32_t nr_values; /* of one sample */
+	int64_t *values;    /* owned; values of all moments */
+	uint32_t nr_values; /* per sample */
 	uint32_t nr_moments, cap_values;
 };
 
 void jit_samples_init(struct jit_samples *j, uint32_t nr_values);
 void jit_samples_done(struct jit_samples *j);
 
-/* NULL: no samples in it. Valid until the next address or sample is added. */
+/* NULL if there are no samples in it. Valid until the next address or sample is added. */
 struct jit_program *jit_samples_find(const struct jit_samples *j, uint64_t program);
 
 /* On -ENOMEM or -E2BIG the address stays without a symbol. */
 int jit_samples_add_address(struct jit_samples *j, uint64_t program, const struct jit_address *a);
 
-/* -ENOMEM; -E2BIG: there is a limit for all programs together. */
+/* -ENOMEM; -E2BIG: the limit for all programs together is reached. */
 int jit_samples_keep(struct jit_samples *j, uint64_t program, const struct jit_moment *m,
 		     const int64_t *values);
 

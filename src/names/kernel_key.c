@@ -12,7 +12,7 @@
 #define MODULES_MAX_BYTES (16u << 20)
 #define BOOT_ID_BYTES 36
 
-/* name size users dependants state address */
+/* Fields: name, size, users, dependants, state, address. */
 static bool is_stable_field(unsigned int field)
 {
 	return field != 2 && field != 3;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resolves every location of the model: batches are run by a crew, and applied in one order. */
+/* Resolves every location of the model: a crew of threads runs the batches, and the results are
+ * applied in a fixed order. */
 #include <errno.h>
 
 #include "names/naming_crew.h"
@@ -71,8 +72,8 @@ static struct naming_outcome outcome_of(const struct naming_batch *b, const stru
 	};
 }
 
-/* If there is no memory for an answer, in the reply or in the model, its location stays without any name,
- * and writers show its address. r: whether it was applied. */
+/* Counts an answer. If there is no memory for it, in the reply or in the model, its location stays
+ * without a name, and writers show its address. r: whether it was applied. */
 static int count_answer(struct naming_env *env, uint32_t location, int r,
 			struct naming_outcome outcome)
 {
@@ -159,7 +160,7 @@ static int apply_batch(struct naming_env *env, struct naming_batch *b)
 	return r;
 }
 
-/* Locations that had their names before: of kinds that are named when a sample comes. */
+/* Counts locations of kinds that are named when a sample arrives. */
 static void count_named(struct naming_env *env)
 {
 	const struct profile *p = env->job->profile;
@@ -173,7 +174,8 @@ static void count_named(struct naming_env *env)
 	}
 }
 
-/* Applied in the order of the plan, whatever the threads did: the same samples give the same profile. */
+/* Results are applied in the order of the plan, whatever the threads do: the same samples give the
+ * same profile. */
 static int run_batches(struct naming_env *env, struct naming_plan *plan)
 {
 	_cleanup_(naming_crew_freep) struct naming_crew *crew = NULL;
@@ -265,7 +267,8 @@ int naming_run(struct naming_job *job)
 	/* Without memory or time for fetching, the files on this machine are used. */
 	if (r < 0 && r != -ENOMEM && r != -ECANCELED)
 		return r;
-	(void)naming_builtins_new(&env, &builtins); /* no memory: only files name their code */
+	/* without memory for them, names come from files only */
+	(void)naming_builtins_new(&env, &builtins);
 	if (job->jit)
 		expect_programs(job, &plan);
 	naming_budget_init(&env.budget);

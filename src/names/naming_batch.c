@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "names/source.h"
 
-/* After the user has asked to finish: the time for all sources together, and then for each. */
+/* Time after the user has asked to finish: for all sources together, and then for each. */
 #define HURRY_NS (NS_PER_S / 2)
 #define HURRY_EACH_NS (5 * NS_PER_MS)
 
@@ -154,7 +154,7 @@ static void charge_owner(struct naming_env *env, const struct naming_batch *b,
 
 /* ---- running ---- */
 
-/* A source that could not be prepared gives raw addresses. */
+/* Prepares the source; one that cannot be prepared gives raw addresses. */
 static int prepare_somehow(struct naming_env *env, const struct naming_batch *b, struct source *s)
 {
 	int r = source_prepare(env->job, mapping_of(&b->parts[0]), s);
@@ -219,7 +219,7 @@ void naming_batch_run(struct naming_env *env, struct naming_batch *b)
 		return;
 	}
 	if (!b->nr_asked)
-		return; /* all is known */
+		return; /* all answers are known */
 	items = items_of(b);
 	if (items)
 		b->result = run_with_items(env, b, items);

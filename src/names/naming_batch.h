@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One batch of symbolization: the addresses of one source of symbols (a file, the kernel, the generated code
- * of one process) and the reply. A batch is run by one thread and does not touch the model: it has a
- * copy of what it needs, and the reply belongs to the batch until it is applied.
+ * One batch of symbolization: the addresses of one source of symbols (a file, the kernel, the
+ * generated code of one process) and the reply. A batch is run by one thread and does not touch the
+ * model: it has a copy of all that it needs, and the reply belongs to the batch until it is
+ * applied.
  */
 #ifndef NAMES_NAMING_BATCH_H
 #define NAMES_NAMING_BATCH_H
@@ -15,63 +16,69 @@
 /* Whether a location was resolved. */
 struct naming_outcome {
 	bool is_named, is_raw;
-	enum naming_failure failure; /* if it is not named */
+	enum naming_failure failure; /* if it was not resolved */
 };
 
 /* Shared by all batches. */
 struct naming_env {
-	struct naming_job *job;          /* borrowed */
-	atomic_bool is_over;             /* one has failed: the others are of no use */
-	struct naming_outcome *outcomes; /* by location; of naming_builtins; NULL: not wanted */
+	struct naming_job *job; /* borrowed */
+	/* a batch has failed: the results of the others are not needed */
+	atomic_bool is_over;
+	struct naming_outcome *outcomes; /* by location; for naming_builtins; NULL: not needed */
 	struct naming_budget budget;     /* has a lock of its own */
-	struct naming_owners owners;     /* likewise */
-	atomic_ullong hurried_ns;        /* when the user was first seen to wait; 0: not yet */
+	struct naming_owners owners;     /* has a lock of its own */
+	/* when the user was first found to be waiting; 0: not yet */
+	atomic_ullong hurried_ns;
 };
 
 /* An address to be resolved. */
 struct naming_item {
 	uint64_t address;
 	uint64_t version;  /* see struct profile_location */
-	uint32_t location; /* of the model */
-	uint32_t rank;     /* of its mapping, in the order of sources */
+	uint32_t location; /* number in the model */
+	uint32_t rank;     /* of its mapping, by source */
 	uint32_t
-		known; /* number of its answer in the job's shared names, plus 1; 0: it is asked for */
+		/* number of its answer in the job's shared names, plus 1; 0: it has to be
+		 * resolved */
+		known;
 };
 
 /* The items of one mapping. */
 struct naming_part {
 	bool has_mapping;
-	uint32_t number;                /* of the mapping; without one, the number after the last */
+	/* number of the mapping; for no mapping, one more than the last */
+	uint32_t number;
 	struct profile_mapping mapping; /* a copy */
 	struct naming_item *items;      /* borrowed */
 	uint32_t nr_items;
-	uint32_t nr_asked;       /* of these, not known so far */
+	uint32_t nr_asked;       /* of nr_items: to be resolved */
 	struct naming_note note; /* why its addresses have no symbol */
 };
 
 struct naming_batch {
-	struct naming_part *parts; /* borrowed; of one source */
+	struct naming_part *parts; /* borrowed; all of one source */
 	uint32_t nr_parts;
-	uint32_t nr_asked;   /* items of all parts whose answers are not known so far */
-	uint64_t size_bytes; /* of what is to be read, as far as it is known in advance */
+	uint32_t nr_asked;   /* items of all parts that have to be resolved */
+	uint64_t size_bytes; /* size of what is to be read, as far as known in advance */
 
 	/* naming_known.c */
-	bool is_shared;  /* what is found out may be kept for other models */
-	uint64_t state;  /* of the source, if it is shared */
-	bool has_source; /* there is one in the shared names, in that state: */
+	bool is_shared;  /* answers may be kept for other models */
+	uint64_t state;  /* state of the source, if is_shared */
+	bool has_source; /* the shared names have the source, in that state: */
 	uint32_t source;
 
 	/* The outcome; belongs to the thread that runs the batch, then to the one that applies it. */
 	int result;
-	struct symbol_reply reply;   /* answers in the order of the items; none: out of memory */
-	enum naming_failure unnamed; /* of answers without a symbol, unless their flags say more */
-	uint64_t took_ns;            /* without … */
-	uint64_t waited_ns;          /* for memory */
+	struct symbol_reply reply; /* answers in the order of the items; none: out of memory */
+	/* why the answers without a symbol have none, unless their flags say more */
+	enum naming_failure unnamed;
+	uint64_t took_ns;   /* time without waiting for memory */
+	uint64_t waited_ns; /* time spent waiting for memory */
 	bool is_fallback;
 };
 
-/* Prepares the source and runs its job; result is 0, -ECANCELED or an error that ends symbolization.
- * Running out of memory costs only symbols. */
+/* Prepares the source and runs its job; result is 0, -ECANCELED or an error that ends
+ * symbolization. If memory runs out, only symbols are missing. */
 void naming_batch_run(struct naming_env *env, struct naming_batch *b);
 
 /* Cancels reading a source: symbolization was cancelled, or this source takes long and the user has asked
@@ -89,7 +96,7 @@ bool naming_is_over_cb(const void *env); /* for struct cancel */
 /* naming_builtins.c: symbols of code in files, from processes that list such code as their own. They are found
  * before any batch is run (-ENOMEM), and used for the addresses that files could not resolve, when all
  * batches are applied (-ECANCELED; NULL: none). If there is no memory, the file's names stay. */
-#define NAMING_MAX_PROVIDERS 64 /* each holds two descriptors; further ones cost names */
+#define NAMING_MAX_PROVIDERS 64 /* each holds two descriptors; further ones are not used */
 struct naming_builtins;
 int naming_builtins_new(struct naming_env *env, struct naming_builtins **ret_builtins);
 int naming_builtins_ask(struct naming_builtins *t);
@@ -100,8 +107,8 @@ DEFINE_CLEANUP(struct naming_builtins *, naming_builtins_free)
 struct naming_answer {
 	const struct symbol_reply_frame *frames;
 	uint32_t nr_frames, flags;
-	const char *strings;        /* of the frames, by offset; NULL: by number, */
-	const struct strtab *table; /* in this table */
+	const char *strings;        /* the frames' strings, by offset; NULL: they are numbers */
+	const struct strtab *table; /* of strings in this table */
 };
 
 /* Stores an answer in the model. -ENOMEM, -E2BIG. */
@@ -109,7 +116,7 @@ int naming_set_lines(struct profile *p, uint32_t location, const struct naming_a
 int naming_apply_answer(struct profile *p, const struct symbol_reply *reply, uint32_t location,
 			const struct symbol_answer *a);
 
-/* Frees the outcome. */
+/* Frees the results. */
 void naming_batch_clear(struct naming_batch *b);
 
 #endif

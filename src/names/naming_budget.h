@@ -22,7 +22,8 @@ struct naming_budget {
 void naming_budget_init(struct naming_budget *b);
 void naming_budget_done(struct naming_budget *b);
 
-/* Any thread. Waits for room. A thread that holds some must not take more. */
+/* Waits for room. May be called by any thread, but a thread that holds memory must not take
+ * more. */
 void naming_budget_take(struct naming_budget *b, uint64_t bytes);
 void naming_budget_give(struct naming_budget *b, uint64_t bytes);
 

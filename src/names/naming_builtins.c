@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Code in a file that has no symbols for it, but that a process lists: V8 has its builtins in its own
- * library, without symbols, and lists them in the perf map like generated code. Addresses that files
- * could not resolve are looked up in the list of a process that has the same bytes mapped.
+ * Resolves code in files that have no symbols for it, from the lists of processes: V8 has its
+ * builtins in its own library, without symbols, and lists them in the perf map like generated code.
+ * Addresses that files could not resolve are looked up in the list of a process that has the same
+ * bytes of the file mapped.
  *
- * Such a list is a claim of the user who wrote it. It resolves only samples of that user, in processes
- * with the same root. A location that stacks of several users share is split.
+ * Such a list is a claim by the user who wrote it. It resolves only samples of that user, in
+ * processes with the same root. A location that stacks of several users share is split.
  */
 #include <errno.h>
 
@@ -18,7 +19,7 @@
 #define MAX_PLACES (1u << 20)
 #define NO_PLACE UINT32_MAX
 
-/* A process whose list is read, once, for all claims that it may resolve. */
+/* A process whose list is read once, for all claims that it may resolve. */
 struct provider {
 	uint32_t process;
 	struct jit_symbol_files symbol_files; /* its descriptors are owned */
@@ -36,7 +37,7 @@ struct place {
 struct claim {
 	uint32_t location;
 	uint32_t user;
-	uint32_t place;                     /* whose list may resolve it; NO_PLACE */
+	uint32_t place;                     /* the place whose list may resolve it, or NO_PLACE */
 	const struct symbol_answer *answer; /* in the provider's reply; NULL: not resolved */
 	uint32_t to;                        /* the location that replaces it in the user's stacks */
 };
@@ -50,7 +51,7 @@ struct naming_builtins {
 	uint32_t nr_providers, cap_providers;
 	struct claim *claims; /* owned; by location, then by user */
 	uint32_t nr_claims, cap_claims;
-	struct naming_outcome *outcomes; /* owned; env's */
+	struct naming_outcome *outcomes; /* owned; used through env */
 };
 
 struct naming_builtins *naming_builtins_free(struct naming_builtins *t)
@@ -72,7 +73,7 @@ struct naming_builtins *naming_builtins_free(struct naming_builtins *t)
 
 /* ---- which processes have lists ---- */
 
-/* The first process of a user counts. */
+/* True if the user already has a place for the mapping: the first process counts. */
 static bool has_place(const struct naming_builtins *t, uint32_t mapping, uint32_t user)
 {
 	for (uint32_t i = t->nr_places; i > 0 && t->places[i - 1].mapping == mapping; i--)
@@ -81,7 +82,7 @@ static bool has_place(const struct naming_builtins *t, uint32_t mapping, uint32_
 	return false;
 }
 
-/* -E2BIG: there are too many. */
+/* -E2BIG: there are too many providers. */
 static int find_provider(struct naming_builtins *t, uint32_t process, uint32_t *ret_provider)
 {
 	int r;
@@ -111,7 +112,7 @@ static int add_place(struct naming_builtins *t, uint32_t mapping, const struct j
 		r = find_provider(t, at->process, &place.provider);
 	if (r == 0)
 		t->places[t->nr_places++] = place;
-	return r == -E2BIG ? 0 : r; /* costs names */
+	return r == -E2BIG ? 0 : r; /* only names are lost */
 }
 
 static int find_places(struct naming_builtins *t, uint32_t mapping)
@@ -144,7 +145,7 @@ static int list_places(const struct naming_job *job, const struct cancel *cancel
 	return r > 0 ? -ECANCELED : r;
 }
 
-/* The lock is held only briefly each time, because samples wait for it. */
+/* The lock is held only for short times, because samples wait for it. */
 static int find_all_places(struct naming_builtins *t)
 {
 	struct naming_patience patience = { t->env, clock_mono_ns() };
@@ -173,7 +174,7 @@ static int by_mapping(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* A user's place in a mapping; NO_PLACE. */
+/* The place of a user in a mapping, or NO_PLACE. */
 static uint32_t find_place(const struct naming_builtins *t, uint32_t mapping, uint32_t user)
 {
 	struct place key = { .mapping = mapping };
@@ -190,7 +191,7 @@ static uint32_t find_place(const struct naming_builtins *t, uint32_t mapping, ui
 	return NO_PLACE;
 }
 
-/* ---- what is to be resolved ---- */
+/* ---- claims ---- */
 
 static int by_location_and_user(const void *a, const void *b)
 {
@@ -269,7 +270,7 @@ static int by_provider(const void *pa, const void *pb, void *ctx)
 	return a < b ? -1 : a > b;
 }
 
-/* The address in the process that has the list. */
+/* The address in the process that has written the list. */
 static uint64_t address_in_provider(const struct naming_builtins *t, const struct claim *c)
 {
 	const struct place *place = &t->places[c->place];
@@ -286,7 +287,7 @@ static void take_answers(struct naming_builtins *t, const struct symbol_reply *r
 			t->claims[claims[i]].answer = &reply->answers[i];
 }
 
-/* Runs the job of the list, with the provider's descriptors. */
+/* Runs a job for the list, with the provider's descriptors. */
 static int resolve_by_list(struct naming_builtins *t, struct provider *provider,
 			   const struct symbol_item *items, struct jit_address *addresses,
 			   uint32_t nr)
@@ -311,7 +312,7 @@ static int resolve_by_list(struct naming_builtins *t, struct provider *provider,
 	return r;
 }
 
-/* A file is mapped all the time, so of several entries for an address the last one counts. */
+/* A file stays mapped, so of several entries for an address the last one counts. */
 static int ask_provider(struct naming_builtins *t, struct provider *provider,
 			const uint32_t *claims, uint32_t nr)
 {
@@ -356,7 +357,7 @@ static int ask_all(struct naming_builtins *t)
 	return 0;
 }
 
-/* ---- into the model ---- */
+/* ---- applying ---- */
 
 /* The number of claims for one location, and how many of them are resolved. */
 static uint32_t count_group(const struct naming_builtins *t, uint32_t first, uint32_t *ret_nr_named)
@@ -401,7 +402,7 @@ static int name_split(struct naming_builtins *t, struct claim *c)
 	return 0;
 }
 
-/* If every user has a name for the location, it gets the name of the first one itself. */
+/* If every user has a name for the location, the location itself gets the first user's name. */
 static int apply_group(struct naming_builtins *t, uint32_t first, uint32_t nr, uint32_t nr_named)
 {
 	bool is_free = nr_named == nr;

@@ -7,8 +7,8 @@
 
 struct naming_crew {
 	struct naming_env *env;       /* borrowed */
-	struct naming_batch *batches; /* borrowed; each belongs to one thread until it is done */
-	uint32_t *order;              /* owned; in which batches are started; constant */
+	struct naming_batch *batches; /* borrowed; each is used by one thread until it is done */
+	uint32_t *order;              /* owned; the order in which batches are started; constant */
 	uint32_t nr_batches;
 	atomic_uint nr_begun;
 
@@ -48,7 +48,8 @@ static void *worker_thread(void *arg)
 	return NULL;
 }
 
-/* Blocks signals, which the program that uses the library handles. */
+/* Starts threads with all signals blocked, because the program that uses the library handles
+ * them. */
 static void start_threads(struct naming_crew *crew, unsigned int nr)
 {
 	sigset_t all, before;

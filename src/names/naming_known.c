@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "names/kernel_key.h"
 
-/* ---- what answers depend on besides the bytes of their source ---- */
+/* ---- what answers depend on besides the contents of their source ---- */
 
 static uint64_t hash_ranges(const struct kernel_ranges *k)
 {
@@ -20,7 +20,7 @@ static uint64_t hash_ranges(const struct kernel_ranges *k)
 	return h;
 }
 
-/* Modules and BPF programs come and go. */
+/* The state of the kernel's code, which changes with modules and BPF programs. */
 static bool kernel_state(const struct naming_job *job, uint64_t *ret_state)
 {
 	struct kernel_key key = { 0 };
@@ -31,7 +31,8 @@ static bool kernel_state(const struct naming_job *job, uint64_t *ret_state)
 	return true;
 }
 
-/* A file that was written to has another state, and one that cannot be examined has none. */
+/* The state of a file, which changes when the file is written to. False if it cannot be
+ * examined. */
 static bool file_state(const struct naming_job *job, uint32_t number, uint64_t *ret_state)
 {
 	struct file f;
@@ -44,7 +45,7 @@ static bool file_state(const struct naming_job *job, uint32_t number, uint64_t *
 	return is_unchanged;
 }
 
-/* False: what is found out about the source is not for others. */
+/* False: answers of this source cannot be used for other models. */
 static bool find_state(const struct naming_job *job, const struct naming_part *part,
 		       uint64_t *ret_state)
 {
@@ -66,7 +67,7 @@ static bool find_state(const struct naming_job *job, const struct naming_part *p
 
 /* ---- finding ---- */
 
-/* What identifies an address in its source, wherever that is mapped. */
+/* What identifies an address in its source, independent of the mapping. */
 static uint64_t place_of(const struct naming_part *part, const struct naming_item *item)
 {
 	if (part->mapping.kind == PROFILE_MAPPING_KERNEL)
@@ -114,14 +115,14 @@ void naming_known_find(struct naming_env *env, struct naming_plan *plan)
 	if (shared_names_is_full(names))
 		shared_names_clear(names);
 	if (env->job->is_last && !shared_names_nr(names))
-		return; /* nothing is known, and nobody will ask */
+		return; /* nothing is known, and nothing will be added */
 	for (uint32_t i = 0; i < plan->nr_batches; i++)
 		find_in_batch(env, &plan->batches[i]);
 }
 
-/* ---- keeping ---- */
+/* ---- keeping answers ---- */
 
-/* True if the reason is the moment, not the source: the next try may know more. */
+/* True if the reason is temporary and not due to the source: the next attempt may know more. */
 static bool may_pass(enum symbol_why why)
 {
 	switch (why) {
@@ -174,7 +175,8 @@ static enum naming_failure why_unnamed(const struct naming_batch *b, const struc
 	return a->flags & SYMBOL_IS_REUSED ? NAMING_REUSED : b->unnamed;
 }
 
-/* An address where the file has no code is shown as it was in the process. */
+/* True unless the answer depends on the process: an address without code in the file is shown as an
+ * address in the process. */
 static bool is_of_source(const struct naming_item *item, const struct symbol_answer *a)
 {
 	return a->nr_frames && !item->version && !(a->flags & (SYMBOL_NO_ROOM | SYMBOL_IS_OUTSIDE));
@@ -207,7 +209,8 @@ void naming_known_keep(struct naming_env *env, struct naming_batch *b)
 		return;
 	r = keep_source(env, b);
 	for (uint32_t i = 0; i < b->nr_parts && r == 0; i++)
-		r = keep_part(env, b, &b->parts[i], &a); /* what does not fit is asked again */
+		/* answers that do not fit are resolved again */
+		r = keep_part(env, b, &b->parts[i], &a);
 }
 
 void naming_known_end(struct naming_env *env)

@@ -32,7 +32,7 @@ static uint64_t left(uint64_t max, uint64_t used)
 	return used < max ? max - used : 0;
 }
 
-/* The share of an owner that comes when the common time is used up. */
+/* What an owner gets when the common time is used up. */
 static uint64_t late_left(const struct naming_owners *o, uint64_t used_by_owner,
 			  uint64_t used_by_all)
 {

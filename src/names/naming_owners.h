@@ -28,7 +28,8 @@ enum naming_account {
  * user with hundreds of owners (subordinate users, mount namespaces) gets small shares; the sum is limited. */
 #define NAMING_LATE_MAX_NS (5 * NS_PER_S)
 #define NAMING_LATE_PARTS 16
-/* While somebody waits for the end of a capture that he has interrupted, all of these limits are divided by it. */
+/* If the user has interrupted the capture and waits for its end, all of these limits are divided by
+ * this. */
 #define NAMING_INTERRUPTED_PART 20
 #define NAMING_MAX_OWNERS 512 /* all further owners share one entry */
 
@@ -43,13 +44,13 @@ struct naming_owners {
 	struct naming_owner items[NAMING_MAX_OWNERS];
 	uint32_t nr;
 	uint64_t used_ns[NR_NAMING_ACCOUNTS];
-	uint64_t part; /* of the limits: this divides them */
+	uint64_t part; /* the limits are divided by this */
 };
 
 void naming_owners_init(struct naming_owners *o, bool is_interrupted);
 void naming_owners_done(struct naming_owners *o);
 
-/* Any thread. The result is never 0, because 0 means unlimited elsewhere. */
+/* May be called by any thread. The result is never 0, because 0 means unlimited elsewhere. */
 uint64_t naming_owners_left_ns(struct naming_owners *o, enum naming_account account, uint32_t root,
 			       uid_t user);
 void naming_owners_charge(struct naming_owners *o, enum naming_account account, uint32_t root,

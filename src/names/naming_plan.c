@@ -24,7 +24,8 @@ static int by_source(const void *a, const void *b, void *ctx)
 	return order ? order : x < y ? -1 : x > y;
 }
 
-/* The mappings, those of one source side by side: numbers in order[], and where each stands there. */
+/* Orders the mappings so that those of one source are adjacent: their numbers in order[], and the
+ * position of each there. */
 static void rank_mappings(const struct profile *p, uint32_t *order, uint32_t *rank)
 {
 	for (uint32_t i = 0; i < p->nr_mappings; i++)
@@ -34,7 +35,8 @@ static void rank_mappings(const struct profile *p, uint32_t *order, uint32_t *ra
 		rank[order[i]] = i;
 }
 
-/* Neighbours are described in one place: their debug information is then read once. */
+/* Orders by address within a mapping: neighbours have their debug information in the same place,
+ * which is then read once. */
 static int by_rank_and_address(const void *a, const void *b)
 {
 	const struct naming_item *x = a, *y = b;
@@ -46,7 +48,8 @@ static int by_rank_and_address(const void *a, const void *b)
 	return x->version < y->version ? -1 : x->version > y->version;
 }
 
-/* What is in no mapping comes last. What got its name when it was seen has it. */
+/* Lists the locations to be named; those in no mapping come last. Locations that were named when
+ * they were sampled are left out. */
 static int list_items(struct naming_plan *plan, const struct profile *p, const uint32_t *rank)
 {
 	plan->items = calloc((size_t)p->nr_locations + 1, sizeof(*plan->items));
@@ -107,7 +110,7 @@ static bool begins_batch(const struct naming_plan *plan, uint32_t part)
 	return !part || !at->has_mapping || source_compare(&at[-1].mapping, &at->mapping) != 0;
 }
 
-/* Lists and maps are not files of which the size is known: they count as the largest. */
+/* The size of a source. Lists and maps have no known size, and count as the largest. */
 static uint64_t size_of(const struct naming_job *job, const struct naming_part *part)
 {
 	uint64_t size_bytes;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All locations of a model, divided into batches: a copy of what naming needs to know of them. */
+/* All locations of a model, divided into batches, with a copy of what naming needs to know about
+ * them. */
 #ifndef NAMES_NAMING_PLAN_H
 #define NAMES_NAMING_PLAN_H
 
@@ -14,7 +15,7 @@ struct naming_plan {
 	uint32_t nr_batches;
 };
 
-/* -ENOMEM. A half-made plan may be given to naming_plan_done(). */
+/* -ENOMEM: naming_plan_done() must be called then, too. */
 int naming_plan_init(struct naming_plan *plan, const struct naming_job *job);
 void naming_plan_done(struct naming_plan *plan);
 

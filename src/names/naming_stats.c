@@ -33,7 +33,7 @@ void naming_stats_add(struct naming_stats *to, const struct naming_stats *more)
 	uint64_t first =
 		more->nr_batches > NAMING_LAST_BATCHES ? more->nr_batches - NAMING_LAST_BATCHES : 0;
 
-	to->nr_batches += first; /* the next ones fill the whole ring */
+	to->nr_batches += first; /* the rest fills the whole ring */
 	for (uint64_t i = first; i < more->nr_batches; i++)
 		naming_stats_add_batch(to, more->batch_ns[i % NAMING_LAST_BATCHES], false);
 	to->nr_addresses += more->nr_addresses;
@@ -51,7 +51,7 @@ static int compare_latencies(const void *pa, const void *pb)
 	return a < b ? -1 : a > b;
 }
 
-/* Nearest rank. */
+/* By the nearest-rank method. */
 static uint64_t percentile(const uint64_t *sorted, uint64_t nr, unsigned int percent)
 {
 	return sorted[(nr * percent + 99) / 100 - 1];

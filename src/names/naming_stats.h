@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Statistics of symbolization: batches (the addresses of one source), failures by reason, and the duration of
- * the last batches. Pure.
+ * Statistics of symbolization: batches (the addresses of one source), failures by reason, and the
+ * duration of the last batches.
  */
 #ifndef NAMES_NAMING_STATS_H
 #define NAMES_NAMING_STATS_H
@@ -11,7 +11,7 @@
 
 #define NAMING_LAST_BATCHES 1024u
 
-/* Why an address has no symbol: a name for programs, and a text. Append only. */
+/* Why an address has no symbol: a machine-readable name, and a text. Append only. */
 #define NAMING_FAILURES(X)                                                                         \
 	X(NO_MAPPING, "no_mapping", "in no known mapping")                                         \
 	X(NO_FILE, "no_file", "the file could not be read")                                        \
@@ -32,18 +32,18 @@ enum naming_failure {
 struct naming_stats {
 	uint64_t nr_batches;
 	uint64_t nr_addresses;
-	uint64_t nr_shared;    /* of these, known from other models of the session */
+	uint64_t nr_shared;    /* of nr_addresses: known from other models of the session */
 	uint64_t nr_raw;       /* addresses shown as 0x… */
 	uint64_t nr_fallbacks; /* batches whose best source could not be used */
 	uint64_t failures[NAMING_NR_FAILURES];
-	uint64_t batch_ns[NAMING_LAST_BATCHES]; /* a ring: of batch n at n modulo its size */
+	uint64_t batch_ns[NAMING_LAST_BATCHES]; /* a ring: batch n is at n modulo its size */
 };
 
 void naming_stats_add_batch(struct naming_stats *s, uint64_t took_ns, bool is_fallback);
 void naming_stats_add_named(struct naming_stats *s);
 void naming_stats_add_unnamed(struct naming_stats *s, enum naming_failure why, bool is_raw);
 
-/* Adds all counts of another one. */
+/* Adds all counts of `from`. */
 void naming_stats_add(struct naming_stats *to, const struct naming_stats *more);
 
 /* An address that was counted as unnamed got a name later. */

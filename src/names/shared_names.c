@@ -7,7 +7,8 @@
 #include "base/array.h"
 #include "base/hash.h"
 
-#define MAX_NUMBER (1u << 26) /* of each kind; the limit on bytes is reached long before */
+/* of sources and of names; the limit on bytes is reached long before */
+#define MAX_NUMBER (1u << 26)
 
 struct shared_names {
 	struct shared_source *sources; /* owned */
@@ -16,14 +17,14 @@ struct shared_names {
 	uint32_t nr_sources, cap_sources, nr_names, cap_names, nr_frames, cap_frames;
 	struct idtable by_place;
 	struct strtab strings;
-	uint64_t seed; /* of hashes */
+	uint64_t seed; /* seed for hashes */
 	uint64_t max_bytes;
 	struct kernel_outcome kernel;
 
 	pthread_mutex_t lock; /* protects the members below */
 	uint32_t *by_file;    /* owned; number of the source plus 1; 0: none */
 	uint32_t nr_files, cap_files;
-	uint32_t kernel_source, vdso_source; /* likewise */
+	uint32_t kernel_source, vdso_source; /* numbers plus 1; 0: none */
 };
 
 int shared_names_new(struct shared_names **ret_names)
@@ -62,7 +63,7 @@ struct shared_names *shared_names_free(struct shared_names *s)
 	return NULL;
 }
 
-/* Without memory for an empty table of strings the old one stays, which is then still full. */
+/* If there is no memory for an empty table of strings, the full one stays. */
 void shared_names_clear(struct shared_names *s)
 {
 	struct strtab empty;
@@ -108,7 +109,8 @@ void shared_names_limit(struct shared_names *s, uint64_t max_bytes)
 
 /* ---- sources ---- */
 
-/* Under the lock. Where the number of a mapping's source is; NULL: there is no place for one. */
+/* Under the lock. Returns where the number of a mapping's source is stored; NULL if the mapping has
+ * no such slot. */
 static uint32_t *find_slot(struct shared_names *s, const struct profile_mapping *m)
 {
 	switch (m->kind) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answers about addresses, kept from one model of a session for the next: models have most of their code in
- * common, and reading a file's symbols costs far more than looking up an answer. Kept is what follows from a
- * source alone: a file, the vDSO, the kernel. What generated code is called depends on the time of its
- * samples, so each model finds that out for itself.
+ * Symbols of addresses, kept from one model of a session for the next: models have most of their
+ * code in common, and reading a file's symbols costs far more than looking up an answer. Only
+ * answers that depend on nothing but the source are kept: a file, the vDSO, the kernel. Names of
+ * generated code depend on the time of the samples, so each model resolves them itself.
  *
- * Belongs to the thread that symbolizes, except shared_names_forget_file().
+ * Used by the thread that symbolizes, except shared_names_forget_file().
  */
 #ifndef NAMES_SHARED_NAMES_H
 #define NAMES_SHARED_NAMES_H
@@ -13,11 +13,11 @@
 #include "names/naming_job.h"
 #include "symbolize/symbol_reply.h"
 
-/* When there is more, nothing is added, and the next model begins with an empty store. */
+/* Above this size nothing is added, and the next model begins with an empty store. */
 #define SHARED_NAMES_MAX_BYTES (64ull << 20)
 
 struct shared_source {
-	uint64_t state; /* what its answers depend on besides its bytes; see naming_known.c */
+	uint64_t state; /* what its answers depend on besides its contents; see naming_known.c */
 	struct naming_note note;
 };
 
@@ -27,7 +27,7 @@ struct shared_name {
 	uint32_t first_frame;
 	uint16_t nr_frames;
 	uint8_t flags;   /* enum symbol_answer_flags */
-	uint8_t failure; /* enum naming_failure, if it has no symbol */
+	uint8_t failure; /* enum naming_failure if it has no symbol */
 };
 
 struct shared_names;
@@ -37,36 +37,36 @@ struct shared_names *shared_names_free(struct shared_names *s);
 DEFINE_CLEANUP(struct shared_names *, shared_names_free)
 
 void shared_names_clear(struct shared_names *s);
-/* True if SHARED_NAMES_MAX_BYTES are in use, or `max_bytes` if that was set for a test. */
+/* True if SHARED_NAMES_MAX_BYTES are in use, or the `max_bytes` that a test has set. */
 bool shared_names_is_full(const struct shared_names *s);
 void shared_names_limit(struct shared_names *s, uint64_t max_bytes);
 uint64_t shared_names_bytes(const struct shared_names *s);
-uint32_t shared_names_nr(const struct shared_names *s); /* answers */
+uint32_t shared_names_nr(const struct shared_names *s); /* number of answers */
 
-/* The number of a file will be another's. Any thread. */
+/* To be called before the number of a file is reused. May be called by any thread. */
 void shared_names_forget_file(struct shared_names *s, uint32_t file);
 
-/* The number of a mapping's source. False: nothing is known of it. */
+/* The number of a mapping's source. False if there is none. */
 bool shared_names_find_source(struct shared_names *s, const struct profile_mapping *m,
 			      uint32_t *ret_source);
-/* A new source, in place of the one that is there. -ENOMEM, -E2BIG. */
+/* Adds a source, or replaces the existing one. -ENOMEM, -E2BIG. */
 int shared_names_add_source(struct shared_names *s, const struct profile_mapping *m,
 			    uint32_t *ret_source);
-/* Valid until the next is added. */
+/* Valid until the next source is added. */
 struct shared_source *shared_names_source(const struct shared_names *s, uint32_t source);
 
-/* Of the list that the kernel's answers are from. */
+/* The outcome of reading the list that the kernel's answers are from. */
 struct kernel_outcome *shared_names_kernel(struct shared_names *s);
 
-/* The number of an answer. False: there is none. */
+/* The number of an answer. False if there is none. */
 bool shared_names_find(const struct shared_names *s, uint32_t source, uint64_t place,
 		       uint32_t *ret_name);
-/* Copies an answer of a reply; one that is there stays. -ENOMEM; -E2BIG: the store is full. */
+/* Copies an answer of a reply; an existing one stays. -ENOMEM; -E2BIG: the store is full. */
 int shared_names_add(struct shared_names *s, uint32_t source, uint64_t place,
 		     const struct symbol_reply *reply, const struct symbol_answer *a,
 		     enum naming_failure failure);
 
-/* Both valid until the next is added. The strings of frames are numbers in the table. */
+/* Both are valid until the next answer is added. The strings of frames are numbers in the table. */
 const struct shared_name *shared_names_get(const struct shared_names *s, uint32_t name);
 const struct symbol_reply_frame *shared_names_frames(const struct shared_names *s,
 						     const struct shared_name *name);

@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "elf/elf_image.h"
 
-/* .dwo files that are opened for one job: a limit on what a hostile file, or a reader that such a file
- * has taken over, can have the agent open. A browser has 30,000. */
+/* Limit on .dwo files that are opened for one job: a hostile file, or a helper process that it has
+ * taken over, could otherwise make the agent open any number. A browser has 30,000. */
 #define MAX_SPLIT_FILES (1u << 18)
 
 #define MORE_SYMBOLS                                                                               \
@@ -82,7 +82,7 @@ int source_prepare(struct naming_job *job, const struct profile_mapping *m, stru
 	return -EINVAL;
 }
 
-/* The file that the run asks for, by a path with its NUL; empty: the .dwp. */
+/* Opens the file that the job asks for, by a path with its NUL; empty: the .dwp. */
 static int open_split_file(struct source *s, const struct buf *path)
 {
 	if (s->nr_split_files++ >= MAX_SPLIT_FILES)
@@ -121,7 +121,7 @@ int source_resolve(struct source *s, const struct symbol_job_cancel *cancel,
 	return run_job(s, cancel, ret_reply);
 }
 
-/* Debug files elsewhere may have more than the file itself. */
+/* The note for a file; debug files elsewhere may contain more than the file itself. */
 static struct naming_note file_note(const struct source *s, struct symbol_why_text text)
 {
 	if (text.advice && s->debug.why)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The source of a mapping's symbols, on the agent's side. Preparing it finds and opens the files that may
- * be needed, which takes processes, roots, paths and locks. The result is a job (symbol_job.h), which
- * needs none of these. One file per kind of mapping.
+ * The source of a mapping's symbols, as seen by the agent. Preparing it finds and opens the files
+ * that may be needed, which takes processes, roots, paths and locks. The result is a job
+ * (symbol_job.h), which needs none of these. One file per kind of mapping.
  */
 #ifndef NAMES_SOURCE_H
 #define NAMES_SOURCE_H
@@ -15,8 +15,8 @@
 #include "symbolize/symbol_reply.h"
 #include "symbolize/symbolizer_elf.h"
 
-/* Descriptors that one source holds at most: the perf maps and jitdumps of a process and its ancestors.
- * A file, its debug files and one .dwo file are fewer. */
+/* The most descriptors that one source holds: the perf maps and jitdumps of a process and its
+ * ancestors. A file, its debug files and one .dwo file are fewer. */
 #define SOURCE_MAX_FDS (2 * JIT_MAX_ORIGINS)
 
 struct elf_image;
@@ -24,30 +24,32 @@ struct elf_image;
 struct source {
 	struct symbol_job
 		job; /* the caller sets the items; descriptors are those below, or owned */
-	/* The kernel's, whose list the agent reads itself; owned; NULL: the job has everything. */
+	/* The kernel's symbols, whose list the agent reads itself; owned; NULL: the job contains
+	 * everything. */
 	struct symbolizer *symbolizer;
-	struct naming_note note; /* why addresses have no symbol; why is NULL: the reply says it */
-	bool is_fallback;        /* a better source could not be used */
-	bool is_replaced;        /* by raw addresses, for lack of memory */
+	/* why addresses have no symbol; if `why` is NULL, the reply has the reason */
+	struct naming_note note;
+	bool is_fallback; /* a better source could not be used */
+	bool is_replaced; /* replaced by raw addresses for lack of memory */
 
 	/* A file. */
 	struct file file;         /* a copy, whose descriptor is owned; -1: none */
 	struct elf_image *image;  /* owned */
 	struct debug_set debug;   /* owned */
-	struct debug_query query; /* where .dwo files are looked for; borrowed from the store */
-	uint32_t nr_split_files;  /* that the run asked for */
+	struct debug_query query; /* where .dwo files are searched; borrowed from the store */
+	uint32_t nr_split_files;  /* number of files that the job asked for */
 
 	/* Limits. */
 	const struct cancel *cancel;  /* borrowed; NULL: never cancelled */
 	struct naming_owners *owners; /* borrowed; NULL: CPU time is not shared */
-	uint64_t
-		cpu_end_ns; /* for symbols, on the thread's CPU clock; 0: only the default limits */
-	bool is_foreign;    /* the file's owner is not trusted, see foreign.h: */
-	uint32_t root;      /* the root and user that its CPU time is charged to */
+	/* deadline for symbols, on the thread's CPU clock; 0: only the default limits */
+	uint64_t cpu_end_ns;
+	bool is_foreign; /* the file's owner is not trusted, see foreign.h: */
+	uint32_t root;   /* the root and user that its CPU time is charged to */
 	uid_t user;
 	struct naming_budget *budget; /* borrowed; NULL: memory is not shared */
-	uint64_t held_bytes;          /* of the budget */
-	uint64_t waited_ns;           /* for the budget */
+	uint64_t held_bytes;          /* taken from the budget */
+	uint64_t waited_ns;           /* time spent waiting for the budget */
 };
 
 #define SOURCE_NONE                                                                                \
@@ -58,37 +60,40 @@ struct source {
 
 void source_done(struct source *s);
 
-/* The source for a mapping (NULL: for addresses in no mapping). A file that cannot be opened gives raw
- * addresses, and the note says why. s is SOURCE_NONE, maybe with limits. Waits until the memory that the
- * job may need is available. Any thread, but one at a time for the kernel, and for one process's generated
- * code. -ENOMEM, -E2BIG, -ECANCELED. */
+/* Prepares the source for a mapping (NULL: for addresses in no mapping). A file that cannot be
+ * opened gives raw addresses, and a note says why. s is SOURCE_NONE, possibly with limits. Waits
+ * until the memory that the job may need is available. May be called by any thread, but by one at a
+ * time for the kernel, and for the generated code of one process. -ENOMEM, -E2BIG, -ECANCELED. */
 int source_prepare(struct naming_job *job, const struct profile_mapping *m, struct source *s);
 
-/* Runs the job, opens the .dwo files that it asks for, and reads its reply; once more for raw addresses if
- * the file cannot be used. -ENOMEM, -E2BIG: no room for the reply; -ECANCELED. */
+/* Runs the job, opens the .dwo files that it asks for, and reads its reply. If the file cannot be
+ * used, runs again for raw addresses. -ENOMEM, -E2BIG: no room for the reply; -ECANCELED. */
 int source_resolve(struct source *s, const struct symbol_job_cancel *cancel,
 		   struct symbol_reply *ret_reply);
 
-/* Raw addresses instead; closes everything. Both texts are static; advice may be NULL. */
+/* Replaces the source by raw addresses, and closes all files. Both texts are static; advice may be
+ * NULL. */
 void source_make_raw(struct source *s, const char *why, const char *advice);
 
 /* Why addresses have no symbol, after a reply. */
 struct naming_note source_note(const struct source *s, const struct symbol_reply_head *head);
 
-/* True if an error costs only the symbols that did not fit, into memory or a limit. */
+/* True if the error affects only symbols that did not fit into memory or a limit. */
 bool source_is_about_size(int r);
 
 /* Orders mappings so that those with the same source are adjacent; 0: the same source. */
 int source_compare(const struct profile_mapping *a, const struct profile_mapping *b);
 
-/* True if the file with the kernel's lines is not installed, but may be fetched by *ret_id. */
+/* True if the file with the kernel's line numbers is not installed, but may be fetched by
+ * *ret_id. */
 bool source_lacks_kernel_file(struct naming_job *job, struct build_id *ret_id);
 
-/* The kinds, for source.c only, and what they share. */
+/* For source.c only: the kinds of sources, and what they share. */
 void source_hold(struct source *s,
 		 const struct elf_sources *src); /* waits for the memory to read it */
 int source_prepare_file(struct naming_job *job, const struct profile_mapping *m, struct source *s);
-/* After the run: true if the file could not be read, or was changed meanwhile; the source is raw then. */
+/* After the job has run: true if the file could not be read, or was changed during the run; the
+ * source gives raw addresses then. */
 bool source_drop_file(struct source *s, int r);
 int source_prepare_vdso(struct source *s);
 int source_prepare_kernel(struct naming_job *job, struct source *s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbols of code in a file, which was kept open, and of the vDSO. */
+/* Symbols of code in a file that was kept open, and of the vDSO. */
 #include <errno.h>
 
 #include "base/clock.h"
@@ -10,8 +10,8 @@
 #include "elf/vdso.h"
 #include "names/source.h"
 
-/* The label of addresses without a symbol. Brackets are for code without a file, such as "[vdso]": a file
- * with such a name gets its whole path. */
+/* The label of addresses without a symbol. Brackets are reserved for code without a file, such as
+ * "[vdso]": a file with such a name is shown with its full path. */
 static const char *label_of(const char *path)
 {
 	const char *name = path_name(path);
@@ -24,7 +24,7 @@ static uint64_t at_most(uint64_t ns)
 	return ns < DWARF_MAX_CPU_NS ? ns : DWARF_MAX_CPU_NS;
 }
 
-/* CPU time left for the file's symbols; 0: no limit but the default ones. */
+/* CPU time left for the file's symbols; 0: no limit except the default ones. */
 static uint64_t cpu_left_ns(const struct source *s)
 {
 	uint64_t now_ns = s->cpu_end_ns ? clock_ns(CLOCK_THREAD_CPUTIME_ID) : 0;
@@ -80,7 +80,7 @@ static void fill_job(const struct naming_job *job, struct source *s)
 	s->job.label = label_of(s->file.path);
 }
 
-/* A file that is not open. */
+/* Explains why a file is not open. */
 static void explain_closed(struct source *s)
 {
 	switch (s->file.open_error) {
@@ -158,7 +158,7 @@ int source_prepare_file(struct naming_job *job, const struct profile_mapping *m,
 	return 0;
 }
 
-/* Checked when everything is read: half old and half new bytes are as wrong as new ones. */
+/* Checked after everything is read: a mix of old and new bytes is as wrong as new bytes. */
 bool source_drop_file(struct source *s, int r)
 {
 	bool is_unchanged = file_is_unchanged(&s->file);

@@ -45,7 +45,7 @@ static bool has_dump(const struct symbol_job *job)
 	return false;
 }
 
-/* The files of the program and of those that it was forked from, as they are now. */
+/* Opens the current files of the program and of those that it was forked from. */
 static enum jit_map open_files(struct naming_job *job, uint64_t program, struct symbol_job *to,
 			       const char **ret_runtime)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbols of the kernel. Its list is trusted, and reading it takes paths and a cache: the agent does it
- * itself, and only resolving the addresses is a job like any other. */
+/* Symbols of the kernel. The list of symbols is trusted, and reading it takes paths and a cache:
+ * hence the agent reads it itself, and only resolving the addresses is a normal job. */
 #include <errno.h>
 #include <fcntl.h>
 
@@ -41,7 +41,8 @@ static const struct kernel_list lists[] = {
 	{ 2, "the kernel's symbol iterator", open_iterator },
 };
 
-/* The path of the cache, in *ret_path; if there is none, err says why, unless none is wanted. */
+/* The path of the cache, in *ret_path. If there is none, err says why, unless a cache was not
+ * requested. */
 static int find_cache(const struct naming_job *job, char **ret_path, struct pa_error *err)
 {
 	if (!job->cache_dir)
@@ -59,7 +60,7 @@ bool source_lacks_kernel_file(struct naming_job *job, struct build_id *ret_id)
 	return kernel_file_find("", job->notes_path, &job->kernel_file) == -ENOENT;
 }
 
-/* A file that was fetched. */
+/* Uses a file that was fetched. */
 static int take_fetched(struct naming_job *job, const struct build_id *id)
 {
 	struct debug_file f = DEBUG_FILE_NONE;
@@ -72,7 +73,7 @@ static int take_fetched(struct naming_job *job, const struct build_id *id)
 	return job->kernel_file.path ? 0 : -ENOMEM; /* the job frees the rest */
 }
 
-/* Without the file there are symbols, but no lines. */
+/* Finds the file with line numbers; without it there are only symbols. */
 static int find_lines(struct naming_job *job)
 {
 	struct build_id id;
