@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A debuginfod server that misbehaves in a chosen way, and counts what it was asked."""
+"""A debuginfod server that misbehaves in a chosen way, and counts the requests."""
 import http.server
 import ssl
 import threading
@@ -20,7 +20,7 @@ class BadServer:
                 try:
                     outer.answer(self, how)
                 except OSError:
-                    pass  # the client had enough
+                    pass  # the client has closed the connection
 
             def log_message(self, *args):
                 pass
@@ -34,7 +34,7 @@ class BadServer:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(certificate)
             self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
-            self.server.handle_error = lambda *args: None  # a client that does not trust us
+            self.server.handle_error = lambda *args: None  # clients that do not trust the certificate
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def answer(self, handler, how):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A browser without a window, by the WebDriver protocol of chromedriver."""
+"""A headless browser, controlled through the WebDriver protocol of chromedriver."""
 import base64
 import http.client
 import json
@@ -12,15 +12,15 @@ import tempfile
 ARGUMENTS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
              "--disable-component-update", "--disable-dev-shm-usage", "--hide-scrollbars",
              "--force-device-scale-factor=1")
-# A busy machine is slow, not wrong: a browser that hangs ends the test, and nothing else is timed here.
+# A busy machine is slow, not wrong: a browser that hangs fails the test, but no other times are checked here.
 ANSWER_S = 900
-ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # the key of an element, by the protocol
+ELEMENT = "element-6066-11e4-a52e-4f735466cecf"  # the key of an element in the protocol
 KEYS = {"Enter": "\ue007", "Escape": "\ue00c", "Backspace": "\ue003", "Up": "\ue013", "Down": "\ue015",
         "Left": "\ue012", "Right": "\ue014"}
 
 
 def missing():
-    """What a test in a browser lacks here; None: nothing."""
+    """What a test in a browser needs and this machine lacks; None: nothing."""
     if not shutil.which("chromedriver"):
         return "needs chromedriver (package chromium-driver)"
     if not binary():
@@ -33,7 +33,7 @@ def binary():
 
 
 def proc_bytes(pid, name):
-    """A file of /proc; nothing if the process has exited."""
+    """The contents of a file of /proc; empty if the process has exited."""
     try:
         with open(f"/proc/{pid}/{name}", "rb") as f:
             return f.read()
@@ -109,7 +109,7 @@ class Browser:
         self.ask("POST", "/url", {"url": f"file://{path}"})
 
     def run(self, script, *args):
-        """What the script returns, in the page."""
+        """The result of the script, which runs in the page."""
         return self.ask("POST", "/execute/sync", {"script": script, "args": list(args)})
 
     def act(self, kind, actions):
@@ -138,18 +138,18 @@ class Browser:
             f.write(base64.b64decode(self.ask("GET", "/screenshot")))
 
     def console(self):
-        """What the page said since the last call: errors and warnings."""
+        """What the page has logged since the last call: errors and warnings."""
         return [entry["message"] for entry in self.ask("POST", "/se/log", {"type": "browser"})
                 if entry["level"] in ("SEVERE", "WARNING")]
 
     def requests(self):
-        """The addresses that were asked for since the last call."""
+        """The addresses that were requested since the last call."""
         messages = (json.loads(entry["message"])["message"]
                     for entry in self.ask("POST", "/se/log", {"type": "performance"}))
         return [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
 
     def cpu_s(self):
-        """The CPU time that pages have taken: that of all threads which lay out, run scripts and draw."""
+        """The CPU time that pages have used: that of all threads that lay out, run scripts and draw."""
         pages = [pid for pid in descendants(self.driver.pid) if is_page(pid)]
         times = [proc_bytes(pid, f"task/{tid}/schedstat").split()[:1] for pid in pages for tid in threads(pid)]
         return sum(int(word) for words in times for word in words) / 1e9

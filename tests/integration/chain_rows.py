@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs whose chain of calls is known, in many languages (chains/), and what their stacks must be. Each
-row makes a command, or says what is missing for it."""
+"""Programs in many languages (chains/) whose chain of calls is known, and what their stacks must be. Each row builds a
+command, or says what this machine lacks for it."""
 import glob
 import os
 import shutil
@@ -10,14 +10,14 @@ from truth import GLIBC_MAIN, GLIBC_THREAD, Chain, Missing
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "chains")
 C_LEVELS = ["main", "alpha", "beta", "work", "spin"]
-TOOLS = os.environ.get("TRUTH_TOOLS", "")  # where `npm install --prefix` put deno and node
+TOOLS = os.environ.get("TRUTH_TOOLS", "")  # where `npm install --prefix` has put deno and node
 
 
 class Row:
-    """make(tmp): the command. judge: a Chain, or "stopped" for libdw's answer. thread: only threads of
-    this name. warm_s: how long it runs before it is judged. flush: what it has buffered of its map is
-    written by gdb. jcmd: the map is asked for. ends: functions that libdw cannot leave, and nobody called.
-    share: of its samples that must be complete and right; unsure: that may be left without a verdict."""
+    """make(tmp): returns the command. judge: a Chain, or "stopped" for libdw's answer. thread: only threads with this
+    name. warm_s: how long the program runs before it is judged. flush: gdb writes out what the program has buffered of
+    its map. jcmd: jcmd requests the map. ends: functions without a caller that libdw cannot unwind. share: of its
+    samples, how many must be complete and right; unsure: how many may have no verdict."""
 
     def __init__(self, name, make, judge, *, thread=None, by_nm=False, warm_s=0.3, flush=False, jcmd=False,
                  env=None, ends=(), share=0.0, unsure=0.05):
@@ -75,7 +75,7 @@ def rust(tmp):
 
 
 def go_program(what, name, tool="go"):
-    """tool: a command, or where Debian puts one of another version."""
+    """tool: a command, or the path of another version in Debian."""
     def make(tmp):
         out = os.path.join(tmp, what)
         env = dict(os.environ, GO111MODULE="off", GOCACHE=os.path.join(tmp, "gocache"), CGO_ENABLED="1")
@@ -101,7 +101,7 @@ def mono(tmp):
 
 
 def dotnet(tmp):
-    """The runtime as PyPI has it (dotnetcore2), unpacked below TRUTH_TOOLS; compiled by mono's compiler."""
+    """The runtime from PyPI (dotnetcore2), unpacked below TRUTH_TOOLS; compiled by mono's compiler."""
     host = next(iter(glob.glob(os.path.join(TOOLS or "/nowhere", "dotnetcore2/bin/dotnet"))), shutil.which("dotnet"))
     if not host:
         raise Missing("dotnet is not installed")
@@ -163,7 +163,7 @@ V8_LEVELS = [rf"JS:[*~^+'o]*{n} [^;]*" for n in ("main", "alpha", "beta", "work"
 JVM = r"libjvm:[^;]*"
 JAVA_BELOW = GLIBC_THREAD + rf"(?:{JVM};)+StubRoutines[^;]*;"
 JAVA_OUTER = [r"Interpreter|void java\.lang\.Thread\.run\(\)", r"Interpreter|void Chain\.run\(\)"]
-# On a machine with other work a method may not be compiled yet.
+# On a busy machine a method may not be compiled yet.
 JAVA_LEVELS = JAVA_OUTER + [rf"Interpreter|long Chain\.{n}\(long\)" for n in ("alpha", "beta", "work", "spin")]
 JAVA_ABOVE = rf"{JVM}|libc:[^;]*|\[vdso\]:[^;]*|[^;]*(?:Stub|Blob|stub|adapter|Runtime)[^;]*"
 
@@ -181,7 +181,7 @@ ASM_LEVELS = ["main", "alpha", "beta", "work", "call_leaf", "asm_leaf"]
 FP = ["-O2", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer"]
 BARE = ["-fno-asynchronous-unwind-tables", "-fno-unwind-tables"]
 MUSL_MAIN = r"(?:\w+:)?_start;(?:(?:\w+:)?_start_c;)?(?:(?:[\w-]+:)?\w*libc_start_main\w*;){0,2}"
-# Each but the last jumps to the next; where musl is a library, that one has no symbol.
+# Each function but the last jumps to the next; if musl is a shared library, the last one has no symbol.
 MUSL_LIB_MAIN = r"_start;libc:[^;]*;"
 C_MAIN = Chain(GLIBC_MAIN, C_LEVELS)
 ASM = Chain(GLIBC_MAIN, ASM_LEVELS)
@@ -195,14 +195,14 @@ NET = r"(?:libcoreclr|dotnet|libhostpolicy|libhostfxr|libstdc\+\+|libc):[^;]*"
 PHP = r"php[\d.]*:[^;]*"
 PHP_JIT = ["-d", "opcache.enable_cli=1", "-d", "opcache.jit=function", "-d", "opcache.jit_buffer_size=16M",
            "-d", "opcache.jit_debug=0x10"]
-# Compiled functions go on in the frame that execute_ex has made for the first of them.
+# Compiled functions run in the frame that execute_ex has set up for the first of them.
 PHP_CHAIN = Chain(r"php[\d.]*:" + GLIBC_MAIN + rf"(?:{PHP};)+?", [r"php[\d.]*:execute_ex", r"(?!\w+[\w.]*:)[^;]*"],
                   above=PHP + "|opcache:[^;]*")
 NET_ENV = {"COMPlus_PerfMapEnabled": "1", "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1"}
 NET_CHAIN = Chain(r"dotnet:[^;]*;libc:[^;]*;libc:[^;]*;" + rf"(?:{NET};)+(?:[^;]*\[PreStub\][^;]*;|\?;)*",
                   [rf"[^;]*Chain::{n}\b[^;]*" for n in ("Main", "Alpha", "Beta", "Work", "Spin")], above=NET)
 
-# What the runtime does for a goroutine, above its levels; and what it does for none of them.
+# What the runtime does for a goroutine, above its levels; and what it does without any goroutine.
 GO_ABOVE = r"(?!{0}:(?:main\.|c_|again|crosscall2|_cgoexp))[^;]*|{0}:main\.deep"
 GO_LEAVES = r"{0}:runtime\.(?:schedule|goschedImpl|park_m|goexit0|gdestroy|exitsyscall0|preemptPark)(?:\.abi0)?;"
 GO_ALSO = (r"{0}:runtime\.goexit[^;]*;{0}:runtime\.main;{0}:main\.main;(?:(?!{0}:main\.)[^;]*;)*"
@@ -277,7 +277,7 @@ ROWS = [
         Chain(MUSL_MAIN, C_LEVELS[:4] + ["memset"]), by_nm=True, share=0.9),
     Row("musl dynamic in libc (memset)", chain_c("musl_dynamic_libc", "-DIN_LIBC", compiler="musl-gcc"),
         Chain(MUSL_LIB_MAIN, C_LEVELS[:4], above=r"(?:ld-musl[^:]*|libc):[^;]*"), by_nm=True, share=0.9),
-    # Its assertions are halts in the middle of functions, which must not be taken for the end of a stack.
+    # Its assertions are hlt instructions in the middle of functions, which must not be taken for the end of a stack.
     Row("musl static in libc (malloc)", chain_c("musl_static_malloc", "-static", "-DIN_MALLOC", compiler="musl-gcc"),
         Chain(MUSL_MAIN, C_LEVELS[:4], above=r"(?!(?:main|alpha|beta|work|spin);)\w+"),
         by_nm=True, share=0.9),
@@ -314,8 +314,8 @@ ROWS = [
         env=dict(NET_ENV, COMPlus_TieredCompilation="0"), share=0.9),
     java_row("Java C1", *COMPILED, "-XX:TieredStopAtLevel=1", share=0.9),
     java_row("Java C2", *COMPILED, "-XX:-TieredCompilation", share=0.9),
-    # All its frames have one name. Of a stack that never returns, each missing one shows; where it returns, it is
-    # lower at times.
+    # All its frames have the same name. If a stack never returns, each missing frame shows; if it returns, it has fewer
+    # frames at times.
     Row("Java -Xint", java("-Xint", "-Dturns=1000000000000"), Chain(JAVA_BELOW, ["Interpreter"] * 6, above=JAVA_ABOVE, least=6),
         thread="chain", jcmd=True, warm_s=1.0, share=0.9),
     Row("Java -Xint, short calls", java("-Xint", "-Dturns=3"), Chain(JAVA_BELOW, ["Interpreter"] * 6, above=JAVA_ABOVE, least=2),
@@ -336,6 +336,6 @@ ROWS = [
                             between=r"deno:[^;]*|Builtin:[^;]*", above=V8_GLUE + "|libc:[^;]*"), warm_s=3, thread="deno", share=0.9),
     Row("Python 3.13 -X perf", python313("-X", "perf"), PYTHON_CHAIN, warm_s=1, share=0.9),
     Row("Python 3.13 -X perf_jit", python313("-X", "perf_jit"), PYTHON_CHAIN, warm_s=1, flush=True, share=0.9),
-    # libdw sees it at too few moments to meet every path through the interpreter.
+    # libdw sees too few moments to observe every path through the interpreter.
     Row("Python 3.13", python313(), "stopped", warm_s=1, share=0.8, unsure=0.2),
 ]

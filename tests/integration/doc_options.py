@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""doc_options.py PERF_AGENT SOURCE_DIR: the documents and --help have the same options."""
+"""doc_options.py PERF_AGENT SOURCE_DIR: the documents and --help list the same options."""
 import pathlib
 import re
 import subprocess
@@ -9,7 +9,7 @@ sys.path.insert(0, str(pathlib.Path(sys.argv[2]) / "tests/oracle"))
 from tap import done, ok  # noqa: E402
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
-# of programs that the documents name
+# options of other programs that the documents mention
 FOREIGN = {"--call-graph", "--perf-basic-prof", "--prefix", "--system", "--fix", "--suite", "--verbose", "--all",
            "--vm", "--bare", "--cross-file", "--buildtype", "--use-largepages", "--jit", "--max-stack", "--no-inline",
            "--use", "--benchmark"}
@@ -21,7 +21,7 @@ def options_of(text):
 
 
 def own_lines(text):
-    """The text without command lines of other programs."""
+    """The text without the command lines of other programs."""
     return "\n".join(line for line in text.splitlines()
                      if not re.match(r"\s*(sudo )?(meson|ninja|groupadd|usermod|scripts/|\./check|jcmd|go )", line))
 

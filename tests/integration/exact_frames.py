@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The exact-frames programs and the stacks they have, for all who walk them. A frame counts by its
-name if it lies in the program or a library of its own, else by the file it lies in. A stack that says
-that nothing is missing is exact if it is one of the expected ones, frame for frame from the leaf to the
-outermost one. A mere end of one is exact only where it can be: its leaf is a function that the case
-names among its callers, caught between two calls, or a library was caught at work. Such stacks are
-counted apart, and each case says how many there may be."""
+"""The exact-frames programs and the stacks they have, for every test that walks them. A frame is identified by its name
+if it lies in the program or in one of our libraries, otherwise by its file. A stack without a truncation label is exact
+if it is one of the expected ones, frame for frame from the leaf to the outermost one. A stack that is only the outer
+end of an expected one is exact only if its leaf is a function that the case lists among its callers (sampled between
+two calls), or if a library function was sampled. Such stacks are counted separately, and each case limits their
+number."""
 import os
 
 SHARE = 0.995
-MAX_FRAMES = 512  # of a walk: bpf/abi.h
+MAX_FRAMES = 512  # frames of a walk: bpf/abi.h
 LIBC, LOADER, VDSO, STUB = "libc", "ld.so", "[vdso]", "<stub>"
 MAIN = ["main", LIBC, LIBC, "_start"]
 THREAD = [LIBC, LIBC]
 MODES = ("auto", "dwarf")
-MAX_LATE_MS = 5  # until the agent has heard of new code, also where others want the CPUs
+MAX_LATE_MS = 5  # until the agent has learned of new code, even if other processes compete for the CPUs
 
 
 def file_token(path):
-    """What a frame counts by in a file that is not ours."""
+    """How a frame in a file that is not ours is identified."""
     base = os.path.basename(path)
     if base.startswith("libc.so") or base.startswith("libc-"):
         return LIBC
@@ -29,8 +29,8 @@ def is_end_of(stack, expected):
 
 
 def below_library(stack):
-    """Without what lies above the first frame of neither the loader nor the C library: theirs, or
-    the stub on the way there."""
+    """The stack without the frames above the first one that is neither the loader's nor the C library's: their own
+    frames, or the stub that leads there."""
     if stack[:1] == [STUB]:
         return stack[1:]
     while stack and stack[0] in (LIBC, LOADER):
@@ -42,12 +42,12 @@ DATA_POINTER = "a caller that has data where others have a frame pointer"
 
 
 class Case:
-    """expected: whole stacks, the first of them where most of the time goes; callers: functions on them
-    that are caught themselves, between two calls, and in what share of the samples at most; library: in
-    what share at most a library is caught at work, at any depth, from its stub on; stop: why every walk
-    ends; modes: those it is checked in; share: of samples that must be exact; changes_ms: code is
-    replaced by other code that often, and walks that come before anybody knows are truncated; exiting:
-    the share of processes that have left their stack."""
+    """expected: whole stacks, beginning with the one in which most of the time is spent; callers: functions on them
+    that are sampled themselves, between two calls, and the highest share of samples in which that happens; library: the
+    highest share of samples in a library, at any depth, from its stub on; stop: why every walk ends; modes: those in
+    which it is checked; share: of samples that must be exact; changes_ms: how often code is replaced by other code, so
+    that walks right after that are truncated; exiting: the share of samples of processes that have released their
+    stack."""
 
     def __init__(self, what, argv, *expected, stop=None, modes=MODES, callers=(), caller_share=0.0,
                  library=0.0, env=None, share=SHARE, changes_ms=None, exiting=0.0):
@@ -57,14 +57,15 @@ class Case:
         self.most = {"whole": 1.0, "caller": caller_share, "library": library, "exiting": exiting}
 
     def _is_in_library(self, stack):
-        """Of ours, whoever called the library is there: which function that is, is its affair."""
+        """Whether our part of the stack is the outer end of an expected one, whichever of our functions called the
+        library."""
         own = below_library(stack)
         return (len(own) < len(stack) and own[:1] not in ([], ["_start"])
                 and any(own == x or is_end_of(own, x) for x in self.expected))
 
     def judge(self, stack, stop):
-        """whole, caller or library: how the stack is exact; outdated, exiting: truncated, and rightly so;
-        None: it is neither."""
+        """whole, caller or library: how the stack is exact; outdated, exiting: truncated for a valid reason; None:
+        neither."""
         if self.most["exiting"] and stop == "exiting":
             return stop
         if self.changes_ms and stop == "outdated" and stack in [x[:1] for x in self.expected]:
@@ -78,9 +79,8 @@ class Case:
         return "library" if self.most["library"] and self._is_in_library(stack) else None
 
     def bound(self, kind, n, rate_hz=999):
-        """At most so many of n samples: four standard deviations above the share, as the hits of a clock
-        on what is there for that share of the time scatter. Outdated, the walker may be for MAX_LATE_MS
-        after every change of the code."""
+        """The highest number among n samples: four standard deviations above the share, because samples by a clock
+        scatter around the true share. After every change of the code the walker may be outdated for MAX_LATE_MS."""
         if kind == "outdated":
             changes = n * 1000 / rate_hz / self.changes_ms + 1
             return changes * MAX_LATE_MS * rate_hz / 1000
@@ -89,7 +89,7 @@ class Case:
 
 
 def handler_stacks(returns_to=LIBC):
-    """In the handler, on the way back from it, or without it."""
+    """Stacks in the handler, on return from it, or without it."""
     victim = ["victim_leaf", "victim", *MAIN]
     above = ["handler_burn", "on_timer", returns_to]
     return [above[at:] + victim[of:] for at in (0, 2) for of in (0, 1, 2)] + [victim]
@@ -97,8 +97,8 @@ def handler_stacks(returns_to=LIBC):
 
 HANDLER_CALLERS = {"callers": ("on_timer", "victim", "main"), "caller_share": 0.2}
 
-# The shares of callers and libraries are twice what was measured: how the time of a program is split
-# between a function and its caller is the processor's affair as well.
+# The shares of callers and libraries are twice the measured ones: how time is divided between a function and its caller
+# also depends on the processor.
 CASES = [
     Case("65 calls over three libraries", ["ring"],
          ["ring_bottom"] + ["hop_b", "hop_c", "hop_a"] * 21 + ["hop_b", "hop_c"] + MAIN),
@@ -132,7 +132,7 @@ CASES = [
          ["plug_one_burn", "plug_one_hold", "plug_enter", "use_one", *MAIN],
          ["plug_two_burn", "plug_two_hold", "plug_enter", "use_two", *MAIN],
          callers=("use_one", "use_two", "main"), caller_share=0.002, library=0.02, changes_ms=100),
-    # Nothing describes it but its own code, which is followed to where it returns on x86-64 alone.
+    # Only its own code describes it; following code to its return is implemented for x86-64 only.
     Case(DATA_POINTER, ["data_pointer"], ["data_burn", "data_caller", *MAIN],
          callers=("data_caller", "main"), caller_share=0.005),
     Case("deeper than a walk", ["too_deep"], ["deep_bottom"] + ["deep_call"] * (MAX_FRAMES - 1),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""go tool pprof, as users run it: no network, no other toolchain, no binaries besides the profile."""
+"""Runs go tool pprof as users do: without network, other toolchains, or binaries besides the profile."""
 import os
 import re
 import shutil
@@ -20,7 +20,7 @@ def pprof_command(*args):
 
 
 def pprof(*args):
-    """What it prints; an error is an exception."""
+    """The output; an error raises an exception."""
     r = subprocess.run(**pprof_command(*args), capture_output=True, text=True)
     if r.returncode:
         raise RuntimeError(f"go tool pprof {' '.join(args)}: {r.stderr}")
@@ -28,7 +28,7 @@ def pprof(*args):
 
 
 def rows_of(text):
-    """(flat, cumulative) by function of -top; without units, as with -sample_index=samples."""
+    """(flat, cumulative) by function, from -top; without units, as with -sample_index=samples."""
     rows = re.findall(r"^ *(-?[\d.]+) +[\d.]+% +[\d.]+% +(-?[\d.]+) +[\d.]+%  (.*?)(?: \(inline\)| \(partial-inline\))?$",
                       text, re.M)
     return {name: (float(flat), float(cum)) for flat, cum, name in rows}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the integration tests share: TAP, running the agent, waiting for conditions."""
+"""Shared by the integration tests: TAP, running the agent, waiting for conditions."""
 import glob
 import json
 import os
@@ -15,7 +15,7 @@ from pprof import Profile
 AGENT = os.environ["PERF_AGENT"]
 PROGS = os.environ["TEST_PROGS"]
 
-os.environ.pop("DEBUGINFOD_URLS", None)  # no test asks the network, whatever the login shell says
+os.environ.pop("DEBUGINFOD_URLS", None)  # no test uses the network, whatever the login shell's environment is
 
 _nr = _failed = 0
 
@@ -52,14 +52,14 @@ def cgroup2_mount():
 
 
 def need_root():
-    """Ends the test, skipped, where BPF cannot be loaded."""
+    """Ends the test, skipped, if BPF cannot be loaded."""
     if os.geteuid() != 0:
         skip("needs root to load BPF programs")
         done()
 
 
 def no_mount_namespace():
-    """Why there can be no mount namespace of our own; empty where there can be one."""
+    """Why we cannot have a mount namespace of our own; empty if we can."""
     r = subprocess.run(["unshare", "-m", "true"], capture_output=True, text=True)
     if r.returncode == 0:
         return ""
@@ -70,7 +70,7 @@ def no_mount_namespace():
 
 
 def private_cache():
-    """What the agent keeps between runs lies in a directory of this test's own from now on."""
+    """From now on the agent's caches are in a directory of this test's own."""
     path = workdir()
     os.environ["XDG_CACHE_HOME"] = path
     return os.path.join(path, "perf-agent")
@@ -84,7 +84,7 @@ def workdir():
 
 
 def prog(name, *args, **kwargs):
-    """A test program, started. Ended with the test if need be."""
+    """Starts a test program, which is ended with the test if necessary."""
     kwargs.setdefault("stdout", subprocess.DEVNULL)
     p = subprocess.Popen([os.path.join(PROGS, name), *map(str, args)], **kwargs)
     import atexit
@@ -108,32 +108,32 @@ def wait_for(condition, what, seconds=20):
 
 
 def links(pid):
-    """What the descriptors of a process lead to."""
+    """The targets of a process's descriptors."""
     found = []
     for x in glob.glob(f"/proc/{pid}/fd/*"):
         try:
             found.append(os.readlink(x))
-        except OSError:  # closed meanwhile
+        except OSError:  # closed in the meantime
             pass
     return found
 
 
 def cpu_s(pid):
-    """CPU time that a process has used, with threads that are gone, user and system."""
+    """CPU time that a process has used, including threads that are gone, user and system."""
     with open(f"/proc/{pid}/stat") as f:
         fields = f.read().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def wait_for_cpu(seconds, *pids):
-    """Until the processes have used so much more CPU time: what a sampler sees of them goes by that, and
-    not by the clock on the wall."""
+    """Waits until the processes have used that much more CPU time: what a sampler sees of them depends on CPU time, not
+    on wall time."""
     before = sum(map(cpu_s, pids))
     wait_for(lambda: sum(map(cpu_s, pids)) - before >= seconds, f"{seconds} s of CPU time", 120)
 
 
 def wait_for_sampling(p, *pids, seconds=0.2):
-    """Until the agent has its events, and the processes have run for a while since."""
+    """Waits until the agent has its events, and the processes have run for a while since then."""
     wait_for(lambda: any("perf_event" in x for x in links(p.pid)) and len(os.listdir(f"/proc/{p.pid}/task")) > 1,
              "the agent to sample", 60)
     if pids:
@@ -141,7 +141,7 @@ def wait_for_sampling(p, *pids, seconds=0.2):
 
 
 class Run:
-    """One run of the agent that has ended: status, output, summary, profile."""
+    """A completed run of the agent: status, output, summary, profile."""
 
     def __init__(self, status, stdout, stderr, json_path, profile_path):
         self.status, self.stdout, self.stderr = status, stdout, stderr
@@ -175,8 +175,8 @@ def finish_agent(p, timeout=120):
 
 
 def agent_until(samples, directory, *args, seconds=3, **kwargs):
-    """A run with at least that many samples: on a busy machine the target gets less of its CPUs, and
-    the run is made again for longer."""
+    """A run with at least that many samples: on a busy machine the target gets less CPU time, and the run is repeated
+    with a longer duration."""
     for _ in range(4):
         run = agent(directory, *args, "-d", f"{seconds}s", **kwargs)
         if run.profile and run.profile.total() >= samples:
@@ -207,9 +207,9 @@ def stop(p, sig=signal.SIGINT):
 
 
 def due_by_clock(summary, away_s=0):
-    """Whether as many ticks were due as the clock on the wall says: one each period on every CPU, from when it
-    was switched on to when it was switched off, less only by what the CPUs were away. That is not our own
-    sum: the kernel counts the time of the event."""
+    """Whether the number of ticks due agrees with the wall clock: one per period on every CPU, from when it was switched
+    on to when it was switched off, and fewer only for the time in which CPUs were offline. This number is not ours: the
+    kernel counts the time of the event."""
     cpus, per_s = summary["nr_cpus"], 1e9 / summary["period_ns"]
     least = cpus * (summary["sampling_least_ns"] / 1e9 * per_s - 1) - per_s * away_s
     most = cpus * (summary["sampling_most_ns"] / 1e9 * per_s + 1)
@@ -220,15 +220,15 @@ def due_by_clock(summary, away_s=0):
 
 
 def adds_up(summary, away_s=0):
-    """ticks due = idle + other + outside + samples + losses, from the summary's own numbers, and as many
-    as the time that has passed."""
+    """ticks due = idle + other + outside + samples + losses, from the summary's own numbers, and the number agrees with
+    the elapsed time."""
     return due_by_clock(summary, away_s) and summary["ticks_due"] == (
         summary["ticks_idle"] + summary["ticks_other"] + summary["ticks_outside"]
         + summary["samples"] + sum(x["count"] for x in summary["losses"]))
 
 
 class Stranger:
-    """A user without privileges, who has no account: a number that nobody else uses. Needs root."""
+    """An unprivileged user without an account: a number that nobody else uses. Needs root."""
 
     def __init__(self):
         import pwd
@@ -236,7 +236,7 @@ class Stranger:
         self.uid = next(n for n in range(64000, 65000) if n not in taken)
 
     def start(self, script, *args, **kwargs):
-        """A shell script of theirs, started."""
+        """Starts a shell script as that user."""
         return subprocess.Popen(["/bin/sh", "-ec", script, "sh", *map(str, args)], user=self.uid, group=self.uid,
                                 extra_groups=[], text=True, errors="replace", **kwargs)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ELF files for x86-64 that take little room on disk and are made to cost whoever reads them a lot. Each
-has a function at the start of its code that spins for a moment and returns (run_files.py calls it)."""
+"""ELF files for x86-64 that are small on disk but costly to read. Each has a function at the start of its code that
+spins for a moment and returns (run_files.py calls it)."""
 import base64
 import functools
 import lzma
@@ -16,7 +16,7 @@ MIB = 1 << 20
 
 
 class Hole:
-    """Bytes that are not stored."""
+    """Bytes of a hole, which are not stored."""
 
     def __init__(self, size, begin=b""):
         self.size, self.begin = size, begin
@@ -67,16 +67,16 @@ def attrs(*pairs):
 
 
 def symbols():
-    """A symbol table that names the function, so that names are there when lines are not."""
+    """A symbol table that names the function, so that there are symbols even without lines."""
     strings = b"\0hostile_function\0"
     sym = bytes(24) + struct.pack("<IBBHQQ", 1, 0x12, 0, 0xfff1, CODE_AT, 64)
     return strings, sym
 
 
 def write_dwarf(path, *sections):
-    """With a symbol table in front of the debug sections."""
+    """Adds a symbol table in front of the debug sections."""
     strings, sym = symbols()
-    sym = sym.replace(b"\xf1\xff", b"\x01\x00")  # in some section: not absolute
+    sym = sym.replace(b"\xf1\xff", b"\x01\x00")  # in a section, instead of absolute
     write_elf(path, [(".strtab", SHT_STRTAB, 0, strings), (".symtab", SHT_SYMTAB, 0, sym, 1, 24), *sections])
 
 
@@ -86,21 +86,21 @@ UNIT_TAG = b"\x11\0"  # a compile unit without children
 
 
 def sparse_code(path):
-    """What is searched for instructions and for Go's table: 256 MiB each, of nothing."""
+    """256 MiB of zeros each in the sections that are searched for instructions and for Go's table."""
     write_elf(path, [(".go.buildinfo", SHT_PROGBITS, 2, b"\xff Go buildinf:" + bytes(18)),
                      (".data.rel.ro", SHT_PROGBITS, 3, Hole(256 * MIB))], code_bytes=256 * MIB)
 
 
 @functools.cache
 def many_abbrevs(nr):
-    """A table, and an entry that uses the last of it."""
+    """An abbreviation table, and an entry that uses the last abbreviation."""
     table = b"".join(uleb(i) + UNIT_TAG + b"\0\0" for i in range(1, nr))
     table += uleb(nr) + UNIT_TAG + attrs((LOW_PC, F_ADDR), (HIGH_PC, F_DATA4)) + b"\0"
     return table, uleb(nr) + struct.pack("<QI", CODE_AT, 64)
 
 
 def shared_abbrevs(path, nr_units, nr_abbrevs, step=0):
-    """Every unit uses the last abbreviation of one table; step: or of tables that overlap."""
+    """Every unit uses the last abbreviation of one table; step: of overlapping tables."""
     table, die = many_abbrevs(nr_abbrevs)
     write_dwarf(path, (".debug_info", SHT_PROGBITS, 0, b"".join(unit(die, i * step) for i in range(nr_units))),
                 (".debug_abbrev", SHT_PROGBITS, 0, table))
@@ -114,7 +114,7 @@ def shared_ranges(path, nr_units, nr_ranges):
 
 
 def sparse_strings(path, nr_units, nr_abbrevs, size):
-    """A section without bytes, as large as the file system allows, beside a table that overlaps."""
+    """A section without bytes, as large as the file system allows, and a table that overlaps."""
     table, die = many_abbrevs(nr_abbrevs)
     info = b"".join(unit(die, i * 6) for i in range(nr_units))
     sections = [(".debug_info", SHT_PROGBITS, 0, info), (".debug_abbrev", SHT_PROGBITS, 0, table)]
@@ -122,12 +122,12 @@ def sparse_strings(path, nr_units, nr_abbrevs, size):
         try:
             write_dwarf(path, *sections, (".debug_str", SHT_PROGBITS, 0, Hole(size)))
             return size
-        except OSError:  # larger than a file may be here
+        except OSError:  # larger than this file system allows
             size //= 2
 
 
 def split_units(path, dwo, nr_units, size):
-    """Units that stand for others, all in one sparse .dwo."""
+    """Skeleton units, all of whose split units are in one sparse .dwo."""
     table = uleb(1) + UNIT_TAG + attrs((DWO_NAME, F_STRING), (DWO_ID, F_DATA8), (STMT_LIST, F_SEC), (LOW_PC, F_ADDR))
     dies = (uleb(1) + dwo.encode() + b"\0" + struct.pack("<QIQ", i + 1, 0, CODE_AT) for i in range(nr_units))
     write_dwarf(path, (".debug_info", SHT_PROGBITS, 0, b"".join(unit(die) for die in dies)),
@@ -142,7 +142,7 @@ def packed(data, size):
 
 
 def zlib_repeated(block, times):
-    """A zlib stream that unpacks to the block so many times; packed once, since every copy looks back at nothing."""
+    """A zlib stream that unpacks to nr copies of the block; packed only once, since no copy refers back to another."""
     z = zlib.compressobj(1, zlib.DEFLATED, -15)
     one = z.compress(block) + z.flush(zlib.Z_FULL_FLUSH)
     checksum = 1
@@ -152,8 +152,8 @@ def zlib_repeated(block, times):
 
 
 def zlib_bomb(path, size, noise_bytes):
-    """.debug_info that unpacks to many times its size: small units, and one of noise in every 64 KiB, which
-    is further apart than zlib looks back."""
+    """.debug_info that unpacks to many times its size: small units, and one of noise in every 64 KiB, which is further
+    than zlib looks back."""
     table = uleb(1) + UNIT_TAG + attrs((LOW_PC, F_ADDR), (HIGH_PC, F_DATA4)) + b"\0"
     die = uleb(1) + struct.pack("<QI", CODE_AT, 64)
     block = unit(die) * (65536 // len(unit(die)))
@@ -166,7 +166,7 @@ def zlib_bomb(path, size, noise_bytes):
 
 
 def linked(path, name):
-    """Without a build-id, so that only the checksum says whether the debug file is its own."""
+    """Without a build-id, so that only the checksum connects the debug file to the program."""
     section = name.encode() + b"\0"
     section += bytes(-len(section) % 4) + struct.pack("<I", 0x12345678)
     write_elf(path, [(".gnu_debuglink", SHT_PROGBITS, 0, section)])
@@ -177,8 +177,8 @@ def with_crc(data):
 
 
 def xz_repeated(data, times):
-    """An .xz file of one block that unpacks to data so many times; packed once, since every copy begins with
-    an empty dictionary."""
+    """An .xz file of one block that unpacks to nr copies of data; packed only once, since every copy begins with an
+    empty dictionary."""
     lzma2 = {"id": lzma.FILTER_LZMA2, "preset": 0}
     chunks = lzma.compress(data, lzma.FORMAT_RAW, filters=[lzma2])[:-1] * times + b"\0"
     flags = b"\0\0"  # no checksum of the bytes
@@ -191,7 +191,7 @@ def xz_repeated(data, times):
 
 
 def slow_symbols(path, size):
-    """Symbols that a stripped file has kept, packed: six bits of chance in each byte are slow to unpack."""
+    """Symbols that a stripped file has kept, packed: six random bits in each byte are slow to unpack."""
     packed_bytes = xz_repeated(base64.b64encode(os.urandom(3 * MIB // 4)), size // MIB)
     write_elf(path, [(".gnu_debugdata", SHT_PROGBITS, 0, packed_bytes)])
 

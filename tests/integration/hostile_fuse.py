@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes of an unprivileged user whose files are on a file system that stops answering, or is slow."""
+"""Processes of an unprivileged user with files on a file system that stops answering, or is slow."""
 import atexit
 import glob
 import os
@@ -12,17 +12,17 @@ import time
 from harness import wait_for
 
 FUSE = os.makedev(10, 229)
-MOUNTED_FOR_USER = ("random", "sysv")  # as fusermount3 does, which few machines have
+MOUNTED_FOR_USER = ("random", "sysv")  # modes that mount for the user, as fusermount3 does, which few machines have
 
 
 def make_user():
-    """An unprivileged user's number; in no file, so that nothing has to be put back."""
+    """The ID of an unprivileged user; it is in no file, so that nothing has to be restored."""
     taken = {p.pw_uid for p in pwd.getpwall()}
     return next(uid for uid in range(61184, 65000) if uid not in taken)
 
 
 def fuse_device(tmp):
-    """/dev/fuse as distributions have it: open for all."""
+    """/dev/fuse with the permissions that distributions give it: open for all."""
     if os.path.exists("/dev/fuse") and os.stat("/dev/fuse").st_mode & 0o006 == 0o006:
         return "/dev/fuse"
     path = os.path.join(tmp, "fuse")
@@ -32,13 +32,13 @@ def fuse_device(tmp):
 
 
 class Hostile:
-    """silent_fuse as an unprivileged user, ready and silent."""
+    """Starts silent_fuse as an unprivileged user; it is ready, and no longer answers."""
 
     def __init__(self, tmp, device, mode, uid):
         self.uid = uid
         argv = [os.path.join(tmp, "silent_fuse"), device, mode, os.path.join(tmp, "static_spin")]
         user = {"user": uid, "group": uid, "extra_groups": []}
-        if mode in MOUNTED_FOR_USER:  # it becomes that user itself
+        if mode in MOUNTED_FOR_USER:  # silent_fuse itself becomes that user
             argv, user = [*argv, str(uid)], {}
         self.p = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, cwd="/", **user)
         atexit.register(self.end)
@@ -55,7 +55,7 @@ class Hostile:
         time.sleep(0.6)  # until nothing is answered any more
 
     def end(self):
-        """All three processes, by their numbers; the server first, which ends every waiting."""
+        """The PIDs of all three processes; the server first, which ends every wait."""
         if self.p.poll() is None:
             self.p.terminate()
             try:
@@ -65,4 +65,4 @@ class Hostile:
         self.p.wait()
         for path in glob.glob("/tmp/silent_fuse.*"):
             if os.stat(path).st_uid == self.uid:
-                os.rmdir(path)  # where it was mounted, in a namespace that is gone
+                os.rmdir(path)  # it was mounted there in a namespace that is gone

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""javac, whose chain of calls nobody knows. But a method can only have called another one if its
-bytecode does so: two frames of compiled methods, one above the other, are wrong if it has no such call."""
+"""Judges stacks of javac, whose chain of calls is unknown. A method can only have called another one if its bytecode
+contains such a call: two adjacent frames of compiled methods are wrong if it does not."""
 import os
 import re
 import subprocess
@@ -9,7 +9,7 @@ import chain_rows
 import truth
 from pprof import Profile
 
-# All code keeps its place until the map is written. Nothing is inlined, so that every caller is a frame.
+# Code stays at its address until the map is written. Nothing is inlined, so that every caller is a frame.
 OPTIONS = ["-J-XX:+UnlockDiagnosticVMOptions", "-J-XX:+DumpPerfMapAtExit", "-J-XX:-UseCodeCacheFlushing",
            "-J-XX:-Inline", "-proc:none"]
 NR_CLASSES = 300
@@ -36,7 +36,7 @@ def sources(tmp):
 
 
 def capture(agent, tmp, *options):
-    """The stacks of one run that have Java code, as lists of words from the outermost frame on."""
+    """The stacks of one run that have Java code, as lists of words from the outermost frame."""
     out, javac = os.path.join(tmp, "javac.pb.gz"), chain_rows.need("javac")
     argv = [agent, "-q", "-F", "499", "-o", out, "--", javac, *OPTIONS, *options, "-d", tmp, sources(tmp)]
     subprocess.run(argv, capture_output=True, check=False)
@@ -60,7 +60,7 @@ def split(word):
 
 
 def calls_of(text):
-    """The names that each method of a class calls, by method, in what javap says of it."""
+    """The names that each method of a class calls, by method, according to javap."""
     calls, method = {}, ""
     for line in text.splitlines():
         header = re.match(r"  \S.*?([\w$.]+)\(.*\).*;$", line)
@@ -73,7 +73,7 @@ def calls_of(text):
 
 
 def read_classes(names):
-    """What the methods of these classes call. Classes generated at run time are not among them."""
+    """What the methods of these classes call. Classes generated at run time are not included."""
     out = subprocess.run([chain_rows.need("javap"), "-c", "-p", *sorted(names)], capture_output=True, text=True,
                          check=False).stdout
     classes = {}
@@ -84,7 +84,7 @@ def read_classes(names):
 
 
 def is_known(class_name):
-    """Method handles are bound to others at run time."""
+    """Method handles are bound to other methods at run time."""
     return not re.search(r"\$\$Lambda|/0x|^java\.lang\.invoke\.", class_name)
 
 
@@ -102,8 +102,8 @@ def pairs(words):
 
 
 def kind_of(bad, words):
-    """Behind a compiled method's code lie its stubs that pass calls on to interpreted methods, under its own
-    name: what runs there was called by the method."""
+    """A compiled method's code is followed by its stubs, under its own name, which pass calls on to interpreted
+    methods: what runs there was called by the method."""
     if bad == [(words[-1], words[-1])] and words[-1] not in words[:-2]:
         return truth.UNSURE
     return truth.WRONG if bad else truth.VERIFIED

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""json_schema.py SUMMARY SCHEMA.md: whether the document describes every field that a summary has, with its type,
-and the summary has every field that is described. Lists may be empty; --full wants an element in each."""
+"""json_schema.py SUMMARY SCHEMA.md: whether the document describes every field of a summary with its type, and the
+summary has every field that is described. Lists may be empty; --full requires an element in each."""
 import json
 import re
 import sys
@@ -11,7 +11,7 @@ ROW = re.compile(r"^\| `([a-z0-9_.\[\]]+)` \| ([a-z ]+?) \|", re.M)
 
 
 def is_of(value, kind):
-    """Whether a value is of a type as the document writes it."""
+    """Whether a value has a type, as written in the document."""
     kind, _, null = kind.partition(" or ")
     if value is None:
         return null == "null"
@@ -24,7 +24,7 @@ def is_of(value, kind):
 
 
 def object_problems(where, fields, described):
-    """What is wrong with one object, whose fields are described as name: type."""
+    """The errors of one object, whose fields are described as name: type."""
     yield from (f"{where}{name} is not described" for name in fields.keys() - described.keys())
     yield from (f"{where}{name} is described, but missing" for name in described.keys() - fields.keys())
     yield from (f"{where}{name} is {fields[name]!r}, not {described[name]}" for name in fields.keys() & described.keys()

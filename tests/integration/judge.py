@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A second opinion on stacks: from the written profile and the binaries alone, with readelf."""
+"""A second opinion on stacks: from nothing but the written profile and the binaries, with readelf."""
 import functools
 import re
 import subprocess
@@ -58,7 +58,7 @@ def vaddr_of(frame):
 
 
 def is_root(frame):
-    """Nobody called this: a program's entry, a thread's first code, Go's end of a stack."""
+    """Functions without a caller: a program's entry, a thread's first code, Go's end of a stack."""
     if re.match(r"(runtime\.(goexit|mstart|rt0_go|clone)|gogo)(\.abi0)?$|_rt0_amd64", frame.name):
         return True
     if not frame.path.startswith("/"):
@@ -74,7 +74,7 @@ def is_root(frame):
 def follows_a_call(frame):
     """Whether the bytes before a caller's return address are an x86-64 call."""
     if not frame.path.startswith("/"):
-        return True  # no file to look into
+        return True  # the file cannot be examined
     at = offset_of(frame) + 1
     code = _contents(frame.path)[max(at - 8, 0):at]
     if code[-5:-4] == b"\xe8":
@@ -85,13 +85,13 @@ def follows_a_call(frame):
     return False
 
 
-# Where signal handlers return to: rt_sigreturn, as x86-64 code says it.
+# The code that signal handlers return to: rt_sigreturn, in x86-64 code.
 _TRAMPOLINES = (b"\x48\xc7\xc0\x0f\0\0\0\x0f\x05", b"\xb8\x0f\0\0\0\x0f\x05")
 
 
 def is_trampoline(frame):
-    """Whether the frame stands at the first byte of such code, between its two instructions, in the
-    system call that the second one makes, or behind them."""
+    """Whether the frame stands at the first byte of such code, between its two instructions, in the system call of the
+    second one, or after them."""
     if not frame.path.startswith("/"):
         return False
     at, code = offset_of(frame), _contents(frame.path)
@@ -113,10 +113,10 @@ def _instructions(path, start, end):
 
 
 def is_instruction(frame):
-    """Whether an instruction begins at the frame's address, as where a signal has interrupted it: a
-    return address, which the profile has less 1, lies inside of a call."""
+    """Whether an instruction begins at the frame's address, as it does where a signal has interrupted it. A return
+    address, which the profile has less 1, lies inside a call."""
     if not frame.path.startswith("/"):
-        return True  # no file to look into
+        return True  # the file cannot be examined
     vaddr = vaddr_of(frame)
     for start, size in _functions(frame.path):
         if start <= vaddr < start + size:
@@ -125,7 +125,7 @@ def is_instruction(frame):
 
 
 def callers_without_call(sample):
-    """Frames that nobody can have called from where they stand, nor a signal interrupted there."""
+    """Frames at which there is neither a call nor a possible interruption by a signal."""
     for callee, frame in zip(sample.frames, sample.frames[1:]):
         if is_trampoline(callee) or re.match(r"runtime\.asyncPreempt(\.abi0)?$", callee.name):
             if not is_instruction(frame):
@@ -134,11 +134,11 @@ def callers_without_call(sample):
             yield frame
 
 
-# Here Go's scheduler leaves a goroutine: from then on nobody has called it.
+# Here Go's scheduler leaves a goroutine: from then on the stack has no caller.
 _LEAVES = r"runtime\.(schedule|goschedImpl|park_m|goexit0|gdestroy|exitsyscall0|preemptPark)$"
 
 
-# These two, into which goschedImpl is inlined, leave theirs before they take the scheduler's lock.
+# These two functions, into which goschedImpl is inlined, leave theirs before they take the scheduler's lock.
 _YIELDS, _AFTER = r"runtime\.(gosched_m|gopreempt_m)$", r"runtime\.(lockWithRank|unlockWithRank|globrunqput|wakep)$"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A second reader of perf.data: the records themselves, without perf. It shares no code with the agent, only the
+"""A second reader of perf.data: reads the records themselves, without perf. It shares no code with the agent, only the
 format (perf.data-file-format.txt of the kernel)."""
 import bisect
 import collections
@@ -9,7 +9,7 @@ MMAP2, SAMPLE = 10, 9
 IP, TID, TIME, CALLCHAIN, ID, CPU, PERIOD, IDENTIFIER = 1, 2, 4, 32, 64, 128, 256, 1 << 16
 BEFORE_CHAIN = (IDENTIFIER, IP, TID, TIME, 8, ID, 512, CPU, PERIOD)  # eight bytes each, in this order
 FIRST_KERNEL = 1 << 63
-FIRST_CONTEXT = (1 << 64) - 4095  # what tells kernel and user frames apart, no address
+FIRST_CONTEXT = (1 << 64) - 4095  # markers between kernel and user frames, not addresses
 
 
 def _records(data):
@@ -47,7 +47,7 @@ def _nr_behind(sample_type):
 
 
 def place(ip, mappings):
-    """(file, offset) of an address; a file that was mapped last is the one."""
+    """(file, offset) of an address; of several mappings the last one counts."""
     for start, end, offset, path in mappings:
         if start <= ip < end and path.startswith("/") and not path.startswith("//"):
             return path, ip - start + offset
@@ -55,7 +55,7 @@ def place(ip, mappings):
 
 
 def _by_rest(stacks):
-    """Offsets of innermost user frames by all else of their stacks, in order."""
+    """Offsets of innermost user frames by everything else in their stacks, sorted."""
     found = collections.defaultdict(list)
     for (pid, tid, chain), count in stacks.items():
         user = next((i for i, (_, at) in enumerate(chain) if at < FIRST_KERNEL), len(chain))
@@ -65,8 +65,9 @@ def _by_rest(stacks):
 
 
 def settled(theirs, ours):
-    """The stacks of a pprof profile with the innermost user addresses of the perf.data file, where these are the same
-    or one more: which it is, exact as after an interrupt or not as after a system call, is not in the files."""
+    """The stacks of a pprof profile with the innermost user addresses of the perf.data file if those are the same or
+    one more. The files do not say which of the two is right: exact, as after an interrupt, or not, as after a system
+    call."""
     ours, found = _by_rest(ours), collections.Counter()
     for rest, offsets in _by_rest(theirs).items():
         raw = ours.get(rest, [])
@@ -79,7 +80,7 @@ def settled(theirs, ours):
 
 
 def read_perf_data(path, _kind=None):
-    """Samples by (pid, tid, places from the leaf on)."""
+    """Number of samples by (pid, tid, places from the leaf on)."""
     with open(path, "rb") as f:
         data = f.read()
     samples, mappings = [], collections.defaultdict(list)
@@ -97,8 +98,8 @@ def read_perf_data(path, _kind=None):
 
 
 def perf_data_of(profile, _value):
-    """The same of a pprof profile, whose callers have an address inside the call: one less than where it returns to.
-    The innermost user frame is left as it is, for settled()."""
+    """Number of samples of a pprof profile, in which the address of a caller is inside the call: one less than the
+    return address. The innermost user frame is left as it is, for settled()."""
     found = collections.Counter()
     for s in profile.samples:
         chain, innermost = [], next((i for i, f in enumerate(s.frames) if f.path != "[kernel]"), 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a perf.data file by means of perf, which shares no code with the agent."""
+"""Reads a perf.data file with perf, which shares no code with the agent."""
 import collections
 import re
 import subprocess
@@ -17,7 +17,7 @@ def run(perf, *args):
 
 
 def read(perf, path):
-    """Samples by time; names as the linker has them; "" where perf has none."""
+    """Samples by time; linker names; "" if perf has no name."""
     text = run(perf, "script", "-i", path, "--no-inline", "--no-demangle", "--max-stack", "1024", "-F",
                "comm,pid,tid,time,ip,sym,dso").stdout
     samples = []

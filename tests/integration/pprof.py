@@ -109,12 +109,12 @@ class Frame:
         self.functions = [f.id for f in functions]  # innermost first
         self.names = [profile.str(f.name) for f in functions]
         self.name = self.names[0] if self.names else ""
-        self.function = self.names[-1] if self.names else ""  # what the others are inlined into
+        self.function = self.names[-1] if self.names else ""  # the function that the others are inlined into
         self.system_name = profile.str(functions[0].system_name) if functions else ""
         self.filename = profile.str(functions[0].filename) if functions else ""
         self.start_line = functions[0].start_line if functions else 0
         self.line = location.line[0].line if location.line else 0
-        # A name that is only an address in disguise: 0x…, or file+0x…
+        # A name that is just an address: 0x…, or file+0x…
         self.is_named = bool(self.name) and not self.name.startswith("0x") and "+0x" not in self.name
 
 

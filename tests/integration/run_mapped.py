@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""run_mapped.py DIR MAPPINGS PROCESSES: so many processes, each with so many executable mappings whose path
-is as long as paths can be."""
+"""run_mapped.py DIR MAPPINGS PROCESSES: starts that many processes, each with that many executable mappings whose path
+is as long as possible."""
 import ctypes
 import os
 import signal
@@ -20,7 +20,7 @@ for _ in range(14):
 fd = os.open("f", os.O_RDWR | os.O_CREAT, 0o755)
 os.ftruncate(fd, 8 * PAGE)
 for i in range(int(sys.argv[2])):
-    # Mappings side by side whose offsets do not follow each other stay apart.
+    # Adjacent mappings whose offsets are not consecutive are not merged.
     if libc.mmap(None, PAGE, PROT_READ | PROT_EXEC, MAP_SHARED, fd, i * 7 % 3 * 2 * PAGE) == ctypes.c_void_p(-1).value:
         sys.exit(os.strerror(ctypes.get_errno()))
 for _ in range(int(sys.argv[3]) - 1):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs as people run them, built without frame pointers, each for some seconds of CPU time."""
+"""Programs that people run, built without frame pointers, each for a few seconds of CPU time."""
 import glob
 import math
 import os
@@ -14,12 +14,12 @@ def source(name):
 
 
 def first(*patterns):
-    """The first file that there is."""
+    """The first file that exists."""
     return next((hit for p in patterns for hit in sorted(glob.glob(os.path.expanduser(p)))), None)
 
 
 def again(seconds, command, once_s):
-    """As often as it takes where once takes once_s of CPU time."""
+    """Repeats something that takes once_s of CPU time."""
     times = math.ceil(seconds / once_s)
     return ["sh", "-c", f"i=0; while [ $i -lt {times} ]; do i=$((i+1)); {command}; done"]
 
@@ -32,7 +32,7 @@ def lines(tmp):
 
 
 def built(tmp, name, command, **env):
-    """What a compiler makes of a source, once; the place where it goes ends the command."""
+    """Compiles a source once; the path of the result ends the command."""
     binary = os.path.join(tmp, name + ".bin")
     if not os.path.exists(binary):
         subprocess.run([*command, "-o", binary, source(name)], check=True,
@@ -104,6 +104,6 @@ def go_gc(tmp, seconds):
     return go(tmp, seconds, "gc.go")
 
 
-# name → command for so many seconds, or the reason why there is none
+# name → command for that many seconds, or the reason why there is none
 ALL = {f.__name__: f for f in (python, python312, sort, gzip, clang, node, rust, java, java_fp,
                                go_busy, go_signals, go_gc)}

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the stacks of each output format, and says what a pprof profile of the same capture has to have there.
-It shares no code with the agent, only the published formats."""
+"""Reads the stacks of each output format, and converts those of a pprof profile of the same capture to what the format
+must contain. Shares no code with the agent, only the published formats."""
 import collections
 import json
 import re
 
-SHOWN = {"on-cpu": 0, "off-cpu": 1}  # the value that formats with one value per stack have: samples, nanoseconds
+SHOWN = {"on-cpu": 0, "off-cpu": 1}  # the value shown by formats with one value per stack: samples, nanoseconds
 MARKS = {"[kernel]": "_[k]", "[jit]": "_[j]"}
 
 
@@ -34,7 +34,7 @@ def read_folded(path, _kind=None):
 
 
 def folded_frames(frame):
-    """What one location is in folded stacks, outermost function first."""
+    """How one location appears in folded stacks, outermost function first."""
     mark = MARKS.get(frame.path, "")
     if not frame.names:
         return [f"0x{frame.address:x}{mark}"]
@@ -85,7 +85,7 @@ def read_flame_page(path, kind):
 
 
 def flame_kind(path, name, source):
-    """0 user, 1 kernel, 2 generated, 3 Python, as docs/flame-graph.md numbers them."""
+    """0 user, 1 kernel, 2 generated, 3 Python, as numbered in docs/flame-graph.md."""
     if path != "[kernel]" and (name.startswith("py::") or source.endswith(".py")):
         return 3
     return {"[kernel]": 1, "[jit]": 2}.get(path, 0)
@@ -107,8 +107,8 @@ def flame_page_of(profile, value):
 
 
 def identities_of(profile, frame):
-    """What the functions at one location are told apart by, innermost first: (name, file, has no symbol, …). Code
-    of a file that is known by its addresses only is one function; generated code has its place in the source."""
+    """What identifies the functions at one location, innermost first: (name, file, has no symbol, …). Code of a file
+    without symbols is one function; generated code is identified by its place in the source."""
     for function in [profile.functions[i] for i in frame.functions] or [None]:
         name = profile.str(function.name) if function else ""
         if not name or re.fullmatch(r"0x[0-9a-f]+", name):
@@ -120,8 +120,8 @@ def identities_of(profile, frame):
 
 
 def functions_of(profile):
-    """How often there is a function with this name, this file, and so many samples in itself and in all. Two of
-    one name may be different functions."""
+    """How many functions have this name, this file, and these numbers of samples, self and total. Two functions of the
+    same name may be different."""
     own, total = collections.Counter(), collections.Counter()
     for s in profile.samples:
         functions = [identity for frame in s.frames for identity in identities_of(profile, frame)]

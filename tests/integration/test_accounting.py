@@ -15,7 +15,7 @@ def loss(run, name):
 
 
 def kernel_counted(pid, name):
-    """A member of the tick counters that the agent's BPF program keeps, summed over the CPUs."""
+    """A member of the tick counters of the agent's BPF program, summed over the CPUs."""
     ids = set()
     for fd in os.listdir(f"/proc/{pid}/fdinfo"):
         with open(f"/proc/{pid}/fdinfo/{fd}") as f:
@@ -29,15 +29,15 @@ def kernel_counted(pid, name):
 
 
 def functions(profile, frame):
-    """Of a frame, innermost first: what a reader takes for one function. In the profile each has one
-    source file, so that one whose lines are from several of them is there several times."""
+    """What a reader considers a function, for each function of a frame, innermost first. In the profile a function has
+    one source file, so a function with lines from several files occurs several times."""
     path = frame.path or "[unknown]"
     for number in frame.functions:
         f = profile.functions[number]
         name = profile.str(f.name)
-        if name.startswith("0x"):  # code without symbols is one thing per file
+        if name.startswith("0x"):  # code without symbols is one item per file
             yield (path if path.startswith("[") else "[no symbol]", path, 0, 0)
-        elif path == "[jit]":  # by its place: a function has a symbol for each tier of its compiler
+        elif path == "[jit]":  # by source location: a function has a symbol for each tier of its compiler
             yield (name, path, 0, (f.filename, f.start_line))
         else:
             yield (name, path, f.system_name, 0)
@@ -55,7 +55,7 @@ def recount(profile):
 
 
 def check_functions(run, what):
-    """The summary's list of functions is the top of what the profile says."""
+    """The summary's list of functions begins like the one counted from the profile."""
     listed = [(f["nr_self"], f["nr_total"], f["name"], f["file"]) for f in run.summary["functions"]]
     true = recount(run.profile)
     ok(listed and not set(listed) - set(true), f"{what}: self and total of {len(listed)} functions are the profile's")
@@ -90,7 +90,7 @@ RATE = 4999
 
 
 def run_deep(rate, nr, *args, while_sampling):
-    """A run over so many processes with deep stacks, ended when while_sampling(agent, pids) returns."""
+    """A run with that many processes with deep stacks, which ends when while_sampling(agent, pids) returns."""
     deep = [prog("deep", 600, 600) for _ in range(nr)]
     pids = [p.pid for p in deep]
     p = start_agent(tmp, "--pid", ",".join(map(str, pids)), "-F", rate, "-d", "600s", *args)
@@ -103,7 +103,7 @@ def run_deep(rate, nr, *args, while_sampling):
 
 
 def starve(p, pids):
-    """Stops the agent until a sample has met a full ring."""
+    """Stops the agent until a sample has found the ring full."""
     p.send_signal(signal.SIGSTOP)
     wait_for(lambda: kernel_counted(p.pid, "ring_full"), "the ring to be full", seconds=300)
     p.send_signal(signal.SIGCONT)
@@ -114,21 +114,21 @@ check(run, "starved")
 ok(loss(run, "ring_full") > 0, f"{loss(run, 'ring_full')} samples met a full ring")
 ok(run.status == 3, "--strict exits 3 when something was lost")
 
-# More ticks than the machine can serve: each walk is longer than the time to the next tick. What the
-# kernel does not deliver is known from the clock alone, which no program of ours has counted.
+# More ticks than the machine can process: each walk takes longer than a period. What the kernel does not deliver is
+# known only from the clock; none of our programs has counted it.
 with open("/proc/sys/kernel/perf_event_max_sample_rate") as f:
     highest = min(int(f.read()), 49999)
 run = run_deep(highest, os.cpu_count(), while_sampling=lambda p, pids: wait_for_cpu(0.5, *pids))
 check(run, "overrun")
 ok(loss(run, "not_delivered") > 0, f"{loss(run, 'not_delivered')} ticks that were not delivered are reported")
 
-# A ring of one page, through the library.
+# A ring of one page, set through the library.
 r = subprocess.run([os.path.join(PROGS, "tiny_ring"), str(spin.pid)], capture_output=True, text=True)
 note(r.stdout + r.stderr)
 ok(r.returncode == 0, "a ring of one page adds up, and says that it was full")
 
-# --strict exits 0 only when nothing at all was lost; the kernel may drop a tick under load, so the
-# test holds the status against the report rather than against a wish.
+# --strict exits with 0 only if nothing at all was lost. The kernel may drop a tick under load, so the test compares the
+# status with the report.
 for _ in range(3):
     run = agent(tmp, "--pid", spin.pid, "-F", 99, "-d", "1s", "--strict")
     lost = sum(x["count"] for x in run.summary["losses"]) + run.summary["sideband_lost"]

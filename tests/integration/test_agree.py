@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All outputs of one capture have the same stacks with the same values: several workloads, each captured once
-with every output, read by readers that share no code with the writers."""
+"""All outputs of one capture have the same stacks with the same values: several workloads, each captured once with
+every output, and read by readers that share no code with the writers."""
 import collections
 import glob
 import os
@@ -18,8 +18,8 @@ from stack_readers import (SHOWN, flame_page_of, folded_of, functions_of, labels
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "workloads")
 SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/json-schema.md")
 
-# A format that is written beside the pprof file: its option, its file for each profile, its reader, and what the
-# pprof file says has to be in it.
+# A format that is written in addition to the pprof file: its option, its file for each profile, its reader, and the
+# conversion of the pprof file to what it must contain.
 Format = collections.namedtuple("Format", "option files read expected")
 FORMATS = [
     Format("--folded-output", {"on-cpu": "stacks.folded", "off-cpu": "stacks-off-cpu.folded"}, read_folded, folded_of),
@@ -29,7 +29,7 @@ FORMATS = [
 
 
 def same(what, ours, theirs):
-    """Keys with the value 0 count as missing: a function that only calls others has no samples of its own."""
+    """Keys with value 0 count as missing: a function that only calls others has no samples of its own."""
     ours, theirs = +collections.Counter(ours), +collections.Counter(theirs)
     for key in [k for k in ours.keys() | theirs.keys() if ours[k] != theirs[k]][:3]:
         note(f"{ours[key]} where the pprof file has {theirs[key]}: {key}")
@@ -37,7 +37,7 @@ def same(what, ours, theirs):
 
 
 def same_listed(what, ours, theirs, seen):
-    """The same for a list that has only the first of all that were seen."""
+    """As same(), for a list that has only the first of all items."""
     ok(seen == len(theirs), f"{what}: {seen} were seen, as in the pprof file")
     same(what, ours, theirs if len(ours) == seen else {key: theirs[key] for key in ours})
 
@@ -50,7 +50,8 @@ def check_formats(what, profile, kind, own):
         if f.read is read_perf_data:
             theirs = settled(theirs, ours)
         if own and f.read is read_perf_data:
-            # Other processes may have been in a signal handler, whose caller has its exact address in the pprof file.
+            # Other processes may have been sampled in a signal handler, whose caller has its exact address in the pprof
+            # file.
             ok(ours.total() == theirs.total(), f"{what}: {f.option} has {ours.total()} samples, as the pprof file")
             ours, theirs = ({k: n for k, n in x.items() if k[0] in own} for x in (ours, theirs))
         same(f"{what}: {f.option}, stacks {kind}", ours, theirs)
@@ -63,13 +64,13 @@ def check_schema(what, summary):
     ok(not found, f"{what}: --json has the fields that docs/json-schema.md describes, of the types given there")
 
 
-# Members of a section that --json has also at the top, of the first one.
+# Members of a section that --json also has at the top level, from the first section.
 QUALITY = ("stacks_complete", "no_user_stack", "stops", "truncations", "truncations_seen", "truncations_samples",
            "unnamed", "unnamed_seen", "unnamed_samples")
 
 
 def check_stacks(what, section, p):
-    """What --json says of the stacks of one kind of event, against the labels of its profile."""
+    """Compares what --json says about the stacks of one kind of event with the labels of its profile."""
     truncated = collections.Counter()
     for x in p.samples:
         truncated[x.labels.get("truncated")] += x.count
@@ -112,7 +113,7 @@ def check_waits(what, run, off):
 
 
 def capture(what, *args, hot=None, command=None, own=(), **kwargs):
-    """One capture with every output. hot is in the stacks if the workload has run at all; own are our processes, where
+    """One capture with every output. hot is in the stacks if the workload has run at all; own are our processes, if
     there are others."""
     for path in glob.glob(os.path.join(tmp, "*")):
         os.unlink(path)
@@ -120,7 +121,7 @@ def capture(what, *args, hot=None, command=None, own=(), **kwargs):
     is_off = "--offcpu" in args
     outputs = [x for f in FORMATS for x in (f.option, os.path.join(tmp, f.files["on-cpu"]))]
     run = agent(tmp, "-F", 499, "--top", 10000, *outputs, *args, *(["--offcpu-output", off_path] if is_off else []),
-                command=command, cwd=tmp, **kwargs)  # node leaves a log where it runs
+                command=command, cwd=tmp, **kwargs)  # node writes a log into its working directory
     if not ok(run.status == 0 and run.profile and run.profile.samples, f"{what}: captured"):
         note(run.stderr)
         return None
@@ -137,7 +138,7 @@ def capture(what, *args, hot=None, command=None, own=(), **kwargs):
 
 
 def test_all():
-    """A program that computes, one that is in the kernel, and whatever else runs."""
+    """A program that computes, one that is in the kernel, and everything else that runs."""
     spin = prog("spin", 60)
     dd = subprocess.Popen(["dd", "if=/dev/zero", "of=/dev/null", "bs=64k"], stderr=subprocess.DEVNULL)
     capture("the whole machine", "-a", "-d", "2s", hot="spin_inner", own=(spin.pid, dd.pid))
@@ -165,7 +166,7 @@ def capture_generated(what, *args, **kwargs):
 
 
 def test_generated():
-    """Code that is in no file: our own, V8's and CPython's."""
+    """Code that is in no file: ours, V8's and CPython's."""
     p = prog("jit", "map", 60, stdout=subprocess.PIPE, cwd=tmp)
     p.stdout.readline()
     capture_generated("generated code", "--pid", p.pid, "-d", "1s", hot="hot")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What cannot work is said in one line that names the flag or file and the fix; no file is left."""
+"""What cannot work is reported in one line that names the flag or file and the fix; no file is left behind."""
 import json
 import os
 import re
@@ -30,7 +30,7 @@ def refuse(tmp, what, args, status, pattern, before=()):
 
 
 def refuse_mounted(tmp, what, args, status, pattern, script):
-    """In a mount namespace of its own, so that what the script hides is hidden from nobody else."""
+    """Runs in a mount namespace of its own, so that what the script hides is hidden only there."""
     if no_namespace:
         skip(f"{what}: {no_namespace}")
         return
@@ -145,7 +145,7 @@ ok(r.returncode == 0 and len(names) == 1 and names[0].startswith("_dash-"),
 for name in [*names, "-dash"]:
     os.unlink(os.path.join(tmp, name))
 
-# More files are mapped than there are descriptors for.
+# More files are mapped than descriptors are available.
 many = os.path.join(tmp, "many")
 os.mkdir(many)
 for i in range(200):
@@ -161,7 +161,8 @@ sys.stdin.read()
 mapper.stdout.readline()
 r = subprocess.run([AGENT, "--profile", "-a", *O], cwd=tmp, capture_output=True, text=True,
                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (24, 24)))
-few = int(re.search(r"needs (\d+):", r.stderr)[1])  # the least that is accepted: its own needs, and 16 for files
+# The least that is accepted: the agent's own needs, and 16 for files.
+few = int(re.search(r"needs (\d+):", r.stderr)[1])
 for kind, limit in (("soft", (64, resource.getrlimit(resource.RLIMIT_NOFILE)[1])), ("hard", (few, few))):
     r = subprocess.run([AGENT, "--profile", "-a", "-d", "500ms", "-q", "-o", "many.pb.gz"], cwd=tmp, capture_output=True,
                        text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, limit))
@@ -175,7 +176,7 @@ ok(r.stdout == "64\n", f"a command has the limit that the agent was given: {r.st
 os.unlink(f"{tmp}/many.pb.gz")
 shutil.rmtree(many)
 
-# Aborted while it writes: a second signal leaves nothing behind.
+# Aborted during writing: a second signal leaves no file behind.
 p = subprocess.Popen([AGENT, "--profile", "--pid", str(target.pid), "-d", "60s", *O], cwd=tmp, stderr=subprocess.DEVNULL)
 time.sleep(1)
 os.kill(p.pid, 15)
@@ -186,7 +187,7 @@ left = [x for x in os.listdir(tmp) if x not in ("ro", "full") and (p.returncode 
 ok(not left, f"two SIGTERM at once leave no partial output: {left}")
 
 
-# Aborted while it waits for a reader that does not read.
+# Aborted while waiting for a reader that does not read.
 fifo = os.path.join(tmp, "fifo")
 os.mkfifo(fifo)
 reader = os.open(fifo, os.O_RDWR | os.O_NONBLOCK)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of an unprivileged user that are made to be costly to read: a capture ends soon, names the code of
-everybody else, and says which files went over a limit."""
+"""Files of an unprivileged user that are built to be costly to read: a capture still ends soon, resolves everybody
+else's code, and reports which files exceeded a limit."""
 import os
 import platform
 import pwd
@@ -15,16 +15,17 @@ import hostile_elf as hostile
 from harness import done, end, finish_agent, need_root, note, ok, prog, skip, start_agent, workdir
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-MAX_CPU_S = 10  # of the agent; the files took it minutes to days
-MAX_OWNER_CPU_S = 20  # of which 5 for symbols out of the files of one user, and what is begun by then
-MAX_END_CPU_S = 2.5  # after an interrupt, symbols included: 1.1 to 1.4 s were seen, 4.7 before; how long it takes is up to who else runs
-MAX_ABORT_CPU_S = 0.3  # after a second one
+MAX_CPU_S = 10  # of the agent; before the limits, these files took it minutes to days
+MAX_OWNER_CPU_S = 20  # including 5 for symbols from the files of one user, and what is in progress by then
+# After an interrupt, including symbols: 1.1 to 1.4 s were seen, 4.7 before; depends on what else runs.
+MAX_END_CPU_S = 2.5
+MAX_ABORT_CPU_S = 0.3  # after a second interrupt
 HANGS_S = 120
-MAX_RSS_MIB = 768  # 512 for lines of hostile files; the symbols of whatever else runs on the machine
+MAX_RSS_MIB = 768  # 512 for lines of hostile files; the rest for symbols of other processes on the machine
 
 
 def started(files, script="run_files.py"):
-    """A process of the unprivileged user that runs the code of these files, or does as the script says."""
+    """A process of the unprivileged user that runs the code of these files, or the script."""
     p = subprocess.Popen(["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups",
                           sys.executable, os.path.join(tmp, script), *files], stdout=subprocess.PIPE, text=True)
     if p.stdout.readline() != "ready\n":
@@ -60,14 +61,14 @@ def capture(what, files, *args, max_cpu_s=MAX_CPU_S, script="run_files.py"):
 
 
 def limited(run, what):
-    """Our files that are said to be over a limit, if the report says so too: the machine may have others."""
+    """Our files that are reported as over a limit, if the text report agrees; the machine may have others."""
     limits = run.summary["limits"] if run.summary else []
     found = {os.path.basename(x["file"]) for x in limits if x["what"] == what and x["file"].startswith(tmp)}
     return found if any(name in run.stderr for name in found) else set()
 
 
 def capture_dwarf(what, path):
-    """The symbol table still names what debug information does not."""
+    """The symbol table still resolves what debug information does not."""
     run, names = capture(what, [path])
     ok("hostile_function" in names, f"{what}: its symbols are kept")
     ok(limited(run, "names") == {os.path.basename(path)}, f"{what}: the report names the file")
@@ -103,7 +104,7 @@ def test_debug_information():
 
 
 def test_checksums():
-    """Two sparse files of 2040 MiB that 32 libraries without a build-id lead to."""
+    """Two sparse files of 2040 MiB that 32 libraries without a build-id refer to."""
     os.mkdir(os.path.join(tmp, ".debug"))
     for path in ("linked.debug", ".debug/linked.debug"):
         made(path, hostile.write_elf, [(".debug_info", hostile.SHT_PROGBITS, 0, hostile.Hole(1000 << 20)),
@@ -113,7 +114,7 @@ def test_checksums():
 
 
 def cpu_s(pid):
-    """CPU time of a process and of those that it has waited for; 0 where it has ended."""
+    """CPU time of a process and of the children it has waited for; 0 if it has ended."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
             fields = f.read().rsplit(")", 1)[1].split()
@@ -128,13 +129,13 @@ def ended_cpu_s():
 
 
 def interrupt(what, files, args, moments, status, is_sampling=True):
-    """Sends an interrupt at each of these moments, in seconds; within 0.1 s they would count as one. What it cost from
-    the last one on. Of the user alone: what else runs on the machine has names, too."""
+    """Sends an interrupt at each of these times, in seconds; within 0.1 s they would count as one. Returns the CPU time
+    from the last one on. Profiles that user only, because other processes have symbols, too."""
     p = started(files)
     others_s = ended_cpu_s()
     agent = start_agent(tmp, "--user", user.pw_name, *args)
     if is_sampling:
-        agent.stderr.readline()  # it says when it samples
+        agent.stderr.readline()  # reports that it is sampling
     for moment in moments:
         time.sleep(moment)
         agent.send_signal(signal.SIGINT)
@@ -147,7 +148,7 @@ def interrupt(what, files, args, moments, status, is_sampling=True):
     used_s = ended_cpu_s() - others_s - used_s
     end(p)
     if len(moments) > 1 and run.status == 0:
-        status = 0  # the first one was enough
+        status = 0  # the first interrupt was enough
     max_s = MAX_ABORT_CPU_S if status else MAX_END_CPU_S
     if not ok(run.status == status and used_s < max_s, f"{what}: it ends after {used_s:.2f} s of CPU time"):
         note(f"exit {run.status}: {run.stderr[-1000:]}")
@@ -158,7 +159,7 @@ def interrupt(what, files, args, moments, status, is_sampling=True):
 def test_signals():
     sparse = [os.path.join(tmp, f"sparse{i}") for i in range(64)]
     costly = [os.path.join(tmp, name) for name in ("abbrevs", "ranges", "packed430_25")]
-    for path in sparse + costly:  # root's own files keep their limits
+    for path in sparse + costly:  # files of root keep their limits
         os.chown(path, user.pw_uid, user.pw_gid)
     interrupt("an interrupt while tables are compiled first", sparse, ("-d", "60s", "--unwind", "dwarf"), (0.4,), 0,
               is_sampling=False)
@@ -176,7 +177,7 @@ def test_symbols():
 
 
 def test_packed_symbols():
-    """Each is within the limits of a file, and so few that each has samples."""
+    """Each file is within the limits, and there are so few that each has samples."""
     first = made("packed", hostile.slow_symbols, 24 << 20)
     files = []
     for i in range(3):
@@ -190,7 +191,7 @@ def test_packed_symbols():
 
 
 def test_mappings():
-    """70 MB of text each. Before, each process was read to the end."""
+    """70 MB of text each. In earlier versions the map of each process was read to the end."""
     what = "6 processes with 20,000 mappings each"
     for attempt in range(5):
         folder = os.path.join(tmp, f"deep{attempt}")
@@ -200,14 +201,14 @@ def test_mappings():
         unread = [x["what"] for x in run.summary["unanswered"]] if run.summary else []
         is_said = any("too many for one user" in x for x in unread)
         note(f"{what}: not read: {unread}")
-        # On a machine with other work the limit of time for a list may come first: nothing is known of the other.
+        # On a busy machine the time limit for a list may be reached first: then nothing is known of the other limit.
         if is_said or "maps" not in unread:
             break
     ok(is_said, f"{what}: the summary says that not all mappings are read")
 
 
 need_root()
-os.environ["MALLOC_PERTURB_"] = "0"  # it fills memory that is not used: both it and the time for it are measured here
+os.environ["MALLOC_PERTURB_"] = "0"  # it would fill unused memory, and this test measures memory and time
 if platform.machine() != "x86_64":
     skip("makes code for x86-64")
     done()

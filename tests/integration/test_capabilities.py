@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program is one file: a copy runs anywhere, and with file capabilities anybody's does what root's
+"""The program is one file: a copy runs anywhere, and with file capabilities a copy run by any user does what root's
 does."""
 import fcntl
 import os
@@ -18,7 +18,7 @@ NR_CAPS = (39, 38, 19, 40, 2, 34)
 
 
 def why_not(copy):
-    """Why file capabilities cannot be tried here; None: they can."""
+    """Why file capabilities cannot be tested here; None: they can."""
     for tool in ("setcap", "setpriv"):
         if not shutil.which(tool, path=os.environ["PATH"] + ":/usr/sbin:/sbin"):
             return f"needs {tool}"
@@ -47,7 +47,7 @@ def as_nobody(user):
 
 def started(spin, *before):
     p = subprocess.Popen([*before, spin, "60"], stdout=subprocess.PIPE, text=True)
-    p.stdout.readline()  # it runs: setpriv has become it
+    p.stdout.readline()  # wait until setpriv has executed it
     return p
 
 
@@ -65,7 +65,7 @@ tmp = workdir()
 user = pwd.getpwnam("nobody")
 copy, spin = os.path.join(tmp, "a copy"), os.path.join(tmp, "spin")
 for source, to in ((AGENT, copy), (os.path.join(PROGS, "spin"), spin)):
-    shutil.copy(source, to)  # where nobody may come
+    shutil.copy(source, to)  # where no other user has access
     os.chmod(to, 0o755)
 os.chown(tmp, user.pw_uid, user.pw_gid)
 r = subprocess.run([copy, "--version"], capture_output=True, text=True, cwd="/")
@@ -85,7 +85,7 @@ ok(all(f"[ok]      {name.upper()}: " in r.stdout for name in CAPS.split(",")), "
 profiles(tmp, copy, user, started(spin, *as_nobody(user)), "its own user")
 profiles(tmp, copy, user, started(spin), "root")
 
-# The capabilities are the agent's, not those of what it is asked to run.
+# The capabilities are the agent's, not those of a command that it runs.
 closed = os.path.join(tmp, "closed")
 os.mkdir(closed, 0o700)
 shutil.copy(spin, closed)
@@ -97,7 +97,7 @@ ok(run.status == 0 and int(run.stdout.split()[-1], 16) == 0, "a command has none
 
 
 def fetch_as_nobody(source):
-    """What the program's own fetch command gives to a user who calls it; None: nothing."""
+    """What the program's own fetch command returns to a user who calls it; None: nothing."""
     folder = tempfile.mkdtemp(dir=tmp)
     os.makedirs(os.path.join(folder, "server/buildid/abcdef12"))
     os.symlink(source, os.path.join(folder, "server/buildid/abcdef12/debuginfo"))
@@ -112,7 +112,7 @@ def fetch_as_nobody(source):
         return None
 
 
-# Nor are they lent to whoever calls the program's own helper by hand.
+# Nor can a user get them by calling the program's internal helper directly.
 public, secret = os.path.join(tmp, "public"), os.path.join(closed, "secret")
 for path, mode in ((public, 0o644), (secret, 0o600)):
     with open(path, "w") as f:
@@ -127,13 +127,13 @@ else:
 
 
 def capabilities_of(pid):
-    """All that a process has or could regain."""
+    """All capabilities that a process has or could regain."""
     with open(f"/proc/{pid}/status") as f:
         sets = dict(line.split(":\t", 1) for line in f if ":\t" in line)
     return [int(sets[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")]
 
 
-# What only works on files, also hostile ones, has no capabilities while it does.
+# Processes that only read files, possibly hostile ones, have no capabilities while they do so.
 for args in (["report", "-"], ["convert", "-", "-o", "x.json"], ["diff", "-", "-"]):
     p = subprocess.Popen([*as_nobody(user), copy, *args], stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp)
     p.stdin.write(b"\x0a")
@@ -143,7 +143,7 @@ for args in (["report", "-"], ["convert", "-", "-o", "x.json"], ["diff", "-", "-
     ok(p.poll() is None and not any(held), f"{args[0]} reads its file without capabilities: {held}")
     p.communicate()
 
-# A path that the caller names is looked up with the caller's own rights: no message tells what is there.
+# A path given by the caller is looked up with the caller's own privileges: no message reveals what is there.
 for option in ("--profile-output", "--folded-output", "--json", "--symbol-cache-dir"):
     said = []
     for name in ("spin", "not-there"):

@@ -23,12 +23,13 @@ ZSH_MATCHES = os.path.join(HERE, "zsh_matches.zsh")
 TIMEOUT_S = 60
 FILES = {"one.folded", "one.pb.gz"}
 DIRECTORY = "one.directory"
-# All commands that the shells find: those of the machine might have the names of subcommands.
+# All commands that the shells can find: this machine's commands might have the names of subcommands.
 COMMANDS = ("printf", "ps", "getent", "bash", "zsh", "fish", "mkfifo", "awk", "cat", "cut", "grep", "head", "ls", "sed", "sort",
             "tail", "tr", "uname")
 STATES = {"sleep", "disk", "runqueue", "preempted"}
 
-# What follows "perf-agent ", and all that completes its last word: for values without the option or list before them.
+# The words after "perf-agent ", and all completions of the last one; values are listed without the option or list
+# before them.
 EXACTLY = {
     "--so": {"--sort"},
     "-p 1 --no-p": {"--no-profile-output"},
@@ -69,7 +70,7 @@ EXACTLY = {
     "diff one.pb.gz one.p": {"one.pb.gz"},
     "diff one.pb.gz one.pb.gz --fa": {"--fail-over"},
     "diff one.pb.gz one.pb.gz --sort ": {"self", "total"},
-    # options of a command are its own
+    # options of a command are not ours
     "printf --so": set(),
     "-F 99 printf --so": set(),
     "--event=cycles printf --so": set(),
@@ -93,12 +94,12 @@ AMONG_OTHERS = {
     f"doctor -p {PID[:-1]}": PID,
 }
 
-# Anyone chooses the name of a process: no shell may run it.
+# Users choose the names of processes: no shell may execute them.
 HOSTILE_NAME = "`>run`"
 
 
 def options_of(subcommand):
-    """Those that its --help lists."""
+    """The options that its --help lists."""
     text = subprocess.run([AGENT, *subcommand.split(), "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
     return set(re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", text, flags=re.MULTILINE))
 
@@ -131,7 +132,7 @@ class Bash:
         self.answer()
 
     def answer(self):
-        """One line; the terminal is read meanwhile, since bash would wait for that."""
+        """Completes one line; the terminal is read at the same time, since bash would wait for that."""
         text = b""
         while not text.endswith(b"\n"):
             ready = select.select([self.lines, self.keys], [], [], TIMEOUT_S)[0]
@@ -148,7 +149,7 @@ class Bash:
             os.write(self.keys, line.encode() + b"\x0f\x14")
             head = re.match(r"(.* )?(?:[^ ]*=)?", line).group()
             full = self.answer()
-            # what nothing completes stays as it is
+            # a word without completions stays as it is
             yield set() if full == line else set(full[len(head):].split())
 
     def close(self):
@@ -195,7 +196,7 @@ class Fish:
 
 
 def value_of(match):
-    """Without the option or the list that it ends, and without the slash of a directory."""
+    """The value without its option or list, and without the slash of a directory."""
     return re.sub(r".*[=,]", "", match).rstrip("/") or match
 
 

@@ -6,8 +6,8 @@ import os
 from harness import cgroup2_mount, cpu_s, done, end, finish_agent, need_root, no_mount_namespace, ok, prog, skip
 from harness import start_agent, wait_for, wait_for_cpu, wait_for_sampling, workdir
 
-# Short children, waited for at once; one that nobody waits for; threads that exit; then its own work. What
-# it prints last is what the kernel has charged to it and its children by then.
+# Short children, waited for at once; one that nobody waits for; threads that exit; then work of its own. At the end it
+# prints the CPU time that the kernel has charged to it and its children.
 FAMILY = r"""
 import os, resource, subprocess, threading, time
 def burn(s):
@@ -63,7 +63,7 @@ def write_stat(path, steal_ticks):
 
 
 def check_steal(tmp):
-    """Of a machine whose host takes exactly so much while the capture runs."""
+    """A machine whose hypervisor takes exactly that much time during the capture."""
     if no_mount_namespace():
         skip(no_mount_namespace())
         return
@@ -83,7 +83,7 @@ def check_steal(tmp):
 
 def check_pid(tmp):
     target = prog("threads", 4, 2, 60)
-    wait_for_cpu(0.3, target.pid)  # which is not to be counted
+    wait_for_cpu(0.3, target.pid)  # this must not be counted
     before = cpu_s(target.pid)
     p = capture(tmp, "--pid", target.pid, "-d", "60s")
     wait_for_sampling(p, target.pid, seconds=1)
@@ -124,7 +124,7 @@ def check_cgroup(tmp):
     target = prog("spin", 60)
     with open(f"{path}/cgroup.procs", "w") as f:
         f.write(str(target.pid))
-    wait_for_cpu(0.3, target.pid)  # which is not to be counted
+    wait_for_cpu(0.3, target.pid)  # this must not be counted
     before = cpu_s(target.pid)
     p = capture(tmp, "--cgroup", path, "-d", "60s")
     wait_for_sampling(p, target.pid, seconds=1)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stripped programs named by debug files: found on this machine, or fetched from a real debuginfod
-server; and servers, caches and debug files that are not what they should be."""
+"""Stripped programs resolved by debug files, found on this machine or fetched from a real debuginfod server; and
+servers, caches and debug files that are broken or hostile."""
 import os
 import re
 import shutil
@@ -23,7 +23,7 @@ def sh(*argv, **kwargs):
 
 
 class Target:
-    """A stripped program, its debug file apart from it, and what its hottest stack looks like."""
+    """A stripped program, its separate debug file, and its hottest stack."""
 
     def __init__(self, tmp, name, built, outer, inner, inlined, source):
         self.name, self.outer, self.inner, self.inlined, self.source = (name, outer, inner, inlined,
@@ -41,7 +41,7 @@ class Target:
                       for at, size in re.findall(r"\.plt\S* +PROGBITS +\w+ (\w+) (\w+)", text)]
 
     def start(self, seconds=60):
-        """Running, and its file deleted."""
+        """Running, with its file deleted."""
         copy = os.path.join(self.folder, "run")
         shutil.copy(self.path, copy)
         p = subprocess.Popen([copy, str(seconds)])
@@ -89,7 +89,7 @@ def build_go(tmp):
 
 
 class Debuginfod:
-    """The real server, over a folder of debug files."""
+    """The real server, with a directory of debug files."""
 
     def __init__(self, folder, targets):
         with socket.socket() as s:
@@ -105,7 +105,7 @@ class Debuginfod:
             wait_for(lambda t=t: self.has(t) or self.look_again(), f"debuginfod to know {t.name}", 60)
 
     def look_again(self):
-        """A scan of the directory that ended early is completed by the next one, an hour later: ask for it."""
+        """A scan of the directory that ended early is completed only by the next one, an hour later: requests one."""
         time.sleep(0.2)
         if time.monotonic() - self.looked > 5:
             self.looked = time.monotonic()
@@ -134,13 +134,13 @@ def frames_of(run, p):
 
 
 def is_stub(f, t):
-    """Whether a frame lies in the table of stubs to other libraries, which no symbol covers."""
+    """Whether a frame lies in the PLT, which no symbol covers."""
     at = f.address - f.mapping.memory_start + f.mapping.file_offset
     return any(start <= at < start + size for start, size in t.stubs)
 
 
 def is_named(run, p, t):
-    """Whether all code of the program has names, among them those of its hottest stack."""
+    """Whether all code of the program has symbols, including the functions of its hottest stack."""
     stacks = frames_of(run, p)
     unnamed = {f.name for frames in stacks for f in frames if not f.is_named and not is_stub(f, t)}
     hot = [s for s in ([n for f in frames for n in f.names] for frames in stacks)
@@ -171,7 +171,7 @@ def check_lines(run, p, t):
 
 
 def profile(tmp, processes, *args, seconds=1, **kwargs):
-    """A run over these processes that got samples of each: a busy machine may need longer."""
+    """A run over these processes with samples of each: a busy machine may need longer."""
     for _ in range(3):
         run = agent(tmp, "-F", 499, "-d", f"{seconds}s", "-p",
                     ",".join(str(p.pid) for p in processes), *args, **kwargs)
@@ -217,7 +217,7 @@ def size_of(folder):
 
 
 def test_cap_and_two_agents(tmp, targets):
-    """Three files of 300 kB, of which two fit."""
+    """Three files of 300 kB, of which two fit into the cache."""
     cache = os.path.join(tmp, "small")
     server = Debuginfod(os.path.join(tmp, "served"), targets)
     processes = [t.start() for t in targets]
@@ -291,7 +291,7 @@ def check_blame(run, how, server, reason):
 
 
 def test_tls(tmp, t):
-    """A certificate that nobody vouches for, and a server that knows no TLS."""
+    """A certificate without a trusted issuer, and a server that does not speak TLS."""
     p = t.start()
     pem = os.path.join(tmp, "own.pem")
     servers = [("no TLS", BadServer("404"))]
@@ -316,7 +316,7 @@ def test_tls(tmp, t):
 
 
 def test_no_client(tmp, t):
-    """A libdebuginfod that cannot be loaded stands for one that is not installed."""
+    """A libdebuginfod that cannot be loaded has the same effect as one that is not installed."""
     p = t.start()
     libs = os.path.join(tmp, "libs")
     os.mkdir(libs)
@@ -334,7 +334,7 @@ def test_no_client(tmp, t):
 
 
 def finish_soon(p):
-    """An agent that should end now; one that does not would fetch for an hour."""
+    """An agent that should end now; otherwise it would go on fetching for an hour."""
     try:
         return finish_agent(p, 30)
     except subprocess.TimeoutExpired:
@@ -343,7 +343,7 @@ def finish_soon(p):
 
 
 def test_interrupt(tmp, t):
-    """A server that never answers, and far more time for it than this test has."""
+    """A server that never answers, with a timeout far longer than this test."""
     p = t.start()
     with BadServer("hang") as server:
         args = ("-F", 499, "-d", "1s", "-p", p.pid, "--debuginfod-url", server.url,
@@ -412,7 +412,7 @@ def test_bad_caches(tmp, t, server):
 
 
 def test_local(tmp, t, other):
-    """A debug file beside the program; then one of another build in its place."""
+    """A debug file next to the program; then one of another build in its place."""
     folder = os.path.join(tmp, "local")
     os.makedirs(os.path.join(folder, ".debug"))
     path = os.path.join(folder, "c_prog")
@@ -431,7 +431,7 @@ def test_local(tmp, t, other):
 
 
 def test_other_root(tmp):
-    """A program in a root of its own, gone before it is named."""
+    """A program in a root of its own, which is gone before symbols are resolved."""
     t = build_c(tmp, "root_prog", flags=("-static",))
     root = os.path.join(tmp, "root")
     place = os.path.join(root, "usr/lib/debug/.build-id", t.build_id[:2])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What --json says about a capture of several commands, against the profile that the same run wrote, as this
-test's own reader and pprof read it."""
+"""What --json says about a capture of several commands, compared with the profile of the same run, as read by this
+test's own reader and by pprof."""
 import collections
 import os
 import re
@@ -21,7 +21,7 @@ def counts(profile, *labels):
 
 
 def below(rows, i):
-    """What the callees of a row have together."""
+    """The sum of a row's callees."""
     if i + 1 < len(rows) and rows[i + 1]["continues"]:
         return rows[i + 1]["nr_samples"]
     deeper = []
@@ -33,8 +33,8 @@ def below(rows, i):
 
 
 def prefixes(profile):
-    """Samples by the functions that lead there, outermost first, with direct recursion taken together. Each
-    program, and the loader, has a _start of its own."""
+    """Samples by the functions that lead there, outermost first, with direct recursion merged. Each program, and the
+    loader, has a _start of its own."""
     found = collections.Counter()
     for s in profile.samples:
         functions = [(name, frame.path) for frame in s.frames for name in frame.names][::-1]
@@ -51,7 +51,7 @@ def tags(path, key):
 
 
 def peek(path, function, callee):
-    """Self and total samples of a function, and those of one of its callees in it, as pprof -peek prints them."""
+    """Self and total samples of a function, and those of one of its callees, as printed by pprof -peek."""
     text = pprof("-sample_index=samples", f"-peek=^{function}$", path)
     own = re.search(rf"^ *([\d.]+) +[\d.]+% +[\d.]+% +([\d.]+) +[\d.]+% +\| {function}$", text, re.M)
     called = re.search(rf"^ +([\d.]+) +[\d.]+% \| +{callee}(?: \(inline\))?$", text[own.end():], re.M)
@@ -92,7 +92,7 @@ def check_paths(run):
     wrong = []
     for r in rows:
         caller = ends.get(r["depth"]) if r["continues"] else ends.get(r["depth"] - 1, ())
-        # Where functions are left out, or addresses of a file are taken together, names do not lead there.
+        # If functions are left out, or addresses of a file are merged, the path cannot be followed by name.
         path = None if caller is None or r["nr_skipped"] or r["is_unnamed"] else (*caller, (r["name"], r["file"]))
         ends[r["depth"]] = path
         if path and found[path] != r["nr_samples"]:

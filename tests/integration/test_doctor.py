@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What doctor says where something is missing: each line names it and what to do."""
+"""The output of doctor if something is missing: each line names it, and says how to fix it."""
 import os
 import shutil
 import subprocess
@@ -14,7 +14,7 @@ def doctor(*args, before=()):
 
 
 def fix_of(r, start):
-    """The fix of the first line that begins like this, or ''. Lines in a row that have the same share it."""
+    """The fix of the first line that begins with this text, or ''. Consecutive lines with the same fix share it."""
     found = False
     for line in r.lines:
         found |= line.startswith(start)
@@ -47,7 +47,7 @@ def test_all_there():
 
 
 def test_debuginfod(tmp):
-    """A libdebuginfod that cannot be loaded stands for one that is not installed."""
+    """A libdebuginfod that cannot be loaded has the same effect as one that is not installed."""
     with open(os.path.join(tmp, "libdebuginfod.so.1"), "w") as f:
         f.write("no library")
     r = doctor(before=["env", f"LD_LIBRARY_PATH={tmp}"])

@@ -56,11 +56,11 @@ def write_program(path, text):
 
 
 def sandbox():
-    """A directory with the programs that the documents profile, and tools of its own in bin/."""
+    """A directory with the programs that the documents profile, and fake tools in bin/."""
     top = pathlib.Path(workdir())
     spin = shlex.quote(os.path.join(PROGS, "spin"))
     (top / "bin").mkdir()
-    # As a user types it, but short: an option that the document gives comes later, and counts.
+    # As a user types it, but short: options from the document come later, and override these.
     write_program(top / "bin/perf-agent",
                   "#!/bin/sh\ncase $1 in doctor | report | convert | diff) ;; *) set -- -d 1s \"$@\" ;; esac\n"
                   f"exec {shlex.quote(AGENT)} \"$@\"\n")
@@ -83,7 +83,7 @@ def start_java(top):
 
 
 def adapted(command, pid):
-    """The command with what only the reader's machine has replaced."""
+    """The command with replacements for what exists only on the reader's machine."""
     with open(f"/proc/{pid}/cgroup") as f:
         cgroup = next((line.strip()[3:] for line in f if line.startswith("0::")), "/")
     for pattern, to in [(r"\b1234\b", str(pid)), (r"(-d|--duration) 30s", r"\1 1s"),
@@ -104,7 +104,7 @@ def why_not(command, path):
     if program in NOT_RUN:
         return NOT_RUN[program]
     words = shlex.split(command, comments=True)
-    # what perf-agent itself is to run
+    # the command that perf-agent itself runs
     for word in [program, *(w for w in words if w in ("node", "make", "python3.12"))]:
         found = shutil.which(word, path=path)
         if not found or subprocess.run([found, "--version"], stdin=subprocess.DEVNULL, capture_output=True,
@@ -118,7 +118,7 @@ def files_of(command):
 
 
 def run_line(document, command, pid, top, env, not_written):
-    """not_written: the files of commands that were skipped, and why; a command that reads one is skipped too."""
+    """not_written: the files of skipped commands, and why; a command that reads such a file is skipped too."""
     why = why_not(command, env["PATH"])
     absent = [f for f in files_of(command) if f in not_written and not (top / f).exists()]
     if not why and absent:
@@ -131,7 +131,7 @@ def run_line(document, command, pid, top, env, not_written):
         return
     r = subprocess.run(["sh", "-c", adapted(command, pid)], cwd=top, env=env, capture_output=True, text=True,
                        stdin=subprocess.DEVNULL)
-    # on a machine that is short of CPU time, ticks are lost
+    # on a busy machine ticks are lost
     allowed = {0, 3} if re.search(r"--strict|--max-lost", command) else {0}
     if not ok(r.returncode in allowed, f"{document}: {shown}"):
         note(f"status {r.returncode}")
@@ -140,7 +140,7 @@ def run_line(document, command, pid, top, env, not_written):
 
 def main():
     need_root()
-    if shutil.which("go"):  # which would build its tools again in a private cache
+    if shutil.which("go"):  # it would rebuild its tools in a private cache
         os.environ["GOCACHE"] = subprocess.run(["go", "env", "GOCACHE"], capture_output=True, text=True).stdout.strip()
     private_cache()
     top = sandbox()

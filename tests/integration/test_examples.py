@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples run to their end, and each profile that they hand on covers the function that is hot. How much faster
-the programs become depends on the machine, and is not judged here."""
+"""The examples run to their end, and each profile that they produce covers the hot function. The speedup of the
+programs depends on the machine, and is not checked here."""
 import os
 import re
 import shutil
@@ -15,7 +15,7 @@ SKIPPED = 77
 
 
 def run_example(name, **env):
-    """The directory with its results; None if the machine lacks something."""
+    """The directory with its results; None if this machine lacks something."""
     directory = workdir()
     r = subprocess.run([os.path.join(EXAMPLES, name, "run")], capture_output=True, text=True, timeout=1500,
                        env={**os.environ, "PERF_AGENT": AGENT, "EXAMPLE_DIR": directory, "EXAMPLE_ROUNDS": "1", **env})
@@ -64,7 +64,7 @@ def test_folded():
 
 
 def test_missing_tool():
-    """An example without its compiler, on a machine that has little else."""
+    """An example without its compiler, in a minimal environment."""
     tools = workdir()
     for tool in ("dirname", "mktemp", "rm"):
         os.symlink(shutil.which(tool), os.path.join(tools, tool))

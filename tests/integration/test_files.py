@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""report, convert and diff: files of this program, of Go's runtime/pprof, made by hand, and hostile ones."""
+"""report, convert and diff: files of this program, of Go's runtime/pprof, handcrafted ones, and hostile ones."""
 import gzip
 import json
 import os
@@ -10,7 +10,7 @@ import go_pprof
 from harness import AGENT, done, note, ok, skip, workdir
 from stack_readers import read_flame_page, read_folded
 
-MAX_KIB = 100 << 10  # of memory for files that are refused
+MAX_KIB = 100 << 10  # memory for files that are rejected
 GO_PROGRAM = """package main
 
 import (
@@ -77,7 +77,7 @@ def tables(text):
 
 
 def command_rows(text):
-    """Seconds, share and name of each command, and the number of all processes; a capture also has columns of its own."""
+    """Seconds, share and name of each command, and the number of all processes; a capture has additional columns."""
     table = re.search(r"share .*command\n((?: .*\n)+)", text)
     rows = re.findall(r"^ +([\d.]+) +(<?[\d.]+%)(?: +<?[\d.]+% +\d+)?  (\S.*)$", table.group(1), re.M) if table else []
     return rows + re.findall(r"\d+ processes", text)
@@ -123,7 +123,7 @@ def make(name, shares, unit="nanoseconds", where="/bin/prog"):
         f.write(data)
 
 
-# Names that a file can have, each as every output shows it.
+# Names that a file can have, with the form in which every output shows them.
 SHOWN = {
     b"": "[unknown]",
     b"<script>alert(1)</script>": "<script>alert(1)</script>",
@@ -138,7 +138,7 @@ SHOWN = {
 
 
 def test_names():
-    """Whatever names a file has, each output shows the same."""
+    """Whatever names a file has, all outputs show the same ones."""
     make("names.pb", {name: 1 << i for i, name in enumerate(SHOWN)})
     expected = {(SHOWN[name], 1 << i) for i, name in enumerate(SHOWN)}
     listed = {(f["name"], f["nr_self"]) for f in converted("names.pb")["functions"] if f["nr_self"]}
@@ -159,7 +159,7 @@ def test_names():
 
 
 def make_stripped():
-    """A program that spends its time in a function without a symbol, of a library with a version."""
+    """A program that spends its time in a function without a symbol, in a library with a version."""
     with open(path("lib.c"), "w") as f:
         f.write("__attribute__((noinline)) static unsigned hot(unsigned n) { unsigned s = 0;"
                 "for (unsigned i = 0; i < n; i++) s += i * i % 7; return s; }"
@@ -194,7 +194,7 @@ def test_capture():
         ok(ours[key] == theirs[key], f"{key}: of the file as of the capture")
     ok([(c["comm"], c["nr_samples"]) for c in ours["commands"]] ==
        [(c["comm"], c["nr_samples"]) for c in theirs["commands"]], "commands: of the file as of the capture")
-    report = run("report", "own.pb.gz", "--top", "8")  # without --top, lists are as short as their page needs
+    report = run("report", "own.pb.gz", "--top", "8")  # without --top, the lists are as short as their page requires
     captured, read = tables(r.stderr), tables(report.stdout)
     ok(len(read) > 3 and set(read) <= set(captured), "report: every row is one of the capture's own report")
     captured, read = command_rows(r.stderr), command_rows(report.stdout)
@@ -303,7 +303,7 @@ def test_refused():
 
 
 def refuses(name, words, max_kib=MAX_KIB):
-    """In clear words, and without much memory."""
+    """Rejected with a clear message, and without much memory."""
     p = subprocess.Popen([AGENT, "report", path(name)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     text = p.stderr.read()
     p.stdout.read()
@@ -333,7 +333,7 @@ def test_hostile():
         with open(path(name), "wb") as f:
             f.write(data)
         refuses(name, words)
-    # In small pieces: what this process has held at most is counted for the programs that it starts.
+    # Read in small pieces: the peak memory of this process is counted for the programs that it starts.
     with gzip.open(path("zeros.gz"), "wb", 1) as f:
         for _ in range(256):
             f.write(bytes(1 << 20))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The flame graph page in a real browser: it renders, zooms, searches, sorts and filters, and no name becomes markup."""
+"""The flame graph page in a real browser: it renders, zooms, searches, sorts and filters, and no name becomes markup.
+"""
 import os
 import re
 import shutil
@@ -32,7 +33,7 @@ def page(kind):
 
 
 def drawn():
-    """Draws what is due, and gives how many boxes that took."""
+    """Draws what is pending, and returns the number of boxes drawn."""
     return browser.run("flame.graph.draw(); return flame.graph.drawn")
 
 
@@ -266,8 +267,8 @@ def test_large():
 
 
 def zoom_cpu_s(depth):
-    """Of one zoom, from the root to a box of that depth or back, with the frame that shows it. On a busy machine the
-    time by the clock says nothing."""
+    """CPU time of one zoom, from the root to a box of that depth or back, including the frame that shows it. On a busy
+    machine wall time is meaningless."""
     before, nr = browser.cpu_s(), 6
     browser.run("""
         let box = 0;

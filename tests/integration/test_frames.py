@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exact frames, case by case: programs without frame pointers, each in a state that is hard to
-unwind. What is exact: exact_frames.py."""
+"""Exact frames, case by case: programs without frame pointers, each in a state that is hard to unwind. exact_frames.py
+defines what is exact."""
 import copy
 import os
 import re
@@ -35,7 +35,7 @@ class Elf:
         self.path = path
 
     def section_at(self, offset):
-        """Name and link-time address of what lies at an offset of the file's code."""
+        """Name and link-time address of the function at an offset of the file's code."""
         for name, addr, start, size in self.sections:
             if addr and start <= offset < start + size:
                 return name, addr + offset - start
@@ -60,7 +60,7 @@ def place(frame):
 def token(frame, here=HERE):
     if frame.path.startswith(here) and os.path.basename(frame.path) != "word32":
         if frame.function.startswith("__libc_start"):
-            return LIBC  # of a static program
+            return LIBC  # in a static program
         return STUB if place(frame)[0].startswith(".plt") else frame.function
     return file_token(frame.path)
 
@@ -70,14 +70,14 @@ def tokens(sample, here=HERE):
 
 
 def kind(case, sample, here=HERE):
-    """As the case judges it. The leaf of a sample in a caller is the instruction that was sampled; if what
-    was called had been lost, it would be a return address less 1, within a call."""
+    """The verdict of the case. The leaf of a sample in a caller must be the sampled instruction; if the callee's frame
+    had been lost, it would be a return address less 1, inside a call."""
     found = case.judge(tokens(sample, here),
                        sample.labels.get("truncated", sample.labels.get("no_user_stack")))
     if found != "caller":
         return found
     leaf = copy.copy(sample.frames[0])
-    leaf.path = leaf.path.replace(here, HERE)  # which has the symbols of a copy without
+    leaf.path = leaf.path.replace(here, HERE)  # its symbols are those of the copy that still exists
     return found if is_instruction(leaf) else None
 
 
@@ -107,7 +107,7 @@ def count_kinds(case, profile, here=HERE):
 
 
 def check_kinds(case, what, run, least, share, here=HERE):
-    """So many samples and such a share of them exact, and none of the kinds is more than it can be."""
+    """That many samples, that share of them exact, and none of the kinds more frequent than possible."""
     n, kinds = run.profile.total(), count_kinds(case, run.profile, here)
     late = kinds["outdated"] + kinds["exiting"]
     good = n - kinds[None] - late
@@ -154,8 +154,8 @@ def some_in_stub(case, profile, how):
 
 
 def some_behind_register(case, profile, how):
-    """Callees of the loader's code that keeps the CFA in a register, which no walk in the kernel
-    follows that far."""
+    """Callees of the loader's code that keeps the CFA in a register, through which no walk in the kernel gets that far.
+    """
     deep = sum(s.count for s in profile.samples
                if is_exact(case, s) and tokens(s)[:2] == [LOADER, LOADER])
     ok(deep > 0, f"{case.what}, {how}: {deep} samples are below the loader's entry")
@@ -168,15 +168,15 @@ def some_interrupted(case, profile, how):
 
 
 def call_is_last(case, profile, how):
-    """pprof has return address - 1: the last byte of the function, or the case is none."""
+    """pprof has return address - 1: the last byte of the function, otherwise the case tests nothing."""
     frame = next(f for s in profile.samples for f in s.frames if f.function == "ends_with_call")
     _, addr = place(frame)
     ok(addr + 1 == Elf(frame.path).function_end("ends_with_call"),
        f"{case.what}, {how}: the return address is the first byte behind the function")
 
 
-# Copies that a process gets whose walks end in no code (MAX_MISSES in bpf/copy_stack.bpf.h), for each list of its
-# mappings: one at first, one when the C library's table is there, and one to spare.
+# The stack copies of a process whose walks end in code without rules (MAX_MISSES in bpf/copy_stack.bpf.h), for each
+# list of its mappings: one at first, one when the C library's table is ready, and one spare.
 MAX_MISSES = 3 * 256
 
 
@@ -198,8 +198,7 @@ def check_wild_frame(directory):
 
 
 def split_debug(name, directory):
-    """The program without what debuggers need, and beside it a file with only that; empty, or what
-    is missing here."""
+    """Splits the program's debug information into a separate file; empty, or what this machine lacks."""
     whole, alone = os.path.join(HERE, name), os.path.join(directory, name)
     debug = alone + ".debug"
     if not shutil.which("objcopy"):
@@ -237,7 +236,7 @@ ALSO = {
 }
 
 def check_judge():
-    """The judge itself: what is left of a stack that has lost its innermost frames is not exact."""
+    """Tests the judge itself: a stack that has lost its innermost frames is not exact."""
     for case in CASES:
         ends = [x[at:] for x in case.expected for at in range(1, len(x))]
         lost = [x for x in ends if x[0] not in case.callers and x not in case.expected

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file system whose server stops answering keeps nobody waiting but its own processes: captures end,
-with everybody else's names. The attacks are those of a user without privileges."""
+"""A file system whose server stops answering delays nobody but its own processes: captures end, with symbols for
+everybody else. The attacks are those of an unprivileged user."""
 import atexit
 import os
 import shutil
@@ -11,8 +11,8 @@ import time
 from harness import PROGS, done, finish_agent, need_root, note, ok, prog, skip, start_agent, workdir
 from hostile_fuse import Hostile, fuse_device, make_user
 
-SILENT = ("overlay", "tmp", "lock")  # the others are not even asked for what would not be answered
-LONGEST_S = 10  # with two seconds of sampling
+SILENT = ("overlay", "tmp", "lock")  # no further files are requested in these modes
+LONGEST_S = 10  # including two seconds of sampling
 
 
 def capture(tmp, *args, seconds=2):
@@ -27,7 +27,7 @@ def capture(tmp, *args, seconds=2):
 
 
 def stuck(p):
-    p.kill()  # it may not help before the hostile process is gone
+    p.kill()  # otherwise the agent may wait until the hostile process is gone
     atexit.register(p.wait)
     return None
 
@@ -37,7 +37,7 @@ def system_wide(tmp, mode, hostile):
     if not ok(run is not None, f"{mode}: a capture of the whole system ends"):
         return
     note(run.stderr)
-    note(f"it took {run.took:.1f} s")  # most of it to name what else runs here
+    note(f"it took {run.took:.1f} s")  # mostly for symbols of other processes
     ok(run.status == 0, f"{mode}: with status 0")
     if mode in SILENT:
         ok(hostile.pid in [u["pid"] for u in run.summary["unanswered"]], f"{mode}: who did not answer is named")
@@ -79,7 +79,7 @@ def attack(tmp, device, mode):
 
 
 def scan_interrupted(tmp, hostile):
-    """The end is asked for while the mappings of one process are looked at."""
+    """The user asks to finish while the mappings of one process are read."""
     p = start_agent(tmp, "--pid", hostile.pid, "-d", "60s", "-F", 99)
     time.sleep(0.5)
     p.send_signal(signal.SIGINT)
@@ -93,7 +93,7 @@ def scan_interrupted(tmp, hostile):
 
 
 def slow(tmp, device):
-    """Every request is answered, but late: hundreds of them are as much as silence."""
+    """Every request is answered, but late: hundreds of them are as bad as silence."""
     hostile = Hostile(tmp, device, "slow", UID)
     if hostile.why:
         skip(f"slow: {hostile.why}")
@@ -107,7 +107,7 @@ def slow(tmp, device):
 
 
 need_root()
-SLACK = 2  # for a machine that is busy with other things
+SLACK = 2  # allowance for a busy machine
 UID = make_user()
 tmp = workdir()
 os.chmod(tmp, 0o755)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names that a target chooses, made for terminals: in comm, path, ELF symbol, perf map and tag, they reach
-no reader of the outputs as they are, and are the same in each; a file cannot be taken for the kernel."""
+"""Names chosen by a target with terminal escape sequences: in comm, path, ELF symbol, perf map and tag. None reaches a
+reader of the outputs unchanged, and all outputs show the same; a file cannot pass for the kernel."""
 import os
 import re
 import shutil
@@ -18,8 +18,8 @@ MAP_NAME = f"h{ESC}]52;c;aGk={BEL}{CSI}{RTL}\x7f".encode() + b"\xfe"
 TAG = f"who={ESC}]52;c;aGk={BEL}{CSI}{RTL}\r\nroot"
 
 
-# Names that a perf map can have, each with the name that every output shows. Longer ones end after 4,096 bytes, and
-# half a character at the end is none.
+# Names that a perf map can have, with the form that every output shows. Longer ones are truncated after 4,096 bytes,
+# and a partial character at the end is removed.
 SHOWN = [
     (b"<script>alert(1)</script>", "<script>alert(1)</script>"),
     (b"a;b c; 7", "a;b c; 7"),
@@ -39,7 +39,7 @@ def is_clean(text):
 
 
 def check(what, run, folded, words):
-    """Every string of each output, and that what was to be hidden is there in its harmless form."""
+    """Checks every string of each output, and that the names are there in their harmless form."""
     strings = run.profile.strings
     dirty = [s for s in strings if not is_clean(s)]
     note(dirty)
@@ -66,7 +66,7 @@ def check(what, run, folded, words):
 
 
 def check_same(what, run, folded):
-    """Whether the outputs have one and the same text for each name."""
+    """Whether all outputs have the same text for each name."""
     ok(read_folded(folded) == folded_of(run.profile, 0), f"{what}: the folded stacks have the names of the pprof file")
     ok(read_functions(run.summary) == functions_of(run.profile), f"{what}: the functions of the summary have the names of the pprof file")
     ok({(x["pid"], x["comm"]): x["nr_samples"] for x in run.summary["processes"]} == labels_of(run.profile, "pid", "comm"),
@@ -131,7 +131,7 @@ def test_same_everywhere():
 
 
 def test_marks():
-    """A program called like what is in no file."""
+    """A program with the name of code that is in no file."""
     for name in ("kernel", "[kernel]", "[jit]", "[vdso]"):
         path = os.path.join(tmp, name)
         shutil.copy(os.path.join(PROGS, "spin"), path)
@@ -139,7 +139,7 @@ def test_marks():
         p.stdout.readline()
         run, _ = capture(p.pid)
         end(p)
-        rows = [line for line in run.stderr.splitlines() if "burn_steps [" in line]  # what ran
+        rows = [line for line in run.stderr.splitlines() if "burn_steps [" in line]  # the line about what ran
         note("\n".join(rows))
         ok(rows and all(f"[{tmp[:10]}" in line for line in rows), f"a file called {name} is shown with its path")
         files = [f["file"] for f in run.summary["functions"] if f["name"] == "spin_inner"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A CPU that goes away and comes back within a moment is sampled and followed again, and its context switches are
+"""A CPU that goes offline and comes back within a moment is sampled and followed again, and its context switches are
 recorded."""
 import os
 import subprocess
@@ -10,7 +10,7 @@ from harness import wait_for_cpu, wait_for_sampling, workdir
 from pprof import Profile
 
 SWITCH = "/sys/devices/system/cpu/cpu1/online"
-FOUND_S = 2  # the agent looks for CPUs once a second, and may have to wait for one itself
+FOUND_S = 2  # the agent looks for CPUs once a second, and may have to wait for a CPU itself
 
 
 def set_online(value):
@@ -30,10 +30,10 @@ p = start_agent(tmp, "-a", "--offcpu", "--offcpu-output", off, "-F", 499, "-d", 
 wait_for_sampling(p)
 away = time.monotonic()
 set_online("0")
-time.sleep(0.2)  # as long as it is away
+time.sleep(0.2)  # the CPU is offline for that long
 set_online("1")
 away = time.monotonic() - away
-# From here on only the CPU that was away runs this. The agent looks for it once a second.
+# From now on only the CPU that was offline runs this. The agent looks for it once a second.
 spin = subprocess.Popen(["taskset", "-c", "1", os.path.join(PROGS, "spin"), "600"], stdout=subprocess.DEVNULL)
 naps = subprocess.Popen(["taskset", "-c", "1", os.path.join(PROGS, "crowd"), "4", "600"], stdin=subprocess.PIPE,
                         stdout=subprocess.DEVNULL)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Generated code has names: from perf maps and jitdumps, wherever the process lives."""
+"""Generated code has symbols: from perf maps and jitdumps, wherever the process lives."""
 import glob
 import os
 import re
@@ -17,7 +17,7 @@ NOBODY = 65534
 
 need_root()
 tmp = workdir()
-# To perf a file whose path begins with /tmp/perf- is a map, so dumps are made elsewhere.
+# perf takes a file whose path begins with /tmp/perf- for a map, so dumps are written elsewhere.
 dumps = tempfile.TemporaryDirectory(prefix="jit-test.")
 made = []  # maps that the programs leave behind
 
@@ -35,7 +35,7 @@ def why(run):
 
 
 def shares(run, name):
-    """Share of samples whose running function is this."""
+    """Share of samples whose running function is this one."""
     return sum(s.count for s in run.profile.samples if s.frames[0].name == name) / run.profile.total()
 
 
@@ -51,7 +51,7 @@ def capture(pid, seconds=1):
 
 
 def perf_names(pid, from_dump):
-    """What perf calls the code of a process, by address."""
+    """The names that perf has for the code of a process, by address."""
     data = os.path.join(dumps.name, "perf.data")
     args = ["perf", "record", "-q", "-k", "mono", "-e", "cpu-clock", "-F", "299", "-p", str(pid), "-o", data]
     subprocess.run([*args, "--", "sleep", "1"], check=True, capture_output=True, cwd=dumps.name)
@@ -77,7 +77,7 @@ def check_against_perf(run, pid, from_dump=False):
 
 
 def check_callers(run, what):
-    """Generated code has called nothing, so its direct caller is run, whatever instruction was hit."""
+    """The generated code calls nothing, so its direct caller is run, whatever instruction was sampled."""
     own = [s for s in run.profile.samples if s.frames[0].path == "[jit]"]
     others = [s for s in own if s.names()[1:3] != ["run", "main"]]
     for s in others[:5]:
@@ -86,7 +86,7 @@ def check_callers(run, what):
     ok(own and good >= 0.99, f"{what}: {good:.1%} of the samples")
 
 
-# A program of our own, whose truth is known.
+# A program of our own, whose functions are known.
 p = jit("map")
 run = capture(p.pid)
 frames = jit_frames(run)
@@ -141,7 +141,7 @@ run = capture(p.pid)
 ok({f.name for f in jit_frames(run)} == {"hot", "cold"}, "the map of a process of another user than ours")
 end(p)
 
-# In its first and last instructions a function has no frame record; here these are most of it.
+# In its first and last instructions a function has no frame record; here they are most of the function.
 p = jit("short")
 run = capture(p.pid)
 hit = {f.address & 15 for f in jit_frames(run)}
@@ -154,7 +154,7 @@ run = capture(p.pid)
 ok({f.name for f in jit_frames(run)} == {"hot", "cold"}, "code in a memory file that is not an ELF file")
 end(p)
 
-# Code that lies in a file without a name for it.
+# Code in a file that has no symbol for it.
 p = jit("file")
 run = capture(p.pid)
 code = os.path.join(dumps.name, f"code-{p.pid}")
@@ -168,11 +168,11 @@ ok(counts(run)["maps_read"] == 1 and counts(run)["map_lines"] == 3, "the map is 
 ok(not any(u["file"] == code for u in run.summary["unnamed"]), "no address in that file is without a symbol")
 end(p)
 
-# It ends, and takes its map along, before the capture does.
+# It ends, and removes its map, before the capture does.
 run = agent(tmp, "-F", 499, command=["sh", "-c", f"{JIT} map 1 & p=$!; echo $p; wait $p; rm /tmp/perf-$p.map; sleep 0.5"])
 ok({f.name for f in jit_frames(run)} == {"hot", "cold"}, "a process that has ended is named, its map removed")
 
-# The PID is the same, the program is not.
+# The PID is the same, but the program is another.
 lie = "echo 0 ffffffffffffffff lie >/tmp/perf-$$.map; echo $$ >pid; sleep 0.3"
 run = agent(tmp, "-F", 499, command=["sh", "-c", f"{lie}; exec {JIT} none 1"], cwd=dumps.name)
 made.append(f"/tmp/perf-{open(os.path.join(dumps.name, 'pid')).read().strip()}.map")
@@ -183,14 +183,14 @@ p = jit("dump")
 run = capture(p.pid)
 frames = jit_frames(run)
 ok(frames and {f.name for f in frames} == {"hot", "cold"}, "a jitdump names all generated code")
-places = {(f.filename, f.line) for f in frames}  # line 10 is what comes before the loop, seldom caught
+places = {(f.filename, f.line) for f in frames}  # line 10 is before the loop, and seldom sampled
 ok(("/srv/app.x", 11) in places and places <= {("/srv/app.x", 10), ("/srv/app.x", 11)},
    "with the line of each address")
 ok(counts(run)["dumps_read"] == 1 and counts(run)["dump_records"] == 4, "one dump of four records was read")
 check_against_perf(run, p.pid, from_dump=True)
 end(p)
 
-# Code in place of other code, told of when it is over.
+# Code that replaces other code, and is reported when it is over.
 run = agent(tmp, "-F", 999, command=[JIT, "replace", 3], cwd=dumps.name)
 hot_ns, cold_ns = [int(n) for n in run.stdout.split()[-2:]]
 own = [s for s in run.profile.samples if s.frames[0].path == "[jit]"]
@@ -206,7 +206,7 @@ wrong = sum(s.count for s in own if s.names()[1] != {"hot": "run_hot", "cold": "
 ok(n and wrong == 0, f"each is called by its own caller, in {n} samples but {wrong}")
 ok(counts(run)["dump_untimed"] == 0, "every sample had its time")
 
-# What a child goes on with is its parent's to name.
+# A child that continues to run inherited code has the parent's symbols.
 def forked(*command):
     p = prog("jit", *command, stdout=subprocess.PIPE, cwd=dumps.name)
     made.append(f"/tmp/perf-{p.pid}.map")
@@ -236,7 +236,7 @@ def check_forked(mode):
 
 check_forked("fork")
 check_forked("fork-dump")
-# Without randomization the child's code is where its parent's is.
+# Without address randomization the child's code is at the address of its parent's.
 if shutil.which("setarch"):
     run = agent(tmp, "-F", 499, command=["setarch", "-R", JIT, "fork-exec", 1], cwd=dumps.name)
     pid = int(next(line for line in run.stdout.split() if line.isdigit()))
@@ -247,8 +247,8 @@ else:
 
 # In namespaces of its own: another /tmp, another PID.
 def contained(*command):
-    """A process in its own mount and PID namespaces with its own /tmp, by its PID here."""
-    # What the command needs may itself lie below /tmp, which is another one from then on.
+    """A process in its own mount and PID namespaces with its own /tmp, by its PID outside."""
+    # What the command needs may itself lie below /tmp, which is a different one from then on.
     script = ('mount --bind /tmp /mnt && mount -t tmpfs tmpfs /tmp && for f; do case $f in /tmp/*) '
               'mkdir -p "${f%/*}" && cp -p "/mnt/${f#/tmp/}" "$f";; esac; done; '
               'umount /mnt && cd /tmp && exec "$@"')
@@ -274,7 +274,7 @@ if no_mount_namespace():
     skip(no_mount_namespace())
 else:
     p, pid = contained(JIT, "map", "60")
-    for decoy in (pid, 1):  # what somebody else's file would say
+    for decoy in (pid, 1):  # what the file of another process would say
         with open(f"/tmp/perf-{decoy}.map", "w") as f:
             f.write("0 ffffffffffffffff decoy\n")
         made.append(f"/tmp/perf-{decoy}.map")
@@ -306,7 +306,7 @@ def check_script(run, what, name, file, line, native):
 
 
 def check_with_servers(what, name, file, *command):
-    """The same with a debuginfod server that has no files: maps are not requested from it."""
+    """With a debuginfod server that has no files: maps are not requested from it."""
     with BadServer("404") as server:
         cache = os.path.join(tmp, "debuginfo")
         run = agent(tmp, "-F", 499, "--debuginfod-url", server.url, "--symbol-cache-dir", cache, command=command,
@@ -318,7 +318,7 @@ def check_with_servers(what, name, file, *command):
 
 
 def check_builtins(node):
-    """Debian's node has V8 and its builtins in a library, without symbols for those."""
+    """Debian's node has V8 and its builtins in a library without symbols for them."""
     linked = subprocess.run(["ldd", node], capture_output=True, text=True).stdout
     if "libnode" not in linked:
         skip("node's builtins in a file: needs a node that is linked with libnode, as Debian's is")
@@ -352,7 +352,7 @@ else:
     skip("node is not installed")
 
 
-# A Java program that says nothing of its code: the way to names is its own, and for its own PID.
+# A Java program without a perf map: the advice is for Java, with its own PID.
 if shutil.which("java") and shutil.which("javac"):
     source = os.path.join(tmp, "Busy.java")
     with open(source, "w") as f:
@@ -415,7 +415,7 @@ else:
 
 python = find_python("perf_jit", (3, 13))
 if python:
-    # CPython does not write out what it says of the code that it made last, until there is more of it.
+    # CPython writes the entries of its newest code only when there are more of them.
     run = agent(tmp, "-F", 499, command=[python, "-X", "perf_jit", busy, 1], cwd=dumps.name)
     whole = run.summary["stacks_complete"] / run.summary["samples"]
     ok(whole > 0.95, f"python -X perf_jit: {whole:.1%} of the stacks are complete, through all trampolines")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is called complete is: judges that share no heuristic with the walker (truth.py) find no stack
-with a frame too many or too few among those without the label `truncated`."""
+"""Stacks reported as complete are complete: judges that share no heuristic with the walker (truth.py) find no frame too
+many or too few in any stack without the label `truncated`."""
 import os
 import platform
 
@@ -9,12 +9,12 @@ import truth
 from harness import AGENT, PROGS, done, need_root, note, ok, skip, workdir
 
 MIN_SAMPLES = 60
-# Programs for exact frames that go on until they are stopped, judged by libdw.
+# Exact-frames programs that run until they are stopped, judged by libdw.
 STOPPED = ["ring", "variable", "realigned", "tail", "no_return"]
 
 
 def check_judge():
-    """A judge that finds every stack right would pass everything below."""
+    """A judge that accepts every stack would pass all tests below."""
     chain = chain_rows.ROWS[0].judge
     start = "_start;libc:a;libc:b;"
     for stack, expected in ((start + "main;alpha;beta;work;spin;", truth.VERIFIED),

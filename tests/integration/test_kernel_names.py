@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names of the kernel's code: right by the kernel's own list, kept between runs, and where that list is
-hidden, from the kernel's iterator; frames survive even without any."""
+"""Names of the kernel's code: right according to the kernel's own list, and cached between runs. If that list is
+hidden, they come from the kernel's iterator; frames survive even without any."""
 import bisect
 import os
 import re
@@ -14,9 +14,9 @@ from harness import (agent, done, end, finish_agent, need_root, no_mount_namespa
 
 RESTRICT = "/proc/sys/kernel/kptr_restrict"
 CODE = set("tTwW")
-SLIDE = 0x200000  # how far the kernel was moved, says the file
+SLIDE = 0x200000  # how far the kernel was moved, according to the file
 UD2_BYTES = 2
-ENOUGH = 30  # frames, on a machine that is busy otherwise
+ENOUGH = 30  # frames, on a busy machine
 
 
 def read(path):
@@ -25,7 +25,7 @@ def read(path):
 
 
 class Truth:
-    """/proc/kallsyms by a reader of its own: every name that an address may have."""
+    """/proc/kallsyms with a separate reader: every name that an address may have."""
 
     def __init__(self):
         names = {}
@@ -46,7 +46,7 @@ def kernel_frames(run):
 
 
 def capture(*args, **kwargs):
-    """One run, whatever it finds: the next one meets its cache."""
+    """One run, whatever it finds: the next one finds its cache."""
     run = agent(tmp, "--pid", target.pid, "-F", 999, "--kernel-stacks", "-d", "1s", *args, **kwargs)
     note(run.summary["kernel_symbols"])
     return run
@@ -126,7 +126,7 @@ def test_foreign_directory():
 
 
 def check_hidden(why, **kwargs):
-    """The list is there and of no use."""
+    """The list exists, but is useless."""
     os.unlink(os.path.join(cache, "kernel-symbols"))
     run = capture(**kwargs)
     text = run.summary["kernel_symbols"]
@@ -178,7 +178,7 @@ def test_unreadable():
 
 
 def kernel_build_id():
-    """From /sys/kernel/notes, or '' where it has none."""
+    """The build-id from /sys/kernel/notes, or '' if there is none."""
     try:
         with open("/sys/kernel/notes", "rb") as f:
             notes = f.read()
@@ -195,9 +195,8 @@ def kernel_build_id():
 
 
 def make_vmlinux(directory, functions, build_id):
-    """A file whose functions lie where the kernel's do, moved by SLIDE, each with a line of its own;
-    {name: line}. gcc ends a naked function with ud2: without room for it, the first bytes of the function
-    behind would be its."""
+    """A file whose functions are at the kernel's addresses, moved by SLIDE, each with a line of its own; {name: line}.
+    gcc ends a naked function with ud2: without room for it, the first bytes of the next function would belong to it."""
     source, lines, flags = os.path.join(directory, "fake_vmlinux.c"), {}, []
     with open(source, "w") as f:
         for i, (name, (start, size)) in enumerate(functions.items()):
@@ -213,7 +212,7 @@ def make_vmlinux(directory, functions, build_id):
 
 
 def hottest(run):
-    """{name: (start, size)} of functions to stand in the file, the landmarks of the agent among them."""
+    """{name: (start, size)} of functions to be put into the file, including the agent's landmarks."""
     names = {f.name for f in kernel_frames(run) if re.fullmatch(r"[a-z]\w*", f.name)}
     found = {}
     for i, start in enumerate(truth.starts[:-1]):

@@ -38,7 +38,7 @@ def test_command(tmp):
     ok(all(s.labels["comm"] == "spin" for s in run.profile.samples),
        "from its first instruction, and nothing before")
     ok(run.summary["targets_exited"], "the run ends with it")
-    ballast = bytearray(300 << 20)  # of the process that starts the agent, not the agent's own
+    ballast = bytearray(300 << 20)  # of the process that starts the agent, not of the agent
     run = agent(tmp, command=["sh", "-c", "exit 0"])
     peak = run.summary["agent_peak_rss_bytes"]
     ok(0 < peak < len(ballast) // 2, f"the agent reports its own memory: {peak >> 20} MiB")
@@ -62,7 +62,7 @@ def test_command(tmp):
 
 
 def on_terminal(*argv):
-    """All that a program and its children write to a terminal of their own."""
+    """All that a program and its children write to their own terminal."""
     ours, theirs = pty.openpty()
     child = subprocess.Popen(argv, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
     os.close(theirs)
@@ -70,7 +70,7 @@ def on_terminal(*argv):
     try:
         while True:
             written += os.read(ours, 4096)
-    except OSError:  # EIO: nobody has it open any more
+    except OSError:  # EIO: no process has it open any more
         os.close(ours)
     child.wait()
     return written
@@ -94,7 +94,7 @@ def test_terminal(tmp):
 
 
 def test_live_losses(tmp):
-    """The agent is stopped until sampling is over, so that it looks at no loss before the end; then its output has no
+    """The agent is stopped until sampling is over, so that it notices no loss before the end; then its output has no
     reader, so that the status line stays."""
     fifo, summary = os.path.join(tmp, "fifo"), os.path.join(tmp, "summary.json")
     os.mkfifo(fifo)
@@ -107,7 +107,7 @@ def test_live_losses(tmp):
     os.close(theirs)
     wait_for_sampling(p)
     p.send_signal(signal.SIGSTOP)
-    time.sleep(3)  # what is waited for is that the time of the capture is over
+    time.sleep(3)  # wait until the duration of the capture is over
     p.send_signal(signal.SIGCONT)
     shown = b""
     while not (live := re.search(rb"\rwriting, .*, (\d+) lost", shown)):
@@ -160,8 +160,8 @@ def child_of(pid):
 
 
 def test_attach_to_exiting(tmp):
-    """No event reports its exit, which had begun before it became a target. The first process of a
-    namespace waits in its exit until all others are gone; one of them waits for us, who trace it."""
+    """No event reports its exit, which had begun before it became a target. The first process of a namespace waits
+    during its exit until all others are gone; one of them waits for us, its tracer."""
     outer = subprocess.Popen(["unshare", "-p", "-f", "sh", "-c", "sleep 1000 & wait"])
     wait_for(lambda: child_of(outer.pid), "the first process")
     first = child_of(outer.pid)
@@ -181,7 +181,7 @@ def test_attach_to_exiting(tmp):
 
 
 def test_children(tmp):
-    for seconds in (2, 6, 18, 54):  # on a busy machine fewer of them come to run
+    for seconds in (2, 6, 18, 54):  # on a busy machine fewer of them get to run
         run = agent(tmp, "-F", 1999, command=[os.path.join(PROGS, "shortlived"), seconds, 5])
         nr_children = int(re.search(r"^children (\d+)$", run.stdout, re.MULTILINE)[1])
         if nr_children >= MIN_CHILDREN:
@@ -259,7 +259,7 @@ def is_user(frame):
 
 
 def test_midst_of_exec(tmp):
-    """In the midst of execve() the registers are of an image that is gone: nothing is walked by them."""
+    """In the middle of execve() the registers belong to an image that is gone: they are not used for walking."""
     command = [os.path.join(PROGS, "exec_again"), 80, 64]
     run = agent(tmp, "-F", 999, "--kernel-stacks", command=command)
     inside = [s for s in run.profile.samples if s.labels.get("no_user_stack") == "exec"]
@@ -285,10 +285,10 @@ def cpu_ns(pid):
 
 
 def test_churn(tmp):
-    """Threads that end while their process stays end nothing."""
+    """Threads that end while their process lives do not end the capture."""
     target = prog("churn", 120, stdout=subprocess.PIPE, text=True)
     ok("ready" in target.stdout.readline(), "a process whose threads come and go runs")
-    for seconds in (3, 6, 12, 24):  # on a busy machine the process gets less of a CPU
+    for seconds in (3, 6, 12, 24):  # on a busy machine the process gets less CPU time
         begin, used = time.monotonic(), cpu_ns(target.pid)
         run = agent(tmp, "--pid", target.pid, "-F", 499, "-d", f"{seconds}s")
         on_cpu = (cpu_ns(target.pid) - used) / (time.monotonic() - begin) / 1e9
@@ -302,7 +302,7 @@ def test_churn(tmp):
     main = sum(s.count for s in run.profile.samples
                if s.labels["tid"] == target.pid and "churn_main" in s.names())
     expected = on_cpu * t["duration_ns"] / 1e9 * 499
-    # Half of it: on a busy machine its share of the CPUs while the agent starts and ends is another.
+    # Half of it: on a busy machine its share of the CPUs is different while the agent starts and ends.
     ok(main >= 0.5 * expected > 50,
        f"the main thread is sampled to the end: {main} times where {expected:.0f} are its share")
     passers = {s.labels["tid"] for s in run.profile.samples if "churn_thread" in s.names()}
@@ -405,7 +405,7 @@ def test_other_mounts(tmp):
     script = f"mount -t tmpfs t {hidden} && cp {SPIN} {hidden}/inner && exec {hidden}/inner 60"
     target = subprocess.Popen(["unshare", "-m", "sh", "-c", script], stdout=subprocess.DEVNULL)
     wait_for(lambda: exe_of(target.pid).endswith("inner"), "the other namespace's exec")
-    # What the kernel shows of it to us: in a chroot it stands before the path that was executed.
+    # The path that the kernel shows us: in a chroot, the executed path follows that of the root.
     shown = exe_of(target.pid)
     run = agent_until(100, tmp, "--pid", target.pid, "-F", 499, seconds=1)
     ok(shown.endswith(f"{hidden}/inner"), f"the kernel shows {shown}")
@@ -421,7 +421,7 @@ def test_outputs(tmp):
     lines = {}
     for line in open(folded):
         stack, count = line.rsplit(" ", 1)
-        lines[re.sub(r"_\[[kji]\]", "", stack)] = int(count)  # where a frame comes from is not in its name
+        lines[re.sub(r"_\[[kji]\]", "", stack)] = int(count)  # the name does not contain the kind of frame
     expected = {}
     for s in run.profile.samples:
         stack = ";".join([s.labels["comm"], *reversed(s.names())])
@@ -445,7 +445,7 @@ def test_outputs(tmp):
 
 
 def test_kernel_types(tmp):
-    """A bit that no header explains yet, which libbpf does not look at: then it gets all the types."""
+    """A bit that no header defines yet, and that libbpf ignores: then libbpf gets all the types."""
     complaint = "not loaded with an extract of the kernel's types"
     target = prog("spin", 60)
     run = agent_until(1, tmp, "--pid", target.pid, "-vv", seconds=1)
@@ -477,7 +477,7 @@ def test_machine(tmp):
     writer.wait()
     end(busy)
     p = run.profile
-    # A kernel task's stack is one named kernel address, complete, where kernel stacks were not asked for.
+    # The stack of a kernel task is one named kernel address, complete, if kernel stacks were not requested.
     kernel = [s for s in p.samples if all(f.path == "[kernel]" for f in s.frames) and "truncated" not in s.labels]
     note(f"kernel tasks: {sorted({s.labels['comm'] for s in kernel})}")
     odd = [s for s in kernel if len(s.frames) != 1 or not s.frames[0].is_named]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines and inlined functions reach the profile, and those who read it."""
+"""Lines and inlined functions are in the profile, and readers show them."""
 import os
 
 from go_pprof import has_pprof, pprof

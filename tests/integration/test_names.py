@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs whose symbols, tables or code are not where they are in most programs: their functions have
-names, and their stacks are complete."""
+"""Programs whose symbols, tables or code are in unusual places: their functions have names, and their stacks are
+complete."""
 import os
 import platform
 import shutil
@@ -29,7 +29,7 @@ def capture(name, *args, samples=200):
 
 
 def leafs(run):
-    """Samples by the name of the running function, user code alone."""
+    """Samples by the name of the running function, user code only."""
     found = {}
     for s in run.profile.samples:
         name = s.frames[0].function  # whatever was inlined into it
@@ -41,7 +41,7 @@ def check_big_frame():
     run = capture("big_frame")
     n, whole = run.summary["samples"], run.summary["stacks_complete"]
     ok(whole > 0.9 * n, f"a frame larger than the copy of a stack: {whole} of {n} are complete")
-    # Copies end with the table that was missing.
+    # Stacks that are copied end with the table that was missing.
     again = run.summary["walks_again"]
     ok(again < 0.1 * n, f"a frame larger than the copy of a stack: {again} of {n} stacks are copied")
 
@@ -57,7 +57,7 @@ def check_unsized():
 
 
 def build_32():
-    """A 32-bit program, by the assembler and linker alone; or why there is none."""
+    """A 32-bit program, built with only the assembler and linker; or why there is none."""
     for tool in ("as", "ld"):
         if not shutil.which(tool):
             return None, f"{tool} is not installed"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A user who maps ever new files under long paths pays for it: the agent's memory does not grow with them,
-and other users' code keeps its names."""
+"""A user who keeps mapping new files with long paths bears the cost: the agent's memory does not grow with them, and
+other users' code keeps its symbols."""
 import os
 import shutil
 
@@ -8,13 +8,13 @@ from harness import (PROGS, Stranger, adds_up, done, end, finish_agent, is_spin_
                      stop, wait_for, wait_for_cpu, wait_for_sampling, workdir)
 
 WARM_UP, MORE = 5000, 12000
-# Each kept would be 3,990 bytes, or twice that with and without " (deleted)". What one user may occupy is 32 MiB,
-# 2,800 bytes each, and an agent that gets little CPU time comes near that.
+# If each were kept, it would take 3,990 bytes, or twice that with and without " (deleted)". One user may use 32 MiB,
+# which is 2,800 bytes each, and an agent that gets little CPU time comes near that.
 MOST_BYTES_PER_FILE = 3500
 
 
 def peak_bytes(pid):
-    """The most memory that a process has ever had."""
+    """The peak memory of a process."""
     with open(f"/proc/{pid}/status") as f:
         return next(int(line.split()[1]) << 10 for line in f if line.startswith("VmHWM"))
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time off the CPU: known waits are measured as long as they were, where they were, with state, system call
-and complete stack; every interval is accounted for."""
+"""Off-CPU time: known waits are measured with their length and place, with state, system call and complete stack; every
+interval is accounted for."""
 import glob
 import json
 import os
@@ -41,7 +41,7 @@ def is_exact(s):
 
 
 def off_cpu(directory, *args, **kwargs):
-    """A run with its off-CPU profile as run.off."""
+    """A run, with its off-CPU profile as run.off."""
     path = os.path.join(directory, "off.pb.gz")
     run = agent(directory, "--offcpu", "--offcpu-output", path, *args, **kwargs)
     note(run.stderr)
@@ -54,13 +54,13 @@ def ns_of(samples, states):
 
 
 def waits_command(directory):
-    """The shell gives the program the line it waits for."""
+    """The shell sends the program the line that it waits for."""
     return ["sh", "-c", f"echo | exec {PROGS}/waits {SECONDS} {directory}"]
 
 
 def check_time(t):
-    """What the profile has of one thread against its own clock. The scheduler says how long it waited for a CPU; on a
-    CPU it was for its CPU time and what the host took away meanwhile, which the time of threads includes."""
+    """Compares the profile of one thread with its own clock. The scheduler knows how long it waited for a CPU. Its time
+    on a CPU is its CPU time plus what the hypervisor took away, which the time of threads includes."""
     blocked, runnable = ns_of(t.samples, BLOCKED), ns_of(t.samples, RUNNABLE)
     slack = 0.02 * t.elapsed
     note(f"{t.name}: {t.on_cpu / 1e6:.1f} ms on a CPU, of which {t.cpu / 1e6:.1f} ms are its CPU time")
@@ -84,7 +84,7 @@ def check_place(t):
 
 
 def check_names(t):
-    """The thread has another name each time, in the same stack."""
+    """The thread has another name each time, with the same stack."""
     naps = [s for s in t.samples if s.labels.get("syscall") == "clock_nanosleep" and s.labels["state"] == "sleep"]
     by_name = {name: sum(s.count for s in naps if s.labels["thread"] == name) for name in ("even", "odd")}
     ok(sum(by_name.values()) == sum(s.count for s in naps) and all(n > 0.48 * t.nr for n in by_name.values()),
@@ -92,7 +92,7 @@ def check_names(t):
 
 
 class Thread:
-    """A thread of the program: what it says of itself, and what the profile of that run has of it."""
+    """A thread of the program: what it prints about itself, and what the profile of that run has of it."""
 
     def __init__(self, run, line):
         self.name, *numbers = line.split()
@@ -100,7 +100,8 @@ class Thread:
         self.stolen = run.summary["steal_ns"] or 0
         self.on_cpu = next(t["on_cpu_ns"] for t in run.summary["threads"] if t["tid"] == self.tid)
         self.samples = [s for s in run.off.samples if s.labels["tid"] == self.tid and "wait_again" in s.names()]
-        # Kernels do not deliver every event. A switch to the thread costs the interval, a wake-up its state.
+        # Kernels do not deliver every event. A missing switch to the thread costs the interval, a missing wake-up its
+        # state.
         self.nr_missing = 2 * self.nr_waits - sum(s.count for s in self.samples if s.labels["state"] != "preempted")
 
 
@@ -109,7 +110,7 @@ def threads_of(run):
 
 
 def whole_threads(run):
-    """Of each thread the run in which most of its events were delivered, of a few: what it then says has to be right."""
+    """For each thread, of a few runs, the run in which most of its events were delivered: that one must be right."""
     best = threads_of(run)
     for _ in range(MAX_RUNS - 1):
         if not any(t.nr_missing for t in best.values()):
@@ -138,13 +139,13 @@ def check_truth(run):
 
 
 def descendants(pid):
-    """Processes below it that exist now."""
+    """Its descendants that exist now."""
     found = set()
     for path in glob.glob(f"/proc/{pid}/task/*/children"):
         try:
             with open(path, encoding="ascii") as f:
                 children = {int(x) for x in f.read().split()}
-        except OSError:  # gone
+        except OSError:  # it is gone
             continue
         found |= children.union(*(descendants(x) for x in children))
     return found
@@ -164,7 +165,8 @@ def check_readers(directory):
 
 
 def check_starving():
-    """A thread that waits for a CPU when the capture begins, and mostly until it ends: its rivals weigh 700 times as much."""
+    """A thread that waits for a CPU when the capture begins, and mostly until it ends: its competitors have 700 times
+    its weight."""
     cpu = min(os.sched_getaffinity(0))
     starving, *rivals = [prog("spin", 600) for _ in range(3)]
     os.sched_setscheduler(starving.pid, os.SCHED_IDLE, os.sched_param(0))
@@ -187,7 +189,7 @@ def check_starving():
 
 
 def check_new_threads():
-    """Short threads that share a CPU: the profile has all the time they wait for it, from their creation on."""
+    """Short-lived threads that share a CPU: the profile has all the time they wait for it, from their creation on."""
     run = off_cpu(tmp, "--offcpu-states", ALL_STATES,
                   command=["taskset", "-c", "0", "sh", "-c", f"echo | {PROGS}/crowd 30 2 brief; (exit); (exit); exit"])
     waited, runnable, s = ns_of(run.off.samples, RUNNABLE), run.summary["threads"][0]["runnable_ns"], section(run.summary)
@@ -203,7 +205,7 @@ def check_new_threads():
 
 
 def check_io_waits():
-    """What scheduler statistics call a wait for I/O is, in the kernel's stack, a sleep that the kernel does for I/O."""
+    """What scheduler statistics call a wait for I/O is, by the kernel stack, a sleep for I/O."""
     run = off_cpu(tmp, "--kernel-stacks", "--pmu", "--pmu-output", os.path.join(tmp, "pmu.txt"), command=waits_command(tmp))
     disk = [s for s in run.off.samples if s.labels["state"] == "disk"]
     for_io = sum(s.count for s in disk if IO_SLEEPS & set(s.names()))
@@ -237,13 +239,13 @@ ok(all(w and 0 < w["total_ns"] / w["nr_intervals"] <= w["longest_ns"] <= w["tota
    f"the summary lists {len(waits)} waits, with the longest interval of each")
 ok("wait_futex < wait_again" in run.stderr and "off the CPU in" in run.stderr, "the report lists the waits")
 
-# A thread that does not come back.
+# A thread that never returns from its wait.
 target = prog("waits", 60, tmp, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 target.stdout.readline()
 agents = subprocess.Popen([os.environ["PERF_AGENT"], "--offcpu", "-p", str(target.pid), "-d", "3s",
                            "--offcpu-output", os.path.join(tmp, "open.pb.gz"), f"--json={tmp}/open.json"],
                           stderr=subprocess.PIPE, text=True)
-note(agents.stderr.readline())  # it has begun
+note(agents.stderr.readline())  # the capture has begun
 target.stdin.write(b"\n")
 target.stdin.flush()
 note(agents.communicate()[1])
@@ -263,7 +265,7 @@ with open(f"{tmp}/open.json") as f:
     s = section(json.load(f))
 ok(is_exact(s) and s["samples"] == p.total(), "waits that the capture did not see begin are in the account")
 
-# Two that share a CPU.
+# Two threads that share a CPU.
 run = off_cpu(tmp, "-d", "2s", "--offcpu-states", "preempted",
               command=["taskset", "-c", "0", "sh", "-c", f"{PROGS}/spin 2 & {PROGS}/spin 2; wait"])
 preempted = sum(x.values[1] for x in run.off.samples if x.labels["comm"] == "spin")
@@ -276,13 +278,13 @@ ok(spun < 0.1e9 and counts(s)["other_states"] > 0,
    f"by default that is not time off the CPU: {counts(s)['other_states']} intervals in other states")
 ok(is_exact(s), "intervals in other states are accounted for")
 
-# Short ones.
+# Short intervals.
 run = off_cpu(tmp, "--min-block", "4ms", command=waits_command(tmp))
 s = section(run.summary)
 ok(counts(s)["too_short"] > 0 and is_exact(s), f"{counts(s)['too_short']} intervals shorter than 4 ms are only counted")
 ok(all(x.values[1] >= 4e6 * x.count for x in run.off.samples), "no interval shorter than --min-block is in the profile")
 
-# What is lost of it.
+# What is lost.
 run = off_cpu(tmp, "-a", "-d", "2s", "--strict")
 s, lost = section(run.summary), sum(x["lost"] for x in run.summary["sections"]) + run.summary["sideband_lost"]
 ok(run.status == (3 if lost else 0) and (not s["lost"] or f"{s['lost']} of {s['due']} intervals (" in run.stderr),
@@ -290,7 +292,7 @@ ok(run.status == (3 if lost else 0) and (not s["lost"] or f"{s['lost']} of {s['d
 run = off_cpu(tmp, "-a", "-d", "1s", "--max-lost", "90")
 ok(run.status == 0, "--max-lost: as many may be lost as it says")
 
-# The machine, with the kernel.
+# The whole machine, with kernel stacks.
 run = off_cpu(tmp, "-a", "-d", "2s", "--kernel-stacks")
 s = section(run.summary)
 ok(is_exact(s) and counts(s)["other"] == 0, f"the whole machine: {s['due']} intervals are all accounted for")

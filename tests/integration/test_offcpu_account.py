@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The account of time off the CPU where there is no room: more stacks than the kernel sums up, a ring of one page. Threads
-that waited before with the kernel's part of their stack, and the text of --pmu against --json, block by block."""
+"""The account of off-CPU time without room: more stacks than the kernel sums up, a ring of one page. Threads that
+waited before the capture, with the kernel's part of their stack; and the text of --pmu compared with --json, block by
+block."""
 import json
 import os
 import subprocess
@@ -25,13 +26,13 @@ def check_account(s, profile, what):
 
 
 class Capture:
-    """The agent beside a target that waits for a line."""
+    """The agent, and a target that waits for a line."""
 
     def __init__(self, tmp, *args):
         self.path, self.summary_path = os.path.join(tmp, "off.pb.gz"), os.path.join(tmp, "off.json")
         self.process = subprocess.Popen([AGENT, *args, f"--json={self.summary_path}"], stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True, cwd=tmp)
-        note(self.process.stderr.readline())  # it has begun
+        note(self.process.stderr.readline())  # the capture has begun
 
     def finish(self):
         self.text, err = self.process.communicate()
@@ -53,7 +54,7 @@ def go(target):
 
 
 def check_many_stacks(tmp):
-    """Those that find no room in the map come one by one."""
+    """Intervals for which the map has no room are sent one by one."""
     target = waiting("many_stacks", NR_STACKS)
     capture = Capture(tmp, "--offcpu", "-v", "-p", str(target.pid), "-d", "0", "--offcpu-output", f"{tmp}/off.pb.gz")
     go(target)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Off-CPU profiles of targets that are hard to follow: more context switches than could be copied, 10,000 threads,
-threads that live less than a millisecond, processes whose first thread has exited, members of a cgroup that wait
-already. Every interval is accounted for."""
+threads that live less than a millisecond, processes whose first thread has exited, members of a cgroup that wait before
+the capture. Every interval is accounted for."""
 import json
 import os
 import re
@@ -35,7 +35,7 @@ def profile_of(tmp, target, *args, how=()):
     path, summary = os.path.join(tmp, "off.pb.gz"), os.path.join(tmp, "off.json")
     agent = subprocess.Popen([os.environ["PERF_AGENT"], "--offcpu", "-v", *(how or ("-p", str(target.pid))),
                               "--offcpu-output", path, f"--json={summary}", *args], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    note(agent.stderr.readline())  # it has begun
+    note(agent.stderr.readline())  # the capture has begun
     target.stdin.write(b"\n")
     target.stdin.flush()
     note(agent.communicate()[1])
@@ -91,7 +91,7 @@ def check_first_thread_gone(tmp, *selection):
 
 
 def check_deep_before(tmp, depth, is_short):
-    """Stacks of threads that waited before: of 44 KiB, and beyond what is read of a stack."""
+    """Stacks of threads that waited before the capture: of 44 KiB, and larger than what is read of a stack."""
     target = prog("deep_wait", depth, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     target.stdout.readline()
     wait_for(lambda: all(state_of(f"{target.pid}/task/{tid}") == "S" for tid in os.listdir(f"/proc/{target.pid}/task")),
@@ -109,7 +109,7 @@ def check_deep_before(tmp, depth, is_short):
 
 
 def check_one_window(tmp, *more):
-    """Threads that only sleep: the off-CPU profile and the time of threads are of one time span."""
+    """Threads that only sleep: the off-CPU profile and the time of threads cover the same time."""
     target = prog("threads", 1000, 0, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     target.stdout.readline()
     p, summary, s = profile_of(tmp, target, "-d", "700ms", "--profile", "-o", os.path.join(tmp, "on.pb.gz"), *more)
@@ -146,7 +146,7 @@ def check_brief(tmp):
     naps = in_function(p, "nap")
     seen = sum(x.count for x in naps)
     lost = s["lost"]
-    # A thread may be woken before it has left its CPU: then it does not wait. What was lost may be anybody's.
+    # A thread may be woken before it has left its CPU: then it does not wait. Lost intervals may belong to any thread.
     ok(0.95 * nr_naps - lost <= seen <= nr_naps, f"{seen} of {nr_naps} naps are in the profile, {lost} are lost")
     ok(len({x.labels["tid"] for x in naps}) > 0.9 * min(nr_threads, 1000), "of as many threads")
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Outputs in directories that others may write, as root, with a stranger who was there before; outputs
-that cannot be written; nothing left behind."""
+"""Outputs of root in directories that others can write, where an attacker has prepared files; outputs that cannot be
+written; no file left behind."""
 import os
 import resource
 import signal
@@ -13,7 +13,7 @@ from harness import AGENT, PROGS, Stranger, done, need_root, note, ok, skip, wai
 OPTIONS = ("--profile-output", "--folded-output", "--json", "--perf-data-output", "--flamegraph-output")
 MAKE_LINK = 'ln -s "$1" "$2"'
 MAKE_FILE = ': >"$1"; chmod 666 "$1"'
-# A FIFO that is read by who made it; says at the end how much came.
+# A FIFO that its creator reads; prints at the end how many bytes came.
 LISTEN = """
 mkfifo "$1"
 chmod 666 "$1"
@@ -94,7 +94,7 @@ def test_hard_link(option):
     victim, path = os.path.join(tmp, "victim"), os.path.join(shared, "hard")
     write(victim, "precious")
     os.chmod(victim, 0o644)
-    os.link(victim, path)  # as a stranger may where fs.protected_hardlinks is 0
+    os.link(victim, path)  # as any user may if fs.protected_hardlinks is 0
     r = capture(*to(option, path))
     ok(r.returncode == 0 and read(victim) == "precious" and stat.S_IMODE(os.stat(path).st_mode) == 0o600,
        f"{option}: a hard link lends neither bytes nor mode")
@@ -102,7 +102,7 @@ def test_hard_link(option):
 
 
 def test_swapped_directory():
-    """All of them, into a directory of the stranger's, who puts a link to ours in its place meanwhile."""
+    """All outputs, into a directory of another user, who replaces it by a link to ours in the meantime."""
     theirs, ours, go = os.path.join(shared, "theirs"), os.path.join(tmp, "ours"), os.path.join(tmp, "go")
     os.mkdir(ours)
     mallory.run('mkdir "$1"', theirs)
@@ -118,7 +118,7 @@ def test_swapped_directory():
 
 
 def test_strangers_directory(option):
-    """It is not sticky, and nobody else may write it, but its owner puts there what he likes."""
+    """The directory is not sticky, and nobody else can write to it, but its owner puts there what he likes."""
     victim, theirs = os.path.join(tmp, "victim"), os.path.join(shared, "his")
     link, fifo = os.path.join(theirs, "link"), os.path.join(theirs, "fifo")
     write(victim, "precious")
@@ -133,7 +133,7 @@ def test_strangers_directory(option):
 
 
 def test_cache():
-    """A stranger's link to a folder of ours, whose files are not a cache."""
+    """Another user's link to a directory of ours, whose files are not a cache."""
     ours, link = os.path.join(tmp, "precious"), os.path.join(shared, "cache")
     os.makedirs(os.path.join(ours, ".tmp", "old"))
     mallory.run(MAKE_LINK, ours, link)
@@ -146,7 +146,7 @@ def test_cache():
 
 
 def test_automatic_name():
-    """Taken already, in this minute and the next ones."""
+    """The automatic names of this minute and the next ones exist already."""
     victim, folder = os.path.join(tmp, "victim"), os.path.join(shared, "auto")
     os.mkdir(folder)
     os.chmod(folder, 0o1777)
@@ -161,7 +161,7 @@ def test_automatic_name():
 
 
 def test_own_things():
-    """What belongs to us is used as ever."""
+    """Our own files and directories are used as usual."""
     link, target = os.path.join(shared, "own-link"), os.path.join(tmp, "own")
     os.symlink(target, link)
     ok(capture(*to("--json", link)).returncode == 0 and os.path.getsize(target) > 0, "a link of our own is followed")
@@ -244,7 +244,7 @@ def test_no_dev_null():
 
 
 def test_profile_on_stdout():
-    """The command has standard output to itself, unless the profile was sent there."""
+    """Standard output belongs to the command, unless the profile is written there."""
     for option, path in ((OPTIONS[0], "-"), (OPTIONS[0], "/dev/stdout"), (OPTIONS[1], "-")):
         r = subprocess.run([AGENT, "-q", *to(option, path), "--", "sh", "-c", "i=0; while [ $i -lt 99999 ]; do "
                             "i=$((i+1)); done; echo from the command"], capture_output=True, timeout=120)

@@ -20,7 +20,7 @@ MIN_SAMPLES = 100
 
 
 def kernel_places():
-    """Names of the kernel by address: perf and we may choose different ones of several for a place."""
+    """Kernel functions by address: perf and the agent may choose different names for the same address."""
     addresses = collections.defaultdict(set)
     with open("/proc/kallsyms") as f:
         for line in f:
@@ -30,7 +30,7 @@ def kernel_places():
 
 
 def dso_of(path):
-    """What both call a file, or memory without one."""
+    """The common name of a file, or of memory without one."""
     path = path.removesuffix(" (deleted)")
     if path.startswith("[kernel"):
         return "kernel"
@@ -49,7 +49,7 @@ def files_with_symbols(path):
 
 @functools.cache
 def symbols(path):
-    """Where a file's functions begin and end; and the first address of each name that is not ambiguous."""
+    """Where a file's functions begin and end; and the address of each name that is unambiguous."""
     addresses, ends = collections.defaultdict(set), set()
     for options, file in itertools.product(([], ["-D"]), files_with_symbols(path)):
         text = subprocess.run(["nm", "-S", *options, file], capture_output=True, text=True).stdout
@@ -67,14 +67,14 @@ def segments(path):
 
 
 def address_after(frame):
-    """What follows the call, as the file's symbols have it: where perf looks a caller up."""
+    """The function after the call, by the file's symbols: perf looks up a caller there."""
     offset = frame.address + 1 - frame.mapping.memory_start + frame.mapping.file_offset
     return next((offset - at + address for at, address, size in segments(frame.path) if at <= offset < at + size), None)
 
 
 def place(name, dso):
-    """Where a function begins: of several names of a place each is right. perf cannot read a file that is gone, and
-    has the names of stubs by some linkers only."""
+    """Where a function begins: any of its names is right. perf cannot read a file that is gone, and has names of stubs
+    for some linkers only."""
     if dso == "kernel":
         return KERNEL.get(name.split(" [")[0], name)
     if dso.startswith("/"):
@@ -83,7 +83,7 @@ def place(name, dso):
 
 
 def raw_name(profile, frame):
-    """The name of the function that the frame is in, as the linker has it; inlined ones are perf's own business."""
+    """The linker's name of the function that the frame is in; perf treats inlined functions in its own way."""
     if not frame.functions or frame.function.startswith("0x") or "+0x" in frame.function:
         return ""
     function = profile.functions[frame.functions[-1]]
@@ -91,8 +91,8 @@ def raw_name(profile, frame):
 
 
 def place_for_perf(profile, frame, is_leaf):
-    """perf looks up the return address itself: after a call that does not return, that is the next function, or
-    between two."""
+    """perf looks up the return address itself: after a call that does not return, that is in the next function, or
+    between two functions."""
     dso = dso_of(frame.path)
     if not is_leaf and os.path.isfile(dso):
         starts, ends, _ = symbols(dso)
@@ -103,14 +103,15 @@ def place_for_perf(profile, frame, is_leaf):
 
 
 def at(dso, name):
-    """Code of the kernel that no table has is nowhere to perf: BPF programs that are not loaded any more, trampolines."""
+    """perf has no symbol for kernel code that is in no table: BPF programs that are no longer loaded, trampolines."""
     if dso == "none" or (dso == "kernel" and (not name or "[bpf]" in str(name))):
         return "none", ""
     return dso, name
 
 
 def without_names(frames):
-    """The program of a stranger may be replaced before perf looks, and what is in the kernel's list may be gone."""
+    """The program of another process may be replaced before perf reads it, and entries of the kernel's list may be
+    gone."""
     return tuple(("none" if dso == "kernel" else dso, "*") for dso, _ in frames)
 
 
@@ -132,7 +133,8 @@ def of_perf(samples, own):
 
 
 def note_differences(ours, theirs):
-    """Of stacks that only perf has, the frames that are others in the most similar stack that only the pprof file has."""
+    """For stacks that only perf has, the frames that differ from the most similar stack that only the pprof file has.
+    """
     for *task, frames in ours[:4]:
         like = [x for *t, x in theirs if t == task and len(x) == len(frames)]
         best = max(like, key=lambda x: sum(map(operator.eq, x, frames)), default=())
@@ -151,7 +153,7 @@ def agrees_by(perf, what, run, own):
 
 
 def agrees(what, run, *own):
-    """Each perf has the stacks of the pprof file. own: commands that are not strangers; none: all of them."""
+    """Each perf has the stacks of the pprof file. own: commands of this test; none: all commands."""
     if not ok(run.status == 0 and run.profile and run.profile.total() and os.path.exists(data), f"{what}: captured"):
         note(run.stderr)
         return []
@@ -159,7 +161,7 @@ def agrees(what, run, *own):
 
 
 def test_native():
-    """It has no frame pointers, and is gone when perf looks."""
+    """It has no frame pointers, and is gone when perf reads the file."""
     path = os.path.join(PROGS, "demo_workload")
     if not os.path.exists(path):
         skip("C++ without frame pointers: needs a C++ compiler")
@@ -173,14 +175,14 @@ def test_native():
 
 
 def readable(name):
-    """perf looks up the return address of ld.so's first call, behind which another label begins."""
+    """perf looks up the return address of ld.so's first call, which is after another label."""
     if name == "_dl_start_user":
         return "_start"
     return subprocess.run(["c++filt", name], capture_output=True, text=True).stdout.strip().replace(";", ":")
 
 
 def without_inlined(stack):
-    """perf.data has no inlined functions, and addresses without a name are perf's [unknown]."""
+    """perf.data has no inlined functions, and perf shows addresses without a name as [unknown]."""
     comm, *frames = stack.split(";")
     frames = ["[unknown]" if re.search(r"^0x|\+0x", f) else re.sub(r"_\[[kj]\]$", "", f) for f in frames
               if not f.endswith("_[i]")]
@@ -188,7 +190,7 @@ def without_inlined(stack):
 
 
 def check_folded(perf):
-    """The samples of perf script, folded as FlameGraph's stackcollapse-perf.pl does."""
+    """The samples of perf script, folded like by FlameGraph's stackcollapse-perf.pl."""
     names = functools.cache(readable)
     theirs, ours = collections.Counter(), collections.Counter()
     for s in perf_script.read(perf, data):
@@ -216,7 +218,7 @@ def check_values(perf, what, profile):
 
 
 def check_report(perf, run):
-    """Shares of functions by their own time."""
+    """Shares of functions by self time."""
     text = perf_script.run(perf, "report", "-i", data, "--stdio", "--no-children", "--no-inline", "--no-demangle",
                            "-g", "none", "-F", "overhead,sym", "--percent-limit", 0).stdout
     shares = {m[2]: float(m[1]) for m in re.finditer(r"^\s*([\d.]+)%\s+\[\.\] (\S+)\s*$", text, re.MULTILINE)}
@@ -246,7 +248,7 @@ def check_tools(perf):
 
 
 def test_processes():
-    """Many that are short, some that are another program by the time of the sample."""
+    """Many short-lived processes, some of which run another program by the time of the sample."""
     run = agent(tmp, "-F", 999, "--perf-data-output", data, command=[os.path.join(PROGS, "shortlived"), "1", "5"])
     agrees("short-lived processes", run)
     pids = {s.labels["pid"] for s in run.profile.samples}
@@ -286,7 +288,7 @@ def test_generated():
 
 
 def test_jitdump():
-    """perf takes every file below /tmp/perf-* for a perf map, hence a folder of another name."""
+    """perf takes every file below /tmp/perf-* for a perf map, hence a directory with another name."""
     with tempfile.TemporaryDirectory(prefix="jitdump.") as folder:
         p = prog("jit", "dump", 60, stdout=subprocess.PIPE, cwd=folder)
         p.stdout.readline()
@@ -301,7 +303,7 @@ def test_jitdump():
 
 
 def test_ends():
-    """However the capture ends, the file is whole or not there."""
+    """However the capture ends, the file is complete or does not exist."""
     p = prog("threads", 60)
     a = start_agent(tmp, "--pid", p.pid, "-F", 499, "-d", 0, "--perf-data-output", data)
     wait_for_sampling(a, p.pid)
@@ -325,7 +327,7 @@ def test_ends():
 
 
 def test_memory():
-    """The file is written while the capture runs: a longer one takes no more memory."""
+    """The file is written during the capture: a longer capture takes no more memory."""
     spin, rss, size = prog("spin", 120), [], []
     for seconds in (1, 7):
         run = agent(tmp, "--pid", spin.pid, "-F", 4999, "-d", f"{seconds}s", "--perf-data-output", data)
@@ -354,7 +356,7 @@ def test_lost():
 
 
 def version_of(perf):
-    """What it calls itself; empty if it does not run."""
+    """Its version; empty if it does not run."""
     if not shutil.which(perf):
         return ""
     r = subprocess.run([perf, "--version"], capture_output=True, text=True)
@@ -362,7 +364,7 @@ def version_of(perf):
 
 
 def find_perfs():
-    """This machine's perf, and the oldest and the newest of Debian: programs, and what they call themselves."""
+    """This machine's perf, and the oldest and the newest of Debian: programs and versions."""
     found = {}
     if version_of("perf"):
         found["perf"] = version_of("perf")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PIDs are the caller's: in a sidecar's own PID namespace, and from the host on a container's."""
+"""PIDs are the caller's: in the PID namespace of a sidecar, and on the host for processes in a container."""
 import os
 import subprocess
 
@@ -53,7 +53,7 @@ ok(run.summary["ticks_outside"] > 50,
    f"-a in a PID namespace: ticks outside are counted: {run.summary['ticks_outside']}")
 end(outer)
 
-# From the host's view: a process of an inner namespace, found by the PID the host gives it.
+# From the host: a process of an inner namespace, selected by the PID that it has on the host.
 container = subprocess.Popen(["unshare", "-p", "-f", "--mount-proc", SPIN, "60"],
                              stdout=subprocess.DEVNULL)
 
@@ -73,7 +73,7 @@ run = agent_until(101, tmp, "--pid", host_pid, "-F", 499, seconds=2)
 p = run.profile
 ok(run.status == 0 and p.total() > 100 and all(s.labels["pid"] == host_pid for s in p.samples),
    "--pid from the host covers a container's process")
-# It may have been caught where it begins.
+# It may have been sampled where it begins.
 ok(all(f.is_named for s in p.samples for f in s.frames if f.path.endswith("/spin"))
    and sum(s.count for s in p.samples if "spin_inner" in s.names()) > 0.9 * p.total(), "named")
 for seconds in (2, 8, 32):

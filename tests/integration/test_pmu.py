@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scheduler statistics of programs whose truth is known: by the kernel's own counters, and by every single event."""
+"""Scheduler statistics of programs with known behavior: compared with the kernel's own counters, and with every single
+event."""
 import json
 import math
 import os
@@ -13,14 +14,14 @@ import time
 from harness import AGENT, PROGS, cgroup2_mount, cpu_s, done, end, links, need_root, note, ok, prog, skip, wait_for, workdir
 
 SECONDS = 3
-MAX_PROCESSES = 2048  # that are listed one by one
-MAX_THREADS = 256  # likewise
+MAX_PROCESSES = 2048  # that are listed individually
+MAX_THREADS = 256  # that are listed individually
 MAX_RUNS = 4
-MAX_GAPS = 0.01  # of all events: those that the kernel has not delivered
-MAX_ERROR = 0.03  # of the histogram
+MAX_GAPS = 0.01  # share of events that the kernel has not delivered
+MAX_ERROR = 0.03  # relative error of the histogram
 CLOCKS_NS = 1000  # two programs at one tracepoint read the clock one after the other
 SWITCH_NS = 10000  # a context switch itself, which the kernel counts for one of the two tasks
-EDGE_EVENTS = 2  # that one of the two saw before the other began, or after it ended
+EDGE_EVENTS = 2  # events that one of the two saw before the other began, or after it ended
 
 SLEEPER = """
 import sys, time
@@ -92,7 +93,7 @@ def start_pmu(*args):
 
 
 def wait_for_start(p):
-    """The agent says so when everything is counted."""
+    """Waits until the agent reports that it has counted everything."""
     line = p.stderr.readline()
     ok(line.startswith("perf-agent: profiling "), f"the capture has begun: {line.strip()}")
 
@@ -117,7 +118,7 @@ def status(pid, field):
 
 
 def schedstat(pid):
-    """CPU time and time on a run queue of the first thread, by the kernel's own account; None: it has none."""
+    """CPU time and run queue time of the first thread, as counted by the kernel; None: the kernel does not count it."""
     try:
         with open(f"/proc/{pid}/schedstat") as f:
             run, wait, _ = map(int, f.read().split())
@@ -157,7 +158,7 @@ def test_counts():
     s = p.summary["pmu"][0]
     voluntary, preempted = after[0] - before[0], after[1] - before[1]
     note(f"the kernel counts {voluntary} voluntary and {preempted} involuntary switches: {s}")
-    # a timer that fires before the program has left its CPU wakes nobody up
+    # a timer that fires before the program has left its CPU wakes up nobody
     ok(p.returncode == 0 and voluntary > 0.9 * nr, "the program slept about as often as it should")
     ok(s["nr_voluntary"] + s["nr_io_wait"] == voluntary and s["nr_preempted"] == preempted,
        "switches by reason are those that the kernel counts for the process, exactly")
@@ -172,7 +173,7 @@ def test_counts():
         run, wait = (b - a for a, b in zip(stat_before, stat_after))
         note(f"the kernel counts {run} ns on a CPU and {wait} ns of waiting")
         slack = s["nr_switches"] * SWITCH_NS + unseen * run / nr * 10
-        stolen = p.summary["steal_ns"] or 0  # by the host: the kernel does not count it as the program's
+        stolen = p.summary["steal_ns"] or 0  # by the hypervisor: the kernel does not count it as the program's
         note(f"{stolen} ns were stolen by the host")
         ok(0.97 * run - slack < s["on_cpu_sum_ns"] < 1.03 * run + slack + stolen,
            "the sum of slices is the CPU time of the kernel, and what the host took")
@@ -197,14 +198,14 @@ def test_hogs():
     s = p.summary["pmu"][0]
     note(s)
     ok(s["nr_preempted"] > 50 and s["nr_preempted"] >= 0.95 * s["nr_switches"], "a busy loop is preempted")
-    # most waits are shorter on a machine where others wake up all the time
+    # most waits are shorter if other processes keep waking up
     ok(s["run_queue_max_ns"] > 1e6, f"one busy loop waits for the other: up to {s['run_queue_max_ns'] / 1e6} ms")
     share = s["run_queue_sum_ns"] / p.summary["duration_ns"]
     ok(share > 0.3, f"one of two busy loops waits for much of the capture: {share:.2f}")
     ok(max(s["on_cpu_max_ns"], s["run_queue_max_ns"]) <= p.summary["duration_ns"] * (1 + MAX_ERROR),
        "nothing is longer than the capture: neither the first slice nor the first wait is invented")
     used = s["on_cpu_total_ns"] + s["run_queue_sum_ns"]
-    # what the kernel did not report is a slice or a wait that has no length
+    # an event that the kernel did not report leaves a slice or a wait without a length
     missing = (gap(p.summary, "unseen") + gap(p.summary, "waits_lost")) * (s["on_cpu_max_ns"] + s["run_queue_max_ns"])
     ok(0.9 * p.summary["duration_ns"] - missing < used < 1.03 * p.summary["duration_ns"],
        f"a busy loop runs or waits for a CPU all the time: {used / p.summary['duration_ns']:.3f}")
@@ -223,7 +224,7 @@ def test_ping_pong():
 
 
 class Recorder:
-    """Every event of some processes, or of all, until it is stopped."""
+    """Records every event of some processes, or of all, until it is stopped."""
 
     def __init__(self, *pids):
         self.path = os.path.join(tmp, "events")
@@ -244,8 +245,8 @@ RUNS, LEFT, PREEMPTED, WOKEN = range(4)
 
 
 def distributions(events, p):
-    """Slices and waits that lie wholly in the capture, of all but the agent. An event that was not delivered is missing
-    for both programs: a slice ends on the CPU on which it has begun, or has no length."""
+    """Slices and waits that are completely within the capture, of all processes but the agent. An event that was not
+    delivered is missing for both programs: a slice ends on the CPU on which it has begun, or has no length."""
     start = p.summary["start_time_ns"] + time.clock_gettime_ns(time.CLOCK_MONOTONIC) - time.time_ns()
     slices, waits, running, waiting = [], [], {}, {}
     for now, tid, pid, kind, cpu in events:
@@ -268,7 +269,7 @@ def distributions(events, p):
 
 
 def is_near(shown, values, share, off):
-    """Whether the value is that of the rank asked for. Ranks move by as many events as only one of the two saw."""
+    """Whether the value has the requested rank. Ranks are shifted by the events that only one of the two saw."""
     rank = math.ceil(share * len(values))
     low, high = values[max(rank - off, 1) - 1], values[min(rank + off, len(values)) - 1]
     good = low * (1 - MAX_ERROR) - CLOCKS_NS <= shown <= high * (1 + MAX_ERROR) + CLOCKS_NS
@@ -278,7 +279,7 @@ def is_near(shown, values, share, off):
 
 
 class Comparison:
-    """One run of the agent, and what a second program has recorded meanwhile."""
+    """One run of the agent, and what a second program has recorded at the same time."""
 
     def __init__(self, pids, *target):
         recorder = Recorder(*pids)
@@ -310,8 +311,8 @@ class Comparison:
 
 
 def check_percentiles(what, pids, *target):
-    """Of a few runs one has to agree: the agent may lose its CPU after it has read the clock, and before it counts, and
-    what others trace at a switch is between the two programs' readings of the clock."""
+    """Of a few runs one has to agree: the agent may lose its CPU between reading the clock and counting, and the work
+    of other tracers at a switch comes between the two readings of the clock."""
     for _ in range(MAX_RUNS):
         c = Comparison(pids, *target)
         if c.agrees():
@@ -326,7 +327,7 @@ def check_percentiles(what, pids, *target):
 
 def test_mix():
     """A process with many short slices and one with few long ones: percentiles are those of both together, and those of
-    the machine those of everything that runs."""
+    the machine cover everything that runs."""
     cpu = max(os.sched_getaffinity(0))
     hog, rival = prog("spin", 600), prog("spin", 600)
     for h in hog, rival:
@@ -400,7 +401,7 @@ def test_text():
 
 
 def test_command():
-    """A command that exits: its children and threads are counted, its status is passed on."""
+    """A command that exits: its children and threads are counted, and its exit status is returned."""
     p = subprocess.run([AGENT, "--pmu", "--profile", "-o", "command.pb.gz", "-q", "--", "sh", "-c",
                         "sleep 0.1; (sleep 0.1; exit 0); exit 7"], cwd=tmp, capture_output=True, text=True)
     ok(p.returncode == 7, "the exit status is the command's")
@@ -442,7 +443,7 @@ def test_cgroup():
 
 
 def test_threads():
-    """Threads that come and go within a millisecond."""
+    """Threads that begin and end within a millisecond."""
     stop = threading.Event()
 
     def churn():
@@ -463,7 +464,7 @@ def test_threads():
 
 
 def test_ended_threads():
-    """Thousands of threads that are soon gone, then one that lives longer: that one is listed, the others are a sum."""
+    """Thousands of short-lived threads, then one that lives longer: that one is listed, the others are summed up."""
     target = python(SHORT_THREADS)
     target.stdout.readline()
     p = start_pmu("-p", target.pid, "-d", "0")
@@ -490,7 +491,8 @@ def test_ended_threads():
 
 
 def test_many_processes():
-    """More processes than are listed, one after the other: those that wait longest are, also if they start last."""
+    """More processes than are listed, one after the other: those with the longest waits are listed, even if they start
+    last."""
     p = start_pmu("-a", "--per-pid", "-d", "0", "--pmu-output", os.path.join(tmp, "many.txt"))
     wait_for_start(p)
     script = f"i=0; while [ $i -lt {MAX_PROCESSES + 500} ]; do (:) & wait; i=$((i+1)); done"
@@ -513,7 +515,7 @@ def test_many_processes():
        "one that starts after all others is listed, once, whether it lives or has ended")
     ok(found[0][0]["nr_exited"] == 1 and found[1][0]["nr_exited"] == 0 if all(found) else False,
        "the one that has ended is listed with its last context switch")
-    # One of a slice that goes on at the end may count, on each CPU.
+    # One slice that goes on at the end may be counted, on each CPU.
     more = sum(x["nr_switches"] for x in processes) + unlisted - total["nr_switches"]
     ok(0 <= more <= p.summary["nr_cpus"], f"the sum has all of them, and {more} that are under way")
     ok(f"{unlisted} context switches of processes that had no room" in p.report.replace("\n         ", " "),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""go tool pprof and our files: what each of its views says is what this test's own reader finds, and two runs of
-one program cancel although the kernel loads it somewhere else each time."""
+"""go tool pprof and our files: each of its views agrees with this test's own reader, and two runs of one program cancel
+out although the kernel loads it at different addresses."""
 import collections
 import os
 import re
@@ -19,7 +19,7 @@ MIN_SAMPLES = 800
 
 
 def own_and_all(profile):
-    """Samples by function: in itself, and in it or what it calls."""
+    """Samples by function: self, and total with its callees."""
     own, total = collections.Counter(), collections.Counter()
     for s in profile.samples:
         names = s.names()
@@ -68,7 +68,7 @@ def test_list(run):
     with open(source) as f:
         nr, hot = next((i, line.strip()) for i, line in enumerate(f, 1) if "stirred here" in line)
     leaves = [(s.frames[0], s.count) for s in run.profile.samples if s.frames[0].name == "stir"]
-    # The compiler may have been given the source under another path than it has now.
+    # The compiler may have been given the source with another path than its present one.
     text = pprof("-list=^stir$", SAMPLES, f"-source_path={os.path.dirname(source)}",
                  f"-trim_path={os.path.dirname(leaves[0][0].filename)}", run.profile_path)
     line = next((x for x in text.splitlines() if hot in x), "")
@@ -78,7 +78,7 @@ def test_list(run):
 
 
 def test_diff(tmp):
-    """The same program twice, where addresses are random."""
+    """The same program twice, with randomized addresses."""
     runs = []
     for i in range(2):
         directory = os.path.join(tmp, f"run{i}")
@@ -113,13 +113,14 @@ def test_diff(tmp):
 
 
 def noise(count, total, smaller):
-    """One sigma of the difference of two counts with the same true share, of profiles with at least that many."""
+    """One standard deviation of the difference of two counts with the same true share, of profiles with at least that
+    many samples."""
     share = max(count, 3) / total
     return total * (share * 2 / smaller) ** 0.5
 
 
 def answers(url):
-    """Whether somebody listens at the URL: pprof prints it before it does."""
+    """Whether a server listens at the URL: pprof prints it before it does."""
     place = urllib.parse.urlsplit(url)
     try:
         socket.create_connection((place.hostname, place.port), timeout=10).close()
@@ -129,7 +130,7 @@ def answers(url):
 
 
 def test_server(path):
-    """The web interface, without its graph, which needs another program."""
+    """The web interface, except its graph, which needs another program."""
     server = subprocess.Popen(**pprof_command("-http=localhost:", "-no_browser", path), stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, text=True, start_new_session=True)
     lines = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples have the ID of the cgroup that their task is in, if the session was asked for it."""
+"""Samples have the ID of their task's cgroup, if the session was asked for it."""
 import collections
 import os
 import subprocess

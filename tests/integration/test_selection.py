@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Targets that are selected by process name, thread, user or cgroup: exactly theirs are the samples."""
+"""Targets selected by process name, thread, user or cgroup: the samples are exactly theirs."""
 import atexit
 import os
 import shutil
@@ -14,8 +14,8 @@ SPIN = os.path.join(PROGS, "spin")
 NAME = f"s{os.getpid()}"  # another run of this test has processes of its own
 LONG_NAME = NAME + "-and-much-more"
 
-# Busy in three phases, each under a name of its own: the one before, the one in which it belongs to the
-# selection, and the one after. While it changes, it has a name that proves nothing.
+# Busy in three phases, each with a name of its own: before, inside and after the selection. During a transition it has
+# a name that is not checked.
 PHASES = """
 import ctypes, os, select
 libc = ctypes.CDLL(None)
@@ -31,7 +31,7 @@ def burn():
 
 
 def started(p):
-    """Ended with the test if need be."""
+    """Ends with the test, if necessary."""
     atexit.register(end, p)
     return p
 
@@ -75,7 +75,7 @@ def pids_of(profile):
 
 
 def is_whole(run):
-    """Whether nearly all stacks are complete: a process may be caught where it begins or ends."""
+    """Whether nearly all stacks are complete: a process may be sampled where it begins or ends."""
     s = run.summary
     return s["stacks_complete"] + s.get("no_user_stack", 0) >= 0.9 * s["samples"]
 
@@ -228,7 +228,7 @@ def test_thread_execs(tmp):
 
 
 def test_other_thread_execs(tmp):
-    """The thread that calls execve() takes over the TID of the first one, which ends by that."""
+    """The thread that calls execve() takes over the TID of the first thread, which ends in the process."""
     sleeps_s = 9  # the agent would wait for 10 s
     p = started(subprocess.Popen([sys.executable, "-c", EXEC_IN_THREAD, shutil.which("sleep"), str(sleeps_s)],
                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
@@ -264,7 +264,7 @@ def test_thread_in_namespace(tmp):
 
 
 def check_phases(tmp, what, phases, *args):
-    """A process that joins during the capture and leaves it again."""
+    """A process that joins the cgroup during the capture, and leaves it again."""
     a = start_agent(tmp, *args, "-d", "200s", "-F", 499)
     wait_for_sampling(a, phases.pid, seconds=0.3)
     phases.next()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All attacks of one unprivileged user at once: debug information and unwind tables that cost too much, a
-file system that does not answer and one that answers late. A capture of the whole machine ends as
-if they were not there, and names everybody else."""
+"""All attacks of one unprivileged user at once: debug information and unwind tables that cost too much, a file system
+that does not answer and one that answers late. A capture of the whole machine ends as usual, and resolves everybody
+else's code."""
 import atexit
 import os
 import platform
@@ -16,8 +16,8 @@ from harness import PROGS, done, end, finish_agent, need_root, note, ok, prog, s
 from hostile_fuse import Hostile, fuse_device, make_user
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-MAX_CPU_S = 20  # of the agent and its readers, whatever else there is to be named on the machine
-MAX_WALL_S = 400  # else it hangs; other processes may have the CPUs
+MAX_CPU_S = 20  # of the agent and its readers, for whatever else has to be resolved on the machine
+MAX_WALL_S = 400  # otherwise it hangs; other processes may use the CPUs
 
 
 def run_files(name, make, nr, *args):

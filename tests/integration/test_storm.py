@@ -21,15 +21,15 @@ SHARE = 0.99
 COMPLETE = 0.98
 MIN_UNLINKED = 200 * COUNT // 2000
 STORM = os.path.realpath(os.path.join(PROGS, "storm"))
-# What every process runs beside its own program, known by name.
+# What every process runs in addition to its own program, by name.
 COMMON = re.compile(r"\[(kernel|vdso)\]|/.*/(ld-linux[^/]*|libc|libpthread)[-.][^/]*")
 
 Life = namedtuple("Life", "exe build_id variant state")
 
 
 def read_truth(path):
-    """pid → list of lives; a PID may come back. Samples carry no time in pprof, so one may be of any
-    life of its PID; a stranger gets the PID only after all the others were handed out."""
+    """pid → list of lives; a PID may be reused. Samples have no time in pprof, so one may be of any life of its PID; a
+    foreign process gets the PID only after all others were used."""
     truth = {}
     with open(path) as f:
         for line in f:
@@ -39,7 +39,7 @@ def read_truth(path):
 
 
 def is_own(frame, life, comm):
-    """A frame of what the process runs: until its exec, under its parent's name, the storm itself."""
+    """A frame of what the process runs; before its exec, under its parent's name, that is the storm itself."""
     if comm == "storm":
         return frame.path == STORM
     return frame.path == life.exe and frame.build_id == life.build_id
@@ -50,7 +50,7 @@ def is_foreign(frame, life, comm):
     if not frame.path.startswith("/") or is_common(frame):
         return False
     if frame.path == life.exe and not frame.build_id:
-        return False  # gone before anybody could read it: not known, which is not wrong
+        return False  # gone before it could be read: unknown, which is not wrong
     if not is_own(frame, life, comm):
         return True
     return frame.function.startswith("storm_fn_") and frame.function != f"storm_fn_{life.variant}"
@@ -61,8 +61,8 @@ def is_common(frame):
 
 
 def judge(sample, life):
-    """own: with a frame of its own program; common: all in code that every process has; these two are
-    right. wrong: another one's name, file, build-id or function. unplaced: neither."""
+    """own: with a frame of its own program; common: only code that every process has; both are right. wrong: the name,
+    file, build-id or function of another process. unplaced: neither."""
     comm = sample.labels["comm"]
     if comm not in ("storm", os.path.basename(life.exe)[:15]):
         return "wrong"
@@ -74,7 +74,7 @@ def judge(sample, life):
 
 
 def best(sample, lives):
-    """The life that the sample fits best, with the verdict."""
+    """The life that fits the sample best, with the verdict."""
     order = ["own", "common", "unplaced", "wrong"]
     return min(((judge(sample, x), x) for x in lives), key=lambda v: order.index(v[0]))
 
@@ -97,7 +97,7 @@ _roots = {}
 
 
 def is_complete(sample, life):
-    """By the files alone; a copy that is gone is read where it was copied from."""
+    """From the files alone; a copy that is gone is read from its original."""
     if not sample.frames or "truncated" in sample.labels:
         return False
     root = copy.copy(sample.frames[-1])

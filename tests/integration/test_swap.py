@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model that is swapped ten times while sampling goes on: the parts add up to the whole, sample for sample, with
-their labels and values, and none is lost."""
+their labels and values, and no sample is lost."""
 import collections
 import os
 import re
@@ -13,11 +13,11 @@ from pprof import Profile
 SWAPS = 10
 EVERY_MS = 1000
 COUNT = ("samples", "count")
-MAX_GROWTH_KIB = 60  # per swap: of the model that is never taken out, and of what is known of processes
+MAX_GROWTH_KIB = 60  # per swap: for the model that is never taken out, and for what is known of processes
 
 
 def sums(path):
-    """{(functions, labels): values}, all values that differ from 0."""
+    """{(functions, labels): values}, all values other than 0."""
     found = collections.Counter()
     profile = Profile(path)
     for s in profile.samples:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time inside system calls: the user stack is there all the same, with and without the kernel's."""
+"""Time inside system calls: the user stack is present, with and without the kernel's."""
 from harness import adds_up, agent_until, done, end, need_root, note, ok, prog, workdir
 
 MAIN = ["alternate_loop", "level_c", "level_b", "level_a", "main"]
@@ -12,12 +12,12 @@ def user_frames(sample):
 
 
 def own_names(sample):
-    """What other functions are inlined into: the one that holds the instruction is."""
+    """The function that others are inlined into: the one that contains the instruction."""
     return [f.function for f in user_frames(sample) if f.path.endswith("/syscalls")]
 
 
 def is_whole(sample):
-    """Every own frame up to main or the thread's function, leaf first, and nothing in between."""
+    """Every frame of ours up to main or the thread's function, leaf first, and nothing in between."""
     names = own_names(sample)
     return names[:len(MAIN)] == MAIN or names[:len(THREAD)] == THREAD
 
@@ -51,7 +51,7 @@ ok(all(f.path == "[kernel]" or all(g.path != "[kernel]" for g in s.frames[i:])
 named = sum(s.count for s in in_kernel if s.frames[0].is_named)
 ok(named >= SHARE * sum(s.count for s in in_kernel), "kernel frames have names")
 
-# One user stack (same addresses), two kernel paths above it.
+# One user stack (same addresses), with two kernel paths above it.
 paths = {}
 for s in in_kernel:
     user = tuple(f.address for f in user_frames(s))

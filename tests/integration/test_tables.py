@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Less room for unwind tables than the targets need, which run in turns: tables are dropped and
-compiled again, others take their place in the kernel, no frame is wrong, and stacks stay complete.
-All of the targets' binaries say that they have the same build-id, and none gets another one's table.
-Copies of one binary, as containers have them, have one table."""
+"""Less room for unwind tables than the targets need, which run in turns: tables are dropped and compiled again, others
+replace them in the kernel, no frame is wrong, and stacks stay complete. All binaries of the targets claim the same
+build-id, and none gets another one's table. Copies of one binary, as in containers, share one table."""
 import glob
 import os
 import shutil
@@ -17,7 +16,7 @@ PHASES = [0, 1, 2, 1]  # which group runs
 PHASE_SECONDS = 3
 GROUP = 3
 SHARE = 0.99
-# By the first group alone it would be a quarter, if no table ever took the place of another.
+# With the first group alone it would be a quarter, if no table ever replaced another.
 IN_KERNEL = 0.35
 MIN_SAMPLES = 300
 COPIES = 20
@@ -58,7 +57,7 @@ def wrong_ones(profile):
 
 
 def damage(path):
-    """An instruction that does not exist, in the first FDE that has any."""
+    """Puts an invalid instruction into the first FDE that has any instruction."""
     sections = subprocess.run(["readelf", "-SW", path], capture_output=True, text=True, check=True).stdout
     row = next(x.split("]")[1].split() for x in sections.splitlines() if " .eh_frame " in x)
     at, end = int(row[3], 16), int(row[3], 16) + int(row[4], 16)
@@ -74,7 +73,7 @@ def damage(path):
 
 
 def test_damaged(tmp):
-    """Counted, of a copy of a program that differs in one byte."""
+    """A copy of a program that differs in one byte is counted separately."""
     found = []
     for name in "whole", "damaged":
         path = shutil.copy(os.path.join(PROGS, "spin"), os.path.join(tmp, name))

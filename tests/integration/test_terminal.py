@@ -49,7 +49,7 @@ class Terminal:
     nr = 0
 
     def __init__(self, tmp, columns):
-        Terminal.nr += 1  # a server that was asked to end may still hold its socket
+        Terminal.nr += 1  # a server that was asked to end may still have its socket open
         self.tmp, self.columns = tmp, columns
         self.socket, self.go, self.raw = (os.path.join(tmp, f"{name}-{Terminal.nr}") for name in ("tmux", "go", "raw"))
 
@@ -64,7 +64,7 @@ class Terminal:
         return [line.rstrip() for line in self.tmux("capture-pane", "-p", "-t", "report").splitlines()]
 
     def run(self, name, env):
-        """What the screen shows when the program has ended, and all bytes that it wrote."""
+        """The contents of the screen when the program has ended, and all bytes that it wrote."""
         settings = " ".join(f"{key}='{value}'" for key, value in env.items())
         program = f"env FAKE_SUMMARY='{os.path.join(RECORDINGS, name)}.json' {settings} '{FAKE}' -a -o /dev/null"
         os.mkfifo(self.go)
@@ -98,7 +98,7 @@ def check_bytes(tmp, name, columns, env, what):
 
 
 def check_locale(tmp):
-    """A recording whose functions have names beyond ASCII, in both kinds of locale."""
+    """A recording with non-ASCII function names, in both kinds of locale."""
     with open(f"{RECORDINGS}/python_perf.json", encoding="utf-8") as f:
         text = f.read().replace('"slow_parse"', '"größe_解析"').replace('"sub"', '"ersätze"')
     name = os.path.join(tmp, "utf8_names")
@@ -112,7 +112,7 @@ def check_locale(tmp):
 
 
 def check_narrow(tmp, name, columns):
-    """Words longer than the terminal are the only reason to be wider than that."""
+    """A line is wider than the terminal only if a single word is."""
     _, out = Terminal(tmp, columns).run(name, {"LC_ALL": "C.UTF-8"})
     report = [line.rstrip("\r").split("\r")[-1] for line in out.decode().split("\n")]
     long = [line for line in report if len(line) > columns and len(line.split()) > 1 and not line.startswith("wrote")]
@@ -120,7 +120,7 @@ def check_narrow(tmp, name, columns):
 
 
 def check_message(tmp, name, columns):
-    """A message with a path of somebody else's, so long that what follows it would begin a line."""
+    """A message with a path chosen by another user, so long that the text after it would begin a line."""
     forged = "perf-agent: run this"
     error = '"/x'.ljust(columns - len("perf-agent: ")) + forged + '"'
     screen, _ = Terminal(tmp, columns).run(name, {"LC_ALL": "C.UTF-8", "FAKE_STOP_ERROR": error})

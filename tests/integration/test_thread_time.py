@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the time of threads goes: on a CPU, waiting for one and blocked are together how long each thread existed,
-and each is what the thread itself, and the scheduler, say."""
+"""The time of threads: on a CPU, waiting for one and blocked add up to the lifetime of each thread, and each part
+agrees with the thread itself and the scheduler."""
 import os
 import signal
 import subprocess
@@ -13,7 +13,7 @@ STATES = ("on_cpu_ns", "runnable_ns", "blocked_ns")
 
 
 def sums_up(t):
-    """Within 1 %; where a kernel does not report an event, of a thread that is soon gone, within 10 ms."""
+    """Within 1 %; if the kernel does not report an event of a short-lived thread, within 10 ms."""
     slack = 10e6 if t["nr_missed"] and t["elapsed_ns"] < 1e9 else 0
     return abs(t["elapsed_ns"] - sum(t[s] for s in STATES)) <= max(0.01 * t["elapsed_ns"], slack)
 
@@ -36,7 +36,7 @@ def check_threads(run):
 
 
 def check_truth(run):
-    """What each thread says of itself."""
+    """What each thread prints about itself."""
     by_tid = {t["tid"]: t for t in run.summary["threads"][1:]}
     lines = [line.split() for line in run.stdout.splitlines()]
     stolen = run.summary["steal_ns"] or 0
@@ -53,7 +53,7 @@ def check_truth(run):
         # It reads its clock when it has got a CPU.
         ok(-slack < t["elapsed_ns"] - elapsed < 5 * slack, f"{name}: existed {elapsed / 1e6:.1f} ms by its own clock; {shares(t)}")
         ok(-slack < t["on_cpu_ns"] - cpu < slack + stolen, f"{name}: {cpu / 1e6:.1f} ms on a CPU by its own clock")
-        # The scheduler reads its clock before the agent's programs run, at every switch: a little, each time.
+        # The scheduler reads its clock shortly before the agent's programs run, at every switch.
         often = name in ("sends", "returns")
         ok(not delay or abs(t["runnable_ns"] - delay) < (3 if often else 1) * slack + stolen,
            f"{name}: {delay / 1e6:.1f} ms runnable by the scheduler")
@@ -93,7 +93,7 @@ with open(f.name) as lines:
 ok(run.status == 0, "without scheduler statistics")
 check_threads(run)
 
-# Threads that exist before: some have no event at all.
+# Threads that existed before the capture: some have no event at all.
 target = prog("mixed", 60, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 target.stdout.readline()
 stopped = prog("spin", 60)
@@ -120,7 +120,7 @@ of_spinning = [t for t in threads if t["pid"] == spinning.pid]
 ok(len(of_spinning) == 1 and of_spinning[0]["blocked_ns"] < 0.01 * window,
    f"one that spins is not blocked: {list(map(shares, of_spinning))}")
 
-# The whole machine: also of threads that leave their CPU without an event.
+# The whole machine: includes threads that leave their CPU without an event.
 run = agent(tmp, "-a", "--pmu", "--pmu-output", f"{tmp}/pmu.txt", "-d", "3s")
 total, pmu, threads = run.summary["threads"][0], run.summary["pmu"][0], run.summary["threads"]
 most = run.summary["nr_cpus"] * run.summary["duration_ns"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A second trigger, which only this test has, beside on-CPU in one session: two profiles, both right, two
-accounts that add up, one set of unwind tables, and one of names."""
+"""A second trigger, which only this test has, together with on-CPU in one session: two profiles, both right, two
+accounts that add up, one set of unwind tables, and one set of symbols."""
 import os
 import subprocess
 
@@ -9,7 +9,7 @@ from pprof import Profile
 
 SECONDS = 4
 MIN_SAMPLES = 300
-SLACK = 0.02  # of shares that the program has exactly: pages that the loader or the C library takes
+SLACK = 0.02  # for the exact shares of the program: pages that the loader or the C library uses
 
 
 def share(profile, leaf):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs as they are shipped, without frame pointers: how many of their stacks are complete, by
-the agent's own count and by a reader that looks at the written profile and the binaries alone."""
+"""Programs as they are shipped, without frame pointers: how many of their stacks are complete, by the agent's own count
+and by a reader that uses only the written profile and the binaries."""
 import platform
 
 import judge
@@ -8,7 +8,7 @@ import shipped
 from harness import agent, done, need_root, note, ok, skip, workdir
 
 SHARE = 0.995
-SHARES = {"java_fp": 0.99}  # it starts by compiling its source: stubs and adapters, sampled where they jump on
+SHARES = {"java_fp": 0.99}  # it begins with compiling its source: stubs and adapters are sampled where they jump on
 MIN_SAMPLES = 2000
 FIRST = 50
 FOR_LACK_OF_RECORDS = ("frame_pointer_end", "no_frame_pointer")
@@ -21,20 +21,19 @@ def interrupted(profile):
 
 
 def interrupted_names(profile):
-    """The functions that a signal came in between."""
+    """The functions that a signal has interrupted."""
     return {b.name for s in interrupted(profile) for a, b in zip(s.frames, s.frames[1:]) if judge.is_trampoline(a)}
 
 
 def is_enough(name, profile):
-    """How often Go interrupts its threads on a machine that has other work is its own affair."""
+    """How often Go interrupts its threads on a busy machine is up to Go."""
     if name == "go_signals" and (sum(s.count for s in interrupted(profile)) < MIN_INTERRUPTED
                                  or "main.fib" not in interrupted_names(profile)):
         return False
     return profile.total() >= MIN_SAMPLES
 
 
-# These take 30 to 60 ms to give their memory back, and have no stack any more meanwhile: the capture
-# ends before that.
+# These take 30 to 60 ms to release their memory, and have no stack during that time: the capture ends before.
 WITHOUT_EXIT = {"java_fp"}
 
 
@@ -51,7 +50,7 @@ def run_long_enough(tmp, name, make):
 
 
 def check_signals(name, run):
-    """Who was interrupted is in the stack: the running function, not only its caller."""
+    """The interrupted function is in the stack, not only its caller."""
     samples = interrupted(run.profile)
     nr = sum(s.count for s in samples)
     names = interrupted_names(run.profile)
@@ -73,7 +72,7 @@ def print_run(name, run):
 
 
 def check_first(name, tmp):
-    """A process that nobody has seen, with files that nobody has compiled."""
+    """A process that the agent has not seen, with files that are not compiled yet."""
     for ms in (60, 150, 400):
         # no longer than needed: the agent waits for the command's end
         run = agent(tmp, "-F", 999, "-d", f"{ms}ms", command=shipped.ALL[name](tmp, 1))
@@ -98,7 +97,7 @@ def check_truth(name, run):
 def check(name, run):
     n, own = run.profile.total(), run.summary["stacks_complete"]
     check_truth(name, run)
-    if name == "java":  # compiled without frame pointers: nothing but the code itself describes its frames
+    if name == "java":  # compiled without frame pointers: only the code itself describes its frames
         in_jit = [row for row in run.summary["truncations"] if row["file"] == "[jit]"]
         for_lack = [row for row in in_jit if row["reason"] in FOR_LACK_OF_RECORDS]
         ok(bool(for_lack) == bool(in_jit) and all("PreserveFramePointer" in (row["fix"] or "") for row in for_lack),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names, lines, paths and unwind rules of a process come from where it lives: no other user can choose
-those of root's code, whatever he mounts, writes or maps."""
+"""Names, lines, paths and unwind rules of a process come from its own root: no other user can choose those of root's
+code by mounting, writing or mapping anything."""
 import os
 import re
 import shutil
@@ -10,7 +10,7 @@ import sys
 from harness import AGENT, agent, done, end, need_root, no_mount_namespace, note, ok, skip, workdir
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "progs")
-MALLORY = 61234  # a user whom nobody knows; needs no entry anywhere
+MALLORY = 61234  # a user without an account
 DEBUG = "/usr/lib/debug"
 AS_MALLORY = ["setpriv", f"--reuid={MALLORY}", f"--regid={MALLORY}", "--clear-groups"]
 BARE = ["-g", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fcf-protection=none"]
@@ -26,11 +26,11 @@ os.chmod(tmp, 0o755)
 his = os.path.join(tmp, "his")  # mallory's folder
 os.mkdir(his)
 os.chown(his, MALLORY, MALLORY)
-maps = []  # that `tell` leaves behind
+maps = []  # left behind by `tell`
 
 
 def build(name, nr, *flags, source="worlds.c"):
-    """A program whose build-id is chosen: everybody can make another file that has it."""
+    """A program with a chosen build-id: any user can create another file that has it."""
     path = os.path.join(tmp, name)
     subprocess.run([CC, "-O1", "-fno-optimize-sibling-calls", "-I", HERE, *flags, os.path.join(HERE, source), "-o", path,
                     f"-Wl,--build-id=0xabcdef{nr:034x}"], check=True)
@@ -38,7 +38,7 @@ def build(name, nr, *flags, source="worlds.c"):
 
 
 def forge(name, nr, *flags):
-    """A debug file of mallory's for what has that build-id, in a folder for /usr/lib/debug."""
+    """A debug file of mallory's for that build-id, in a directory for /usr/lib/debug."""
     folder = os.path.join(his, f"debug-{name}")
     os.makedirs(f"{folder}/.build-id/ab")
     shutil.copy(build(f"forged-{name}", nr, "-DLEAF=FORGED_BY_MALLORY", "-g", *flags),
@@ -56,12 +56,12 @@ def start(argv, before=()):
 
 
 def mallorys(script, *argv):
-    """A process of his in namespaces of his own, where the script may mount."""
+    """A process of his in namespaces of its own, in which the script may mount."""
     return start([*AS_MALLORY, "unshare", "-Urm", "sh", "-c", script + ' && exec "$@"', "sh", *argv])
 
 
 def capture(*processes, everything=False, **kwargs):
-    """A run over these processes; for each the samples that are its own, above the kernel's."""
+    """A run over these processes; for each, its own samples without kernel frames."""
     target = ["-a"] if everything else ["--pid", ",".join(str(p.pid) for p in processes)]
     for seconds in (1, 3, 9):
         run = agent(tmp, *target, "-F", 499, "-d", f"{seconds}s", **kwargs)
@@ -95,7 +95,7 @@ def paths(samples):
 
 
 def forged_debug_file(victim, folder, everything):
-    """He is seen first: he has the lower PID."""
+    """His process is seen first: it has the lower PID."""
     attacker = mallorys(f"mount --bind {folder} {DEBUG}", victim, "spin", "100")
     own = start([victim, "spin", "100"])
     how = "-a" if everything else "--pid"
@@ -123,7 +123,7 @@ def hidden_path(victim):
 
 
 def planted_debug_file():
-    """Anybody may put a file beside a program that lies in /tmp."""
+    """Any user may put a file next to a program in /tmp."""
     place = os.path.join(tmp, "shared")
     os.makedirs(f"{place}/.debug")
     os.chmod(place, 0o1777)
@@ -146,7 +146,7 @@ def planted_debug_file():
 
 
 def one_root(victim):
-    """Namespaces of services, and what a process had mapped before a chroot, are not separate worlds."""
+    """Namespaces of services, and mappings from before a chroot, are not separate worlds."""
     inside = start(["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /mnt && exec "$@"', "sh", victim, "spin", "100"])
     empty = os.path.join(tmp, "empty")
     os.mkdir(empty)
@@ -213,7 +213,7 @@ def has_all(s):
 
 
 def forged_frames():
-    """Unwind rules that only a separate debug file has: ours lies beside the program."""
+    """Unwind rules that only a separate debug file has: our debug file is next to the program."""
     bare = build("bare", 3, *BARE)
     subprocess.run(["objcopy", "--only-keep-debug", bare, bare + ".debug"], check=True)
     subprocess.run(["objcopy", "--strip-all", f"--add-gnu-debuglink={bare}.debug", bare], check=True)
@@ -276,7 +276,7 @@ def names_of_secrets():
         elif held and f'"/proc/self/fd/{held}"' in call:
             read.append(call)
         elif found_fd and found_fd[1] == held:
-            held = None  # closed meanwhile
+            held = None  # closed in the meantime
     ok(looked and not read, f"a .dwo that only root may read is found, but not read: {looked}, {read}")
     ok(all(share(x, lambda s: "leaf" in s.names()) > 0.9 for x in found),
        "programs with an unreadable .dwo still have symbols")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges of stacks that share no heuristic with the walker. One knows the program: its chain of calls,
-from the outermost frame to the running function. The other stops the program at many moments and
-asks libdw's unwinder (eu-stack). Generated code is named here, by the program's own map."""
+"""Judges of stacks that share no heuristic with the walker. One knows the program: its chain of calls, from the
+outermost frame to the running function. The other stops the program at many moments and asks libdw's unwinder
+(eu-stack). Both resolve generated code with the program's own map."""
 import bisect
 import collections
 import functools
@@ -17,7 +17,7 @@ from pprof import Profile
 
 VERIFIED, WRONG, UNSURE, TRUNCATED = "verified", "wrong", "unsure", "truncated"
 
-# From the outermost frame to main: glibc's two functions have no symbols where it is stripped.
+# From the outermost frame to main: if glibc is stripped, its two functions have no symbols.
 GLIBC_MAIN = r"_start;(?:libc:[^;]*;){2}"
 GLIBC_THREAD = r"(?:libc:[^;]*;){2}"
 
@@ -27,7 +27,7 @@ class Missing(Exception):
 
 
 class CodeMap:
-    """Names of generated code, from a perf map or a jitdump; of two the later one counts."""
+    """Names of generated code, from a perf map or a jitdump; of two entries the later one counts."""
 
     def __init__(self, pid, directory="/tmp"):
         self.ranges = []
@@ -69,12 +69,12 @@ class CodeMap:
 
 @functools.lru_cache(None)
 def _symbols(path):
-    """Addresses and names of a file's functions, each reaching to the next one."""
+    """Addresses and names of a file's functions, each reaching up to the next one."""
     out = subprocess.run(["nm", "-n", "--defined-only", path], capture_output=True, text=True).stdout
     if not out:
         out = subprocess.run(["nm", "-nD", "--defined-only", path], capture_output=True, text=True).stdout
     found = re.findall(r"^(\w+) [tTwWi] (\S+)$", out, re.M)
-    # Labels inside a function, as assembly has them, are not functions.
+    # Labels inside a function, as in assembly, are not functions.
     found = [(int(a, 16), name) for a, name in found if "." not in name.lstrip(".") or "@" in name]
     return [a for a, _ in found], [name for _, name in found]
 
@@ -87,7 +87,7 @@ def _stubs(path):
 
 
 def symbol(path, offset):
-    """The function at an offset of a file by nm, whatever the agent calls it."""
+    """The function at an offset of a file according to nm, whatever the agent calls it."""
     for start, vaddr, size in loads(path):
         if start <= offset < start + size:
             at = offset - start + vaddr
@@ -104,7 +104,7 @@ def own_name(frame):
 
 
 def function_at(profile, address):
-    """The function at an address, by nm; of a file that has no symbols, the file."""
+    """The function at an address, according to nm; the file, if it has no symbols."""
     for m in profile.mapping_list:
         if m.memory_start <= address < m.memory_limit:
             path = profile.str(m.filename)
@@ -123,8 +123,8 @@ def file_label(path):
 
 
 def tokens(sample, code, by_nm=""):
-    """The stack from its outermost frame on: a word for each frame, ended by a semicolon. Files other
-    than by_nm, the program itself, have theirs before the name."""
+    """The stack from its outermost frame: a word for each frame, ended by a semicolon. In files other than by_nm, the
+    program itself, the file's name comes before that of the function."""
     words = []
     for frame in reversed(sample.frames):
         if is_made(frame):
@@ -138,11 +138,11 @@ def tokens(sample, code, by_nm=""):
 
 
 class Chain:
-    """What a stack of a program must be: below leads from the outermost frame to the first level,
-    levels are regular expressions of one frame each. between and above may stand between two levels
-    and on top of the last one. A stack whose running function is a level is as deep as that one; on
-    a stack that ends in `above` before the last level, a frame may be missing or not: unsure, unless
-    it is one of those that may call it (callers). also: other whole stacks, of the runtime's threads."""
+    """What a stack of a program must be: `below` leads from the outermost frame to the first level; levels are regular
+    expressions of one frame each. `between` may stand between two levels, `above` after the last one. A stack whose
+    running function is a level ends at that level. On a stack that ends in `above` before the last level, a frame may
+    be missing or not: unsure, unless that level is one of those that may call it (callers). also: other whole stacks,
+    of the runtime's threads."""
 
     def __init__(self, below, levels, between="", above="", least=1, callers=(), also=""):
         glue = f"(?:(?:{between});)*" if between else ""
@@ -166,7 +166,7 @@ class Chain:
 
 
 class Verdict:
-    """Samples by what became of them, and for each kind some of its stacks."""
+    """Samples by verdict, and for each verdict some of its stacks."""
 
     def __init__(self):
         self.counts = collections.Counter()
@@ -189,7 +189,7 @@ class Verdict:
 
 
 def has_stack(sample):
-    """Samples of tasks that have no user stack any more are nobody's to judge."""
+    """Samples of tasks that no longer have a user stack cannot be judged."""
     return sample.frames and not any(f.path == "[kernel]" for f in sample.frames[-1:])
 
 
@@ -206,11 +206,11 @@ def judge_profile(profile, code, row, by_nm, stopped):
     return v
 
 
-# A stopped program.
+# A stopped program, judged by libdw.
 
 def stopped_stack(pid, ends):
-    """By libdw, of the process's main thread: program counters, the running one first. None where it
-    does not get to the end, which is one of these functions if libdw says that it cannot go on."""
+    """According to libdw, of the process's main thread: program counters, the running one first. None if libdw does not
+    get to the end, which is one of these functions if libdw reports that it cannot go on."""
     r = subprocess.run(["eu-stack", "-1", "-n", "0", "-p", str(pid)], capture_output=True, text=True)
     frames = re.findall(r"^#\d+\s+(0x[0-9a-f]+)(?: - 1)?(?: (\S+))?", r.stdout, re.M)
     if r.returncode != 0 and (not frames or frames[-1][1] not in ends):
@@ -219,7 +219,7 @@ def stopped_stack(pid, ends):
 
 
 class Stopped:
-    """What libdw said of a process at many moments."""
+    """libdw's answers about a process at many moments."""
 
     def __init__(self, pid, moments, ends=(), pause_s=0.02):
         self.leaves = collections.defaultdict(set)  # return addresses of the callers → program counters
@@ -230,10 +230,10 @@ class Stopped:
             time.sleep(pause_s)
 
     def judge(self, profile, sample):
-        """Verified: libdw saw the same return addresses, up to the outermost one, and above them the
-        same function. What it has not seen may be right."""
+        """Verified: libdw saw the same return addresses, up to the outermost one, and the same function running. What
+        it has not seen may be right."""
         callers = tuple(f.address + 1 for f in sample.frames[1:])
-        if callers not in self.leaves:  # whoever begins a stack may be where nobody called from
+        if callers not in self.leaves:  # the function that begins a stack may be at an address without a call
             callers = callers[:-1] + tuple(pc - 1 for pc in callers[-1:])
         if callers not in self.leaves:
             return UNSURE
@@ -255,7 +255,7 @@ def capture(agent, pid, tmp, seconds):
 
 
 def ask_for_map(row, pid):
-    """Has a runtime write down what it has compiled so far."""
+    """Makes a runtime write down what it has compiled so far."""
     if row.jcmd:
         subprocess.run(["jcmd", str(pid), "Compiler.perfmap"], capture_output=True, check=False)
     if row.flush:
@@ -275,7 +275,7 @@ def warm_up(p, seconds):
 
 
 def run_row(row, agents, tmp, seconds, moments=150):
-    """The verdict on each agent's capture of the same process, one after the other."""
+    """The verdicts on each agent's captures of the same process, one after the other."""
     if hasattr(row, "run"):
         return row.run(agents, tmp)
     if row.judge == "stopped" and not shutil.which("eu-stack"):
