@@ -16,7 +16,7 @@
 
 #define GHC_SECTION ".debug-ghc-link-info" /* in programs linked by GHC */
 
-#define ENTRY_MAX_BYTES 256 /* of a program's entry code, if its length is unknown */
+#define ENTRY_MAX_BYTES 256 /* size of a program's entry code if its length is unknown */
 
 void compiled_file_done(struct compiled_file *f)
 {
@@ -57,7 +57,7 @@ static long read_code(void *ctx, uint64_t addr, void *to, size_t n)
 	return elf_image_read(img, offset, to, n) < 0 ? -EIO : (long)n;
 }
 
-/* As far as the code shows; elsewhere known functions limit it. */
+/* The end of the entry code, as far as the code shows; otherwise known functions limit it. */
 static uint64_t entry_end(const struct elf_image *img, uint64_t entry, const struct elf_fdes *fdes)
 {
 	struct x86_code code = { read_code, (void *)(uintptr_t)img };
@@ -67,8 +67,8 @@ static uint64_t entry_end(const struct elf_image *img, uint64_t entry, const str
 	return fdes ? entry + ENTRY_MAX_BYTES : entry;
 }
 
-/* The kernel jumps to the entry point, so it has no caller. If it has a row, the row says so; the
- * loader's and musl's have none. */
+/* Finds the entry point, which has no caller because the kernel jumps to it. A row for it would say
+ * so; the loader and musl have none. */
 static void find_entry(struct compiled_file *f, const struct elf_image *img)
 {
 	_cleanup_(elf_fdes_freep) struct elf_fdes *fdes = NULL;
@@ -85,7 +85,8 @@ static void find_entry(struct compiled_file *f, const struct elf_image *img)
 		add_root(f, entry, end);
 }
 
-/* A goroutine returns to goexit; a thread of the runtime begins in mstart or rt0_go. */
+/* Finds Go's outermost functions: a goroutine returns to goexit; a thread of the runtime begins in
+ * mstart or rt0_go. */
 static int find_go_root(void *ctx, const struct elf_symbol *sym)
 {
 	static const char *const names[] = { "runtime.goexit",   "runtime.mstart",
@@ -106,7 +107,8 @@ static void find_roots(struct compiled_file *f, const struct elf_image *img)
 
 	find_entry(f, img);
 	if (go_search(img, &table) == 0)
-		(void)elf_symbols_each(img, find_go_root, f); /* stripped: they stay unknown */
+		/* in a stripped file they are unknown */
+		(void)elf_symbols_each(img, find_go_root, f);
 }
 
 /* The sources of a table. */
@@ -123,7 +125,7 @@ static void sources_done(struct sources *s)
 	known_code_done(&s->known);
 }
 
-/* Adds one more source, if r says that it exists. -ENOMEM is the only failure. */
+/* Adds a source if r says that it exists. -ENOMEM is the only failure. */
 static int add_source(struct sources *s, int r, struct cfi *cfi)
 {
 	if (r == 0)
@@ -131,7 +133,7 @@ static int add_source(struct sources *s, int r, struct cfi *cfi)
 	return r == -ENOMEM ? r : 0;
 }
 
-/* .eh_frame first; .debug_frame fills its gaps. */
+/* .eh_frame comes first; .debug_frame fills its gaps. */
 static int open_sources(const struct elf_image *img, struct sources *s)
 {
 	struct cfi *cfi = NULL;
@@ -166,7 +168,8 @@ static int compile_sources(const struct sources *s, struct rule_dict *dict, stru
 	return 0;
 }
 
-/* Files that need another one are few: nearly all have .eh_frame for all of their code. */
+/* True if the file's own CFI is insufficient, which is rare: nearly all files have .eh_frame for
+ * all of their code. */
 static bool needs_another(const struct elf_image *img, const struct sources *s,
 			  const struct compiled_file *f)
 {
@@ -176,7 +179,7 @@ static bool needs_another(const struct elf_image *img, const struct sources *s,
 	       debug_frame_is_wanted(img, f->table ? &f->table->stats : &nothing);
 }
 
-/* What the separate debug file says, where there is one. */
+/* Adds the CFI of the separate debug file, if there is one. */
 static int add_debug(const struct elf_image *img, const struct elf_image *debug, struct sources *s)
 {
 	struct cfi *cfi = NULL;
@@ -205,7 +208,7 @@ static int compile_table(const struct elf_image *img, const struct elf_image *de
 	return r;
 }
 
-/* debug: NULL, there is no other file. */
+/* debug: NULL if there is no separate debug file. */
 static void compile_image(const struct elf_image *img, const struct elf_image *debug,
 			  struct rule_dict *dict, struct compiled_file *f)
 {

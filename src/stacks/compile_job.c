@@ -6,10 +6,11 @@
 #include "stacks/debug_frame.h"
 #include "unwind/trampoline.h"
 
-#define MAX_RESULT_BYTES (512u << 20) /* more than a table of UNWIND_MAX_ROWS takes */
+#define MAX_RESULT_BYTES (512u << 20) /* more than a table of UNWIND_MAX_ROWS needs */
 #define MAX_LOADS ELF_MAX_PHDRS
 
-/* Then follow loads, roots, words of rules, and those of the table: blocks, rows, rules. */
+/* Followed by loads, roots, the words of rules, and the arrays of the table: blocks, rows,
+ * rules. */
 struct result_head {
 	uint32_t has_table, has_own_stack, was_changed, needs_another, end;
 	uint32_t nr_loads, nr_roots, nr_words;
@@ -58,7 +59,7 @@ static void compile(const struct compile_job *job, const struct cancel *cancel,
 	}
 }
 
-/* ---- out ---- */
+/* ---- writing ---- */
 
 static int write_loads(const struct compiled_file *f, struct buf *to)
 {
@@ -82,7 +83,7 @@ static int write_table(const struct unwind_table *t, struct buf *to)
 	return r < 0 ? r : buf_append(to, t->rules, t->nr_rules * sizeof(*t->rules));
 }
 
-/* All bytes between and in structures are written: results are compared. */
+/* All bytes are initialized, including padding, because results are compared. */
 static struct result_head head_of(const struct compiled_file *f, const struct rule_dict *dict)
 {
 	const struct unwind_table *t = f->table;
@@ -148,14 +149,14 @@ int compile_job_run(const struct compile_job *job, const struct cancel *cancel,
 	return r;
 }
 
-/* ---- in ---- */
+/* ---- reading ---- */
 
 struct reading {
 	char *bytes;
 	size_t left;
 };
 
-/* nr things of a size, where they lie. */
+/* Finds an array of nr items of a size. */
 static int find_array(struct reading *in, size_t nr, size_t size, void *ret_array)
 {
 	if (nr > in->left / size)
@@ -197,7 +198,7 @@ static int read_roots(struct reading *in, uint32_t nr, struct compiled_file *f)
 	return 0;
 }
 
-/* Each has the number that it had, or none of them can be right. */
+/* Adds the rules, each of which must get its own index as its number. */
 static int read_words(struct reading *in, uint32_t nr, struct rule_dict *dict)
 {
 	const pa_rule *words;
@@ -213,8 +214,8 @@ static int read_words(struct reading *in, uint32_t nr, struct rule_dict *dict)
 	return r;
 }
 
-/* Blocks follow each other and name rows that there are, and so for rules. What rows name is looked at
- * when they get their numbers, see shared_rules_enter(). */
+/* True if blocks are consecutive and refer to existing rows, and the table's rules exist. The rules
+ * of rows are checked when they are renumbered, see shared_rules_enter(). */
 static bool is_sound(const struct unwind_table *t, uint32_t nr_words)
 {
 	uint32_t first = 0;
@@ -235,7 +236,7 @@ static bool is_sound(const struct unwind_table *t, uint32_t nr_words)
 	return t->nr_blocks && t->base % PA_BLOCK_SIZE == 0;
 }
 
-/* The arrays stay in the bytes. */
+/* Reads the table, whose arrays stay in the bytes. */
 static int read_table(struct reading *in, const struct result_head *head, struct compiled_file *f)
 {
 	struct unwind_table t = { .base = head->base,
@@ -299,7 +300,7 @@ int compile_result_read(struct buf *bytes, struct rule_dict *dict, struct compil
 	return r;
 }
 
-/* ---- both ---- */
+/* ---- running ---- */
 
 static int run_and_read(const struct compile_job *job, const struct cancel *cancel,
 			struct rule_dict *dict, struct compiled_file *ret_file)
@@ -311,7 +312,7 @@ static int run_and_read(const struct compile_job *job, const struct cancel *canc
 	return r < 0 ? r : compile_result_read(&bytes, dict, ret_file);
 }
 
-/* Without a table of both, what the file itself says is what there is. */
+/* Runs the job again with the debug file. If that gives no table, the first result stays. */
 static void run_again(const struct compile_job *job, const struct cancel *cancel,
 		      struct rule_dict *dict, struct compiled_file *f)
 {

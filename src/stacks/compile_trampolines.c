@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPython's trampolines have no CFI and need none: all are alike. */
+/* CPython's trampolines have no CFI and need none, because all are alike. */
 #include <elf.h>
 
 #include "bpf/rows.h"
@@ -8,7 +8,8 @@
 #include "unwind/known_code.h"
 #include "unwind/trampoline.h"
 
-#define COVERED_BYTES (16 * TRAMPOLINE_ARENA_BYTES) /* 95,000 functions; the rest has no rule */
+/* 95,000 functions; code beyond that has no rule */
+#define COVERED_BYTES (16 * TRAMPOLINE_ARENA_BYTES)
 
 static pa_rule rule_at(uint64_t cfa_offset)
 {
@@ -16,7 +17,7 @@ static pa_rule rule_at(uint64_t cfa_offset)
 	       (pa_rule)cfa_offset << PA_RULE_CFA_SHIFT;
 }
 
-/* From after "sub $8, %rsp" to the end of "add $8, %rsp" the return address is 8 bytes up. */
+/* From the end of "sub $8, %rsp" to the end of "add $8, %rsp" the return address is at sp + 8. */
 static void add_one(struct known_code *k, uint64_t start, const struct trampoline *t)
 {
 	uint64_t body = start + t->endbr_bytes;
@@ -57,6 +58,6 @@ const struct code_recognizer *unwinder_recognizer(void)
 							       trampoline_find };
 	return &of_trampolines;
 #else
-	return NULL; /* On AArch64 they keep a frame pointer. */
+	return NULL; /* on AArch64 trampolines keep a frame pointer */
 #endif
 }

@@ -10,8 +10,8 @@
 #include "unwind/eh_frame.h"
 #include "unwind/table.h"
 
-/* Some code never has CFI: the compiler's start and end code, functions in assembly. If more than
- * this share of a file lacks it, the file was built without. */
+/* Some code never has CFI: the compiler's start-up and termination code, and functions in assembly.
+ * If more than this share of a file lacks CFI, the file was built without it. */
 #define BARE_FREE_BYTES 256
 #define BARE_SHARE 4 /* one in four */
 
@@ -42,7 +42,8 @@ bool debug_frame_is_wanted(const struct elf_image *img, const struct unwind_stat
 static int find_file(const struct elf_image *img, const struct debug_query *where,
 		     struct debug_file *ret_file)
 {
-	struct debug_search_stats ignored = { 0 }; /* counted when names are looked for */
+	/* searches are counted when symbols are resolved */
+	struct debug_search_stats ignored = { 0 };
 
 	return elf_image_build_id(img)->len ? debug_search(where, &ignored, ret_file) : -ENOENT;
 }
@@ -67,7 +68,7 @@ int debug_frame_find(int fd, const struct debug_query *where, const struct cance
 		return r;
 	elf_image_limit(img, cancel, FIND_MAX_CPU_NS);
 	q.image = img;
-	q.fd = fd; /* not the store's, which may be closed by now */
+	q.fd = fd; /* the store's own descriptor may be closed by now */
 	r = find_file(img, &q, &debug);
 	return r < 0 ? r : TAKE_FD(debug.fd);
 }

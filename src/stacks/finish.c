@@ -6,7 +6,8 @@
 #include "bpf/walk.h"
 #include "stacks/finish_internal.h"
 
-/* A walk may look for the rest of the stack above what was copied; farther away, it is lost. */
+/* A walk may continue in the rest of the stack, above what was copied. If it gets farther away than
+ * this, it has gone wrong. */
 #define REST_MAX_BYTES (64u << 20)
 
 static bool is_in_rest(const struct stack_copy *s, uint64_t addr)
@@ -226,7 +227,7 @@ bool finish_step(struct finish *f, struct finish_frame *frame, uint32_t *ret_sto
 	return has;
 }
 
-/* If nothing says how to continue, the stack contents may. */
+/* If no rule says how to continue, the stack contents may. */
 static bool continue_by_scan(struct finish *f, struct pa_walk *w)
 {
 	struct finish_frame frame = { w->pc, w->sp, w->fp, w->has_fp, w->is_sp_low, w->is_exact };
@@ -274,7 +275,8 @@ static void finish_light(struct finish *f, struct finished_walk *ret_walk)
 	ret_walk->stop = (uint8_t)w.stop;
 }
 
-/* Registers that a walk has dropped are gone: with all registers it starts again. */
+/* Registers that a walk has dropped cannot be recovered: the walk with all registers starts
+ * again. */
 int unwinder_finish(struct unwinder *u, const struct process *p, uint64_t time_ns,
 		    const struct stack_copy *stack, struct finished_walk *ret_walk)
 {

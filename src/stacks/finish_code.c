@@ -8,8 +8,8 @@
 #include "stacks/live_code.h"
 #include "unwind/x86_exit.h"
 
-/* Code without a file is read from the live process, unless it runs another program by now. A stack
- * may be executable: what is not in its copy is unavailable. */
+/* Code without a file is read from the live process, unless that runs another program by now. A
+ * stack may be executable: code on it that is not in the copy is unavailable. */
 static long read_live(struct finish *f, const struct mapping *m, uint64_t addr, void *to, size_t n)
 {
 	pid_t pid = process_pid(f->process);
@@ -48,7 +48,7 @@ static struct live_query query_of(const struct finish *f)
 				    process_program(f->process, f->time_ns), f->time_ns };
 }
 
-/* The rule derived from the code at pc; the same for every stack. */
+/* The rule derived from the code at pc, which is the same for every stack. */
 static struct x86_exit exit_of_code(struct finish *f, uint64_t pc)
 {
 	struct live_query q = query_of(f);
@@ -64,7 +64,7 @@ static struct x86_exit exit_of_code(struct finish *f, uint64_t pc)
 	return e;
 }
 
-/* In a gap of a table, which is hand-written assembly, fp may hold anything. */
+/* True in a gap of a table, that is in hand-written assembly, where fp may hold anything. */
 static bool is_gap(const struct finish *f, uint64_t pc)
 {
 	const struct mapping *m = process_mapping(f->process, pc, f->time_ns);
@@ -100,11 +100,11 @@ static bool is_usable(struct finish *f, const struct finish_frame *frame, const 
 	return e->by != X86_BY_MOVE || frame->is_exact;
 }
 
-#define MAX_CALL_WORDS 64u   /* of a frame: where its return address is searched */
-#define MAX_CALL_FOLLOWS 16u /* per walk, of those that are not cached */
+#define MAX_CALL_WORDS 64u   /* words of a frame that are searched for its return address */
+#define MAX_CALL_FOLLOWS 16u /* per walk, without cached ones */
 
-/* Cached results for a function at pc that was called at `start`. The key is both: most candidate
- * words are not callers, and come up again next time. */
+/* The rule for pc in a function that was called at `start`; cached by both, because most candidate
+ * words are not callers, and come up again in the next walk. */
 static pa_rule rule_of_call(struct finish *f, uint64_t start, uint64_t pc)
 {
 	struct x86_exit e = { .rule = PA_RULE_WORD_NONE, .by = X86_BY_RETURN };
@@ -150,7 +150,7 @@ void finish_keep_rule(struct finish *f, uint64_t pc, pa_rule rule)
 		live_code_keep(f->u->live, &q, pc, &e);
 }
 
-/* By the start of the function, if its end cannot be found. */
+/* Tries the start of the function, if its end cannot be found. */
 static bool learn_from_call(struct finish *f, const struct finish_frame *frame, pa_rule *ret_rule)
 {
 	if (frame->sp % sizeof(uint64_t))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walks a copied stack with all registers, which the kernel's walker has no room for. */
+/* Walks a copied stack with all registers, for which the kernel's walker has no room. */
 #include <elf.h>
 #include <errno.h>
 
@@ -38,7 +38,7 @@ static uint32_t find_rule(void *ctx, uint64_t pc, pa_rule *ret_word, struct cfi_
 		return 0;
 	r = full_files_rules_at(f->u->full, code.mapping, code.addr, ret_row);
 	if (r == -ENOENT)
-		ret_row->nr_regs = 0; /* the word comes from elsewhere, or the file is gone */
+		ret_row->nr_regs = 0; /* the word has another source, or the file is gone */
 	return r < 0 && r != -ENOENT ? PA_STOP_HARD_RULE : 0;
 }
 

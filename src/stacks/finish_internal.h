@@ -10,9 +10,9 @@ struct finish {
 	const struct process *process;
 	uint64_t time_ns;
 	const struct stack_copy *stack;
-	bool waits; /* for the table of `missing` */
+	bool waits; /* whether to wait for the table of `missing` */
 	uint32_t missing;
-	uint32_t nr_looked; /* words, see struct pa_walk; for a walk with all registers */
+	uint32_t nr_looked; /* words searched, see struct pa_walk; for a walk with all registers */
 	uint32_t nr_calls;  /* calls followed to find a function's start */
 	bool is_past_copy;  /* it needed more of the stack than was copied */
 	bool is_sp_low;     /* as in struct pa_walk, after the last frame */
@@ -39,13 +39,14 @@ bool finish_learn(struct finish *f, const struct finish_frame *frame, pa_rule *r
 bool finish_agrees(struct finish *f, const struct finish_frame *frame, pa_rule rule);
 
 /* True if the word at addr is the return address of the frame: it follows a direct call, and the
- * called function reaches pc with exactly that much on the stack. This is a rule for all stacks. */
+ * called function reaches pc with exactly that many bytes on the stack. The result holds for all
+ * stacks. */
 bool finish_is_from_call(struct finish *f, const struct finish_frame *frame, uint64_t addr,
 			 pa_rule *ret_rule);
 void finish_keep_rule(struct finish *f, uint64_t pc, pa_rule rule);
 
-/* The caller of a frame whose code does not show how it returns: by a rule, or, if that is
- * PA_RULE_WORD_NONE, at pc, with that sp. Its fp is then unknown. */
+/* The caller of a frame whose code does not show how it returns: found by a rule, or, if that is
+ * PA_RULE_WORD_NONE, given by pc and sp. Its fp is then unknown. */
 struct finish_caller {
 	pa_rule rule;
 	uint64_t pc, sp;
@@ -53,7 +54,7 @@ struct finish_caller {
 bool finish_scan(struct finish *f, const struct finish_frame *frame,
 		 struct finish_caller *ret_caller);
 
-/* From a frame at a return address to its caller; false: there is none, with the reason. */
+/* Moves from a frame at a return address to its caller; false with the reason if there is none. */
 bool finish_step(struct finish *f, struct finish_frame *frame, uint32_t *ret_stop);
 bool finish_is_code(struct finish *f, uint64_t addr);
 
@@ -77,13 +78,13 @@ struct finish_code {
 /* 0, or the reason why there is none (enum pa_stop). */
 uint32_t finish_find(struct finish *f, uint64_t pc, struct finish_code *ret_code);
 
-/* By the code at pc, see finish_read_code(); the code at the sampled pc was sent with the
- * registers. */
+/* Where the frame record is, by the code at pc (see finish_read_code()); the code at the sampled pc
+ * was sent with the registers. */
 enum pa_record_place finish_record_at(struct finish *f, uint64_t pc);
-bool finish_can_return_to(struct finish *f, uint64_t pc); /* as far as the preceding code shows */
+bool finish_can_return_to(struct finish *f, uint64_t pc); /* judged by the preceding code */
 bool finish_may_skip(struct finish *f, uint64_t sp, uint64_t fp);
 
-/* Walks again with all registers and all CFI. Sets only what is found in ret_walk. */
+/* Walks again with all registers and all CFI. Sets only those fields of ret_walk that are found. */
 void finish_full(struct finish *f, struct finished_walk *ret_walk);
 
 #endif

@@ -56,8 +56,8 @@ static bool is_known_call(struct finish *f, uint64_t pc)
 	return finish_call_before(f, pc, &target) && target && !is_stub(f, target);
 }
 
-/* True if its table says that it has no caller. A return address of 0 says so too, but stale stack
- * contents are full of zeroes. */
+/* True if its table says that it has no caller. (A return address of 0 would say so too, but stale
+ * stack contents are full of zeros.) */
 static bool is_declared_end(struct finish *f, uint64_t pc)
 {
 	struct finish_code code;

@@ -13,26 +13,28 @@
 #include "unwind/full_row.h"
 
 #define MAX_FILES 32
-#define MAX_BYTES (64u << 20)       /* of sections; the largest known has 6 MB */
-#define FILE_MAX_CPU_NS NS_PER_S    /* to open one file */
-#define FIRST_CPU_NS (2 * NS_PER_S) /* to open all files; then a share of the session's thread */
+/* for all sections; those of the largest known file have 6 MB */
+#define MAX_BYTES (64u << 20)
+#define FILE_MAX_CPU_NS NS_PER_S /* to open one file */
+/* to open all files; afterwards a share of the session's thread */
+#define FIRST_CPU_NS (2 * NS_PER_S)
 #define CPU_SHARE 20
 #define VDSO_FILE UINT32_MAX
 #define NR_SOURCES 2
 
 struct full_file {
 	uint32_t file;                   /* number in the store, or VDSO_FILE */
-	uint64_t used;                   /* by the clock of uses; 0: the slot is free */
+	uint64_t used;                   /* last use, by a counter of uses; 0: the slot is free */
 	struct cfi *sources[NR_SOURCES]; /* owned; in the order of lookup; NULL: none */
-	bool has_searched;               /* for a separate debug file */
+	bool has_searched;               /* a separate debug file was searched */
 	size_t bytes;
 };
 
 struct full_files {
 	const struct filestore *store; /* borrowed */
 	uint64_t clock;
-	size_t bytes;              /* of all */
-	uint64_t began_ns, cpu_ns; /* CPU time of opening files since then */
+	size_t bytes;              /* of all files */
+	uint64_t began_ns, cpu_ns; /* CPU time of opening files since began_ns */
 	struct full_file files[MAX_FILES];
 };
 
@@ -89,8 +91,8 @@ static int open_sources(struct full_file *at, const struct elf_image *img)
 	return 0;
 }
 
-/* If a file has no CFI, its separate debug file may have it: looked for once. 0: there is one now.
- * */
+/* If a file has no CFI, its separate debug file may have it, which is searched once. 0: it was
+ * found. */
 static int add_separate(struct full_files *f, struct full_file *at)
 {
 	_cleanup_(elf_image_freep) struct elf_image *img = NULL;
@@ -115,7 +117,7 @@ static int add_separate(struct full_files *f, struct full_file *at)
 	return 0;
 }
 
-/* A file that cannot be read has no sources and is not tried again. */
+/* Opens a file. A file that cannot be read has no sources, and is not tried again. */
 static int open_file(struct full_files *f, struct full_file *at)
 {
 	_cleanup_(elf_image_freep) struct elf_image *img = NULL;
@@ -142,7 +144,7 @@ static int open_file(struct full_files *f, struct full_file *at)
 	return r == -ENOMEM ? r : 0;
 }
 
-/* The least recently used slot, or a free one. */
+/* A free slot, or the least recently used one. */
 static struct full_file *oldest_file(struct full_files *f)
 {
 	struct full_file *found = &f->files[0];
@@ -169,7 +171,8 @@ static void trim_files(struct full_files *f, const struct full_file *keep)
 		forget_full_file(f, biggest_file(f, keep));
 }
 
-/* Targets that need more files than are kept would have one opened for every sample. */
+/* False if the CPU time is used up: targets that need more files than are kept could have one
+ * opened for every sample. */
 static bool may_open(const struct full_files *f)
 {
 	return f->cpu_ns < FIRST_CPU_NS + (clock_mono_ns() - f->began_ns) / CPU_SHARE;

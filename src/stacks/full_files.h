@@ -14,7 +14,7 @@ struct mapping;
 int full_files_new(const struct filestore *store, struct full_files **ret_files);
 struct full_files *full_files_free(struct full_files *f);
 
-/* The store releases the file: its number will be another's. */
+/* To be called when the store releases the file: its number will be reused. */
 void full_files_forget(struct full_files *f, uint32_t file);
 
 /* The complete row of the file behind m for a link-time address. -ENOENT: none, or the file cannot

@@ -19,7 +19,7 @@ bool hotspot_is_library(const char *path)
 	return slash && strcmp(slash + 1, LIBRARY) == 0;
 }
 
-/* javac, jshell and others pass on what follows it. */
+/* prefix of VM options in javac, jshell and others */
 #define PREFIX_OF_TOOLS "-J"
 
 static bool is_option(const char *word, size_t n, const char *option)
@@ -45,7 +45,7 @@ static void scan_words(const char *text, size_t len, bool *keeps)
 	}
 }
 
-/* The variable `name` of the environment ("NAME="). */
+/* Scans the variable `name` of the environment ("NAME="). */
 static void scan_variable(const char *environ, size_t len, const char *name, bool *keeps)
 {
 	for (size_t at = 0; at < len; at += strnlen(environ + at, len - at) + 1)
@@ -67,7 +67,7 @@ bool hotspot_options_keep_records(const char *cmdline, size_t cmdline_len, const
 	return keeps;
 }
 
-/* Truncated at the last complete string. */
+/* Reads strings, truncated at the last complete one. */
 static void read_strings(const struct procfs *p, pid_t pid, const char *name, struct buf *to)
 {
 	if (procfs_read(p, pid, name, TEXT_MAX_BYTES, to) < 0)

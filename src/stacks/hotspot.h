@@ -11,13 +11,13 @@ struct procfs;
 
 bool hotspot_is_library(const char *path);
 
-/* Pure: whether -XX:+PreserveFramePointer is in force, according to /proc/<pid>/cmdline and
- * environ: NUL-terminated strings. The last occurrence counts; the environment comes before the
+/* True if -XX:+PreserveFramePointer is in force, according to /proc/<pid>/cmdline and environ,
+ * which are NUL-terminated strings. The last occurrence counts; the environment comes before the
  * command line, except _JAVA_OPTIONS. */
 bool hotspot_options_keep_records(const char *cmdline, size_t cmdline_len, const char *environ,
 				  size_t environ_len);
 
-/* The same for a process; false also if they cannot be read. */
+/* As hotspot_options_keep_records(), for a process; false also if its options cannot be read. */
 bool hotspot_keeps_records(const struct procfs *p, pid_t pid);
 
 #endif

@@ -12,11 +12,11 @@
 #define BLOCK_BYTES 4096u
 #define NR_BLOCKS 256u
 #define NR_RULES 8192u
-#define READS_PER_S 1024u /* the thread that drains the ring waits for each */
+#define READS_PER_S 1024u /* the thread that drains the ring waits for each read */
 
-/* An entry of the cache: another one with the same slot replaces it. */
+/* The key of a cache entry, which is replaced by another one with the same slot. */
 struct live_key {
-	uint64_t program; /* 0: nobody */
+	uint64_t program; /* 0: the entry is free */
 	uint64_t addr;
 	uint64_t time_ns;
 };
@@ -34,15 +34,15 @@ struct live_rule {
 
 struct live_code {
 	const struct procfs *procfs; /* borrowed */
-	uint64_t second_ns;          /* start of the second in which … */
-	uint32_t nr_reads;           /* were made */
+	uint64_t second_ns;          /* start of the current second */
+	uint32_t nr_reads;           /* in that second */
 	struct live_block blocks[NR_BLOCKS];
 	struct live_rule rules[NR_RULES];
 };
 
 int live_code_new(const struct procfs *procfs, struct live_code **ret_code)
 {
-	struct live_code *c = calloc(1, sizeof(*c)); /* only pages with code are touched */
+	struct live_code *c = calloc(1, sizeof(*c)); /* pages are touched on demand */
 
 	if (!c)
 		return -ENOMEM;
@@ -68,7 +68,7 @@ static uint64_t home(const struct live_query *q, uint64_t addr)
 	return hash_mix(q->program, addr);
 }
 
-/* A target's stack can contain any number of apparent return addresses. */
+/* Limits reads, because a target's stack can contain any number of apparent return addresses. */
 static bool may_read(struct live_code *c)
 {
 	uint64_t now = clock_mono_ns();
@@ -80,7 +80,7 @@ static bool may_read(struct live_code *c)
 	return c->nr_reads++ < READS_PER_S;
 }
 
-/* NULL: not cached, and not read now. */
+/* NULL if it is not cached and may not be read now. */
 static const struct live_block *block_of(struct live_code *c, const struct live_query *q,
 					 uint64_t addr)
 {

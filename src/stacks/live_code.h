@@ -23,18 +23,18 @@ int live_code_new(const struct procfs *procfs, struct live_code **ret_code); /* 
 struct live_code *live_code_free(struct live_code *c);
 DEFINE_CLEANUP(struct live_code *, live_code_free)
 
-/* The process in question, and the time of the sample. */
+/* The process, its program, and the time of the sample. */
 struct live_query {
 	pid_t pid;
 	uint64_t program; /* process_program() */
 	uint64_t time_ns;
 };
 
-/* n bytes at addr; the number available, or negative. */
+/* Reads n bytes at addr; returns the number available, or negative. */
 long live_code_read(struct live_code *c, const struct live_query *q, uint64_t addr, void *to,
 		    size_t n);
 
-/* A rule for a pc; PA_RULE_WORD_NONE: there is none. False: nothing is cached. */
+/* The cached rule for a pc, PA_RULE_WORD_NONE if it has none. False: nothing is cached. */
 bool live_code_find(const struct live_code *c, const struct live_query *q, uint64_t pc,
 		    struct x86_exit *ret_exit);
 void live_code_keep(struct live_code *c, const struct live_query *q, uint64_t pc,

@@ -43,7 +43,7 @@ static int hold_rule(struct shared_rules *s, pa_rule word, uint16_t *ret_id)
 	return r;
 }
 
-/* numbers: by index in words. */
+/* numbers: those of the dictionary, by index in words. */
 static int hold_all(struct shared_rules *s, const struct unwind_table *t, const pa_rule *words,
 		    uint16_t *numbers, struct held_rules *held)
 {
@@ -63,7 +63,8 @@ int shared_rules_enter(struct shared_rules *s, struct unwind_table *t, const pa_
 		       struct held_rules *ret_held)
 {
 	struct held_rules held = { .ids = calloc(t->nr_rules + 1, sizeof(*held.ids)) };
-	uint16_t *numbers = calloc(UINT16_MAX + 1, sizeof(*numbers)); /* whatever a row says */
+	/* room for any number that a row may have */
+	uint16_t *numbers = calloc(UINT16_MAX + 1, sizeof(*numbers));
 	int r = -ENOMEM;
 
 	if (held.ids && numbers) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The dictionary of rules that all tables share, here and in the kernel. A table enters with its
- * own numbers and gets those of the dictionary; when it is removed, and nothing in the kernel can
- * read it any more, rules used only by it make room for others. Belongs to the session's thread.
+ * own numbers and gets those of the dictionary. When it is removed, and nothing in the kernel can
+ * read it any more, rules that only it used make room for others. Used by the session's thread.
  */
 #ifndef STACKS_SHARED_RULES_H
 #define STACKS_SHARED_RULES_H
@@ -14,7 +14,7 @@
 #include "unwind/rule_dict.h"
 #include "unwind/table.h"
 
-/* Numbers that a table holds in the dictionary. */
+/* The numbers that a table holds in the dictionary. */
 struct held_rules {
 	uint16_t *ids; /* owned */
 	uint32_t nr;
@@ -26,17 +26,17 @@ struct shared_rules {
 	struct tables *tables; /* borrowed; NULL: no kernel reads them */
 };
 
-/* s stays where it is until shared_rules_done(); tables may live longer. -ENOMEM. */
+/* s must not be moved until shared_rules_done(); tables may live longer. -ENOMEM. */
 int shared_rules_init(struct shared_rules *s, struct tables *tables);
 void shared_rules_done(struct shared_rules *s);
 
-/* Renumbers the rows of a table, whose numbers are indexes into words, to those of the dictionary; a row
- * whose number is none of the table's has no rule. -ENOMEM: the table is unusable then. */
+/* Renumbers the rows of a table from indexes into words to numbers of the dictionary; a row with an
+ * invalid number gets no rule. -ENOMEM: the table is unusable then. */
 int shared_rules_enter(struct shared_rules *s, struct unwind_table *t, const pa_rule *words,
 		       struct held_rules *ret_held);
 
-/* Releases a removed table's rules. slot: where it was in the kernel, whose room is released as well;
- * NULL: it never was there. */
+/* Releases a removed table's rules. slot: its place in the kernel, which is released as well; NULL:
+ * it never was there. */
 void shared_rules_leave(struct shared_rules *s, struct held_rules *held,
 			const struct table_slot *slot);
 

@@ -8,12 +8,12 @@
 #include "base/hash.h"
 
 #define MAX_TABLES (1u << 20)
-/* How far below the limit eviction goes: every eviction examines every process. */
+/* How far below the limit eviction goes, since every eviction examines every process. */
 #define TRIM_TO(max) ((max) / 8 * 7)
 #define KERNEL_BONUS_NS NS_PER_S
-/* All files of a machine have a tenth of the rules that fit: if that is not enough, someone
- * generates them. Only unused tables are evicted for another one's rules; otherwise all would be
- * evicted in turns. */
+/* All files of a machine together have a tenth of the rules that fit: if there is no room, someone
+ * generates rules. Only unused tables are evicted to make room for rules; otherwise all tables
+ * would be evicted in turns. */
 #define RULES_IDLE_NS (10 * NS_PER_S)
 
 int shared_tables_init(struct shared_tables *s, struct tables *kernel, size_t max_bytes)
@@ -40,7 +40,7 @@ static struct shared_table *table_free(struct shared_table *t)
 }
 DEFINE_CLEANUP(struct shared_table *, table_free)
 
-/* Removes it from the list. It lives on for the files that use it. */
+/* Removes the table from the list. It exists until no file uses it. */
 static void drop_table(struct shared_tables *s, struct shared_table *t)
 {
 	uint32_t at = 0;
@@ -70,7 +70,7 @@ void shared_tables_let_go(struct shared_tables *s, struct shared_table *t)
 	table_free(t);
 }
 
-/* ---- one more ---- */
+/* ---- adding ---- */
 
 static size_t rows_bytes(const struct unwind_table *t)
 {
@@ -94,7 +94,7 @@ static struct table_data data_of(const struct unwind_table *t)
 	return (struct table_data){ t->rows, t->nr_rows, t->blocks, t->nr_blocks };
 }
 
-/* By their content: equal rules have equal numbers by now. */
+/* Compares the contents: equal rules have equal numbers by now. */
 static bool is_equal(const struct shared_tables *s, const struct shared_table *there,
 		     const struct unwind_table *t)
 {
@@ -165,9 +165,10 @@ int shared_tables_add(struct shared_tables *s, struct unwind_table *table,
 	return 0;
 }
 
-/* ---- the kernel's copy ---- */
+/* ---- copy in the kernel ---- */
 
-/* The rows are stored once: here until they are in the kernel, where we can read them too. */
+/* The rows are stored once: here until they are in the kernel, where user space can read them,
+ * too. */
 bool shared_tables_send(struct shared_tables *s, struct shared_table *t)
 {
 	struct table_data d;
@@ -201,9 +202,9 @@ pa_rule shared_table_rule(const struct shared_tables *s, const struct shared_tab
 	return s->rules.dict.rules[id];
 }
 
-/* ---- room ---- */
+/* ---- eviction ---- */
 
-/* If there is not room for everything in use, some stay in the kernel: there a table serves every
+/* If there is no room for all tables in use, some stay in the kernel: there a table serves every
  * walk, and a replacement has to wait until its room is free. */
 static uint64_t worth(const struct shared_table *t)
 {
@@ -220,7 +221,7 @@ static struct shared_table *least_used(const struct shared_tables *s)
 	return least;
 }
 
-/* What went. */
+/* The result of evicting. */
 struct trimmed {
 	uint32_t nr;
 	bool is_named;
@@ -244,7 +245,7 @@ static void trim_bytes(struct shared_tables *s, struct trimmed *to)
 	struct shared_table *t;
 	size_t max = s->max_bytes;
 
-	/* Tables evicted a moment ago are not free yet: evicting more would not help. */
+	/* Tables evicted just before are not free yet: evicting more would not help. */
 	if (s->needs_room && !(s->kernel && tables_has_retired(s->kernel)))
 		max = s->bytes - 1;
 	s->needs_room = false;
@@ -255,7 +256,7 @@ static void trim_bytes(struct shared_tables *s, struct trimmed *to)
 		evict_table(s, t, to);
 }
 
-/* Evicts tables that could have all of their rules by now: the next walk requests them again. */
+/* Evicts tables that could get all of their rules by now: the next walk requests them again. */
 static void drop_short(struct shared_tables *s, struct trimmed *to)
 {
 	uint32_t room = rule_dict_room(&s->rules.dict);

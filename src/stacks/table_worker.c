@@ -15,23 +15,23 @@
 
 struct input {
 	uint32_t number;
-	struct compile_job job;   /* its descriptor is owned; -1: of no file */
-	struct debug_query where; /* borrowed from the store, which lives longer */
+	struct compile_job job;   /* its descriptor is owned; -1: not a file */
+	struct debug_query where; /* borrowed from the store, which must outlive the worker */
 };
 
 struct table_worker {
-	/* For the thread that submits and takes. */
+	/* Used by the thread that submits and takes. */
 	pthread_t thread;
 	bool has_thread;
 	bool is_inline;
-	uint32_t nr_given; /* and not taken */
+	uint32_t nr_given; /* submitted and not taken */
 
-	int done_fd;                 /* owned; any thread */
-	const struct cancel *cancel; /* borrowed; NULL: never cancelled; any thread */
-	atomic_bool is_given_up;     /* nobody waits for its tables any more */
-	struct cancel job_cancel;    /* either of them */
+	int done_fd;                 /* owned; used by any thread */
+	const struct cancel *cancel; /* borrowed; NULL: never cancelled; used by any thread */
+	atomic_bool is_given_up;     /* the tables are no longer needed */
+	struct cancel job_cancel;    /* `cancel` or is_given_up */
 
-	pthread_mutex_t lock; /* for all below */
+	pthread_mutex_t lock; /* protects the members below */
 	pthread_cond_t changed;
 	struct input todo[TABLE_WORKER_MAX_JOBS];
 	uint32_t nr_todo;
@@ -129,7 +129,7 @@ static void do_job(const struct table_worker *w, struct input *in, struct table_
 	input_done(in);
 }
 
-/* There is certainly room: finished jobs were submitted before. */
+/* There is always room: finished jobs were submitted before. */
 static void hand_back(struct table_worker *w, const struct table_job *job)
 {
 	uint64_t one = 1;
@@ -138,10 +138,11 @@ static void hand_back(struct table_worker *w, const struct table_job *job)
 	w->done[w->nr_done++] = *job;
 	pthread_cond_broadcast(&w->changed);
 	pthread_mutex_unlock(&w->lock);
-	(void)!write(w->done_fd, &one, sizeof(one)); /* a full counter is readable too */
+	/* fails if the counter is full, which is readable, too */
+	(void)!write(w->done_fd, &one, sizeof(one));
 }
 
-/* The oldest job; false: the end. */
+/* Waits for the oldest job; false at the end. */
 static bool next_job(struct table_worker *w, struct input *ret_input)
 {
 	bool is_over;
@@ -172,7 +173,7 @@ static void *worker_thread(void *worker)
 	return NULL;
 }
 
-/* Signals are the business of the host program. */
+/* Starts the thread with all signals blocked, which the host program handles. */
 static void start_thread(struct table_worker *w)
 {
 	sigset_t all, before;
@@ -230,7 +231,7 @@ bool table_worker_take(struct table_worker *w, struct table_job *ret_job)
 	uint64_t count;
 	bool is_there;
 
-	(void)!read(w->done_fd, &count, sizeof(count)); /* nothing to read is fine */
+	(void)!read(w->done_fd, &count, sizeof(count)); /* there may be nothing to read */
 	pthread_mutex_lock(&w->lock);
 	is_there = w->nr_done > 0;
 	if (is_there) {

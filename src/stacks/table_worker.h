@@ -11,41 +11,42 @@
 
 /* Used instead of a file number. */
 #define UNWIND_VDSO UINT32_MAX
-#define UNWIND_TRAMPOLINE(i) (UNWIND_VDSO - 1 - (i)) /* of trampolines[] */
+#define UNWIND_TRAMPOLINE(i) (UNWIND_VDSO - 1 - (i)) /* i: index into trampolines[] */
 
 struct table_worker;
 
-/* Jobs submitted and not taken back. More would only hold descriptors open. */
+/* Jobs that are submitted and not taken back. More would only keep descriptors open. */
 #define TABLE_WORKER_MAX_JOBS 4
 
 struct table_job {
-	uint32_t file;             /* as given */
+	uint32_t file;             /* as submitted */
 	struct compiled_file made; /* owned */
 	struct rule_dict dict;     /* owned; the table's rules are numbers in it */
 	bool has_failed;           /* out of memory: it may be tried again */
 };
 void table_job_done(struct table_job *job);
 
-/* The following are for one thread at a time. The worker's thread starts with the first job; if it
- * cannot, or (is_inline) shall not, jobs are done when they are submitted. cancel: when requested,
- * jobs come back without a table; NULL: never; borrowed. */
+/* The following functions are for one thread at a time. The worker's thread starts with the first
+ * job. If is_inline is set, or the thread cannot be started, jobs are done when they are submitted.
+ * cancel: when requested, jobs come back without a table; NULL: never; borrowed. */
 int table_worker_new(bool is_inline, const struct cancel *cancel, struct table_worker **ret_worker);
 struct table_worker *table_worker_free(struct table_worker *w);
 DEFINE_CLEANUP(struct table_worker *, table_worker_free)
 
-/* f: NULL is the vDSO; its descriptor is duplicated. where: the places of its debug file; borrowed
- * until the worker is freed. -EAGAIN: enough jobs are queued; or the error of dup(). */
+/* Submits a file; NULL is the vDSO. f's descriptor is duplicated. where: the places of its debug
+ * file; borrowed until the worker is freed. -EAGAIN: enough jobs are queued; or the error of
+ * dup(). */
 int table_worker_give(struct table_worker *w, uint32_t file, const struct file *f,
 		      const struct debug_query *where);
 
-/* A finished job; the caller owns it. */
+/* Takes a finished job, owned by the caller. */
 bool table_worker_take(struct table_worker *w, struct table_job *ret_job);
 
-/* Waits until there is one to take, it is cancelled, or the worker's thread has used that much CPU
- * time in total. False: there is none to take. */
+/* Waits until there is a job to take, until it is cancelled, or until the worker's thread has used
+ * that much CPU time in total. False: there is none to take. */
 bool table_worker_wait(struct table_worker *w, uint64_t max_cpu_ns);
 
-/* Nobody waits any more: what is being compiled, and what is submitted, comes back without a table. */
+/* The tables are no longer needed: jobs that are running or submitted come back without one. */
 void table_worker_give_up(struct table_worker *w);
 
 /* CPU time used by jobs so far. */

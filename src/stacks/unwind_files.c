@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "debugfiles/debug_search.h"
 
-#define FIRST_CPU_NS (10 * NS_PER_S) /* of compiling, at any time */
-#define CPU_SHARE 4                  /* then one CPU's time divided by this */
+#define FIRST_CPU_NS (10 * NS_PER_S) /* CPU time for compiling, at any rate */
+#define CPU_SHARE 4                  /* afterwards the time of one CPU, divided by this */
 
 int unwind_files_init(struct unwind_files *u, const struct unwind_files_config *cfg)
 {
@@ -70,7 +70,7 @@ uint32_t unwind_files_number(const struct mapping *m)
 	return m->kind == MAPPING_VDSO ? UNWIND_VDSO : m->file;
 }
 
-/* NULL: never requested. */
+/* NULL if never requested. */
 static struct unwind_file *by_number(const struct unwind_files *u, uint32_t number)
 {
 	if (number == UNWIND_VDSO)
@@ -99,7 +99,7 @@ static int copy_made(struct unwind_file *to, const struct unwind_file *from)
 	return 0;
 }
 
-/* Uses the result for the same content elsewhere, if it applies here too. */
+/* Uses the result for another path of the same content, if it applies here, too. */
 static bool borrow_table(struct unwind_files *u, uint32_t number, uint32_t content)
 {
 	struct unwind_file *f = u->files[number];
@@ -114,7 +114,7 @@ static bool borrow_table(struct unwind_files *u, uint32_t number, uint32_t conte
 	return true;
 }
 
-/* NULL: out of memory. */
+/* NULL if out of memory. */
 static struct unwind_file *add_file(struct unwind_files *u, uint32_t number)
 {
 	if (ARRAY_RESERVE(u->files, u->cap, number + 1, UINT32_MAX) < 0)
@@ -176,7 +176,7 @@ void unwind_files_use(struct unwind_files *u, const struct mapping *m, uint64_t 
 
 /* ---- the worker ---- */
 
-/* The one that most walks wait for. */
+/* The file that most walks wait for. */
 static uint32_t next_asked(const struct unwind_files *u)
 {
 	uint32_t best = UNWIND_VDSO;
@@ -206,8 +206,8 @@ static int give_to_worker(struct unwind_files *u, uint32_t number)
 	return table_worker_give(u->worker, number, file, &where);
 }
 
-/* Targets can supply new files without end: compiling has its first seconds, and a share of a CPU
- * from then on. Files that were not requested yet wait. */
+/* Limits compiling to the first seconds, and then to a share of a CPU, because targets can supply
+ * any number of new files. Files that were not requested yet wait. */
 static bool may_compile(const struct unwind_files *u)
 {
 	uint64_t elapsed_ns = clock_mono_ns() - u->began_ns;
@@ -252,7 +252,7 @@ static void log_compiled(const struct unwind_files *u, const struct table_job *j
 		  job->made.was_changed ? ": it was changed" : "");
 }
 
-/* A result from the file alone applies wherever else it is mapped. */
+/* A result from the file alone applies to all paths of the content. */
 static void share_table(struct unwind_files *u, uint32_t number)
 {
 	const struct unwind_file *f = u->files[number];
@@ -273,8 +273,8 @@ static void count_dropped(struct unwind_dropped *to, const struct unwind_stats *
 	to->nr_refused += from->nr_refused;
 }
 
-/* What else is known of the file stays when its table is evicted: it is small, and old walks may
- * need it. */
+/* Accepts a result. What else is known of the file stays when its table is evicted: it is small,
+ * and old walks may need it. */
 static void accept_job(struct unwind_files *u, struct table_job *job)
 {
 	struct unwind_file *f = by_number(u, job->file);
@@ -329,7 +329,8 @@ bool unwind_files_wait(struct unwind_files *u, uint64_t max_cpu_ns)
 	return is_there;
 }
 
-/* The number will be another file's: no other path of the content may use its result then. */
+/* The number will be another file's: from now on no other path of the content may use its
+ * result. */
 static void unshare_table(struct unwind_files *u, uint32_t number)
 {
 	uint32_t content = filestore_get(u->store, number)->content;
@@ -370,7 +371,7 @@ struct unwind_files_stats unwind_files_stats(const struct unwind_files *u)
 					    u->dropped };
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 bool unwind_file_is_root(const struct unwind_file *f, const struct mapping *m, uint64_t addr)
 {
@@ -402,7 +403,8 @@ static uint64_t shown_bytes(const struct mapping *m, const struct elf_segment *s
 	return smaller(s->filesz - skipped, size);
 }
 
-/* By the segment that the mapping contains most of: pages before and after it may be included. */
+/* By the segment that most of the mapping belongs to: the mapping may include pages before and
+ * after it. */
 int unwind_file_bias(const struct unwind_file *f, const struct mapping *m, uint64_t *ret_bias)
 {
 	uint64_t most = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The files that targets map, and their unwind tables: compiled by a worker on demand, those first
- * that most walks wait for. A file's own CFI applies in every root and under every path; what a
- * separate debug file adds applies only where that was found.
+ * The files that targets map, and their unwind tables. A worker compiles tables on demand,
+ * beginning with those that most walks wait for. A file's own CFI applies in every root and under
+ * every path; what a separate debug file adds applies only where that debug file was found.
  *
- * Belongs to the session's thread, except the worker inside.
+ * Used by the session's thread, except the worker inside.
  */
 #ifndef STACKS_UNWIND_FILES_H
 #define STACKS_UNWIND_FILES_H
@@ -30,13 +30,14 @@ enum unwind_state {
 struct unwind_file {
 	enum unwind_state state;
 	bool was_compiled;
-	uint32_t nr_waiting; /* requests while ASKED */
-	uint32_t common; /* of a content: number + 1 of the file whose result serves all; 0: none */
-	struct compiled_file made;  /* without the table */
-	struct shared_table *table; /* while it is READY */
+	uint32_t nr_waiting; /* requests while the state is ASKED */
+	/* by content: number + 1 of the file whose result serves all paths; 0: none */
+	uint32_t common;
+	struct compiled_file made;  /* the result of compiling, without the table */
+	struct shared_table *table; /* if READY */
 };
 
-/* What compiling left out, of files that were compiled for the first time; see struct unwind_stats. */
+/* What was left out of files that were compiled for the first time; see struct unwind_stats. */
 struct unwind_dropped {
 	uint64_t nr_bad, nr_outside, nr_user, nr_refused;
 };
@@ -54,34 +55,34 @@ struct unwind_files {
 	struct table_worker *worker;   /* owned */
 	struct shared_tables tables;
 	struct unwind_file *
-		*files; /* owned, each; by number in the store; NULL: nothing is known */
+		*files; /* owned, with its items; by number in the store; NULL: not requested */
 	uint32_t nr, cap;
 	struct unwind_file vdso;
 	struct unwind_file trampolines[NR_TRAMPOLINES];
-	uint32_t nr_asked; /* files in that state */
+	uint32_t nr_asked; /* files in state ASKED */
 	uint64_t nr_news;  /* tables that became ready or were evicted */
 	uint64_t nr_compiled, nr_recompiled;
 	struct unwind_dropped dropped;
-	uint64_t began_ns; /* for the share of CPU time that compiling may use */
+	uint64_t began_ns; /* to limit the share of CPU time that compiling may use */
 };
 
 struct unwind_files_config {
 	const struct filestore *store; /* borrowed, like the others */
-	struct tables *tables;         /* NULL: tables stay here */
+	struct tables *tables;         /* NULL: tables are kept here only */
 	const struct log *log;
-	size_t max_bytes;            /* of tables */
-	bool is_inline;              /* no thread: compile on request */
-	const struct cancel *cancel; /* of compiling; NULL: never cancelled */
+	size_t max_bytes;            /* limit for tables */
+	bool is_inline;              /* no thread: compile when submitted */
+	const struct cancel *cancel; /* for compiling; NULL: never cancelled */
 };
 int unwind_files_init(struct unwind_files *u, const struct unwind_files_config *cfg);
 void unwind_files_done(struct unwind_files *u);
 
-/* The state of a mapping's file. NULL: code without a file, or out of memory. */
+/* The state of a mapping's file. NULL if the code has no file, or out of memory. */
 struct unwind_file *unwind_files_get(struct unwind_files *u, const struct mapping *m);
-uint32_t unwind_files_number(const struct mapping *m); /* of such a file */
+uint32_t unwind_files_number(const struct mapping *m); /* the number of such a file */
 
-/* A walk needs it: returns whether it is known if there is a table (READY or NONE); if not, it will
- * be. */
+/* To be called when a walk needs the file: returns whether it is known if it has a table (READY or
+ * NONE); if not, its table is requested. */
 bool unwind_files_ask(struct unwind_files *u, const struct mapping *m);
 bool unwind_files_is_awaited(const struct unwind_files *u, uint32_t number);
 
@@ -89,21 +90,21 @@ bool unwind_files_is_awaited(const struct unwind_files *u, uint32_t number);
 void unwind_files_take(struct unwind_files *u);
 /* Submits what was requested. */
 void unwind_files_give(struct unwind_files *u);
-/* Waits until the worker has finished something, and takes that; false: nothing to do, cancelled,
- * or the worker has used that much CPU time in total. */
+/* Waits until the worker has finished something, and takes that. False: there is nothing to do, it
+ * was cancelled, or the worker has used that much CPU time in total. */
 bool unwind_files_wait(struct unwind_files *u, uint64_t max_cpu_ns);
 
 /* CPU time used by compiling so far. */
 uint64_t unwind_files_cpu_ns(const struct unwind_files *u);
 
-/* Why the file is not compiled, if a limit is the reason; in the order of the store. 0: no limit.
- * */
+/* Why the file is not compiled, if a limit is the reason; the file's number is that of the store.
+ * 0: no limit. */
 enum work_end unwind_files_end(const struct unwind_files *u, uint32_t number);
 
-/* The store releases the file: forgets it. False: its table is being compiled. */
+/* To be called when the store releases the file: forgets it. False: its table is being compiled. */
 bool unwind_files_forget(struct unwind_files *u, uint32_t number);
 
-/* A stack contains the file. */
+/* To be called when a stack contains the file. */
 void unwind_files_use(struct unwind_files *u, const struct mapping *m, uint64_t time_ns);
 
 /* Evicts tables until all fit below the limit, and those that can be compiled better now. True:

@@ -10,7 +10,7 @@
 
 #define MAX_PIDS (1u << 22) /* include/linux/threads.h: PID_MAX_LIMIT */
 #define MAX_GENERATIONS (1u << 28)
-#define MAX_MAPPINGS (1u << 17) /* per process: what the walker searches */
+#define MAX_MAPPINGS (1u << 17) /* per process: the most that the walker can search */
 /* Processes that wait for some table are examined when another one is ready, mostly in vain: 500
  * processes with 200 files each would be published 100,000 times. So the next time is delayed by
  * this much for each mapping examined, about 30 times the cost; processes whose walks miss a table
@@ -22,10 +22,10 @@
 #define MAX_RESTS 65536
 
 enum pid_flag {
-	PID_DIRTY = 1,     /* in the list to be published */
-	PID_WAITING = 2,   /* in the list of those with missing tables */
-	PID_PUBLISHED = 4, /* in the list of those known to the kernel */
-	PID_FORGOTTEN = 8, /* by the kernel, perhaps: published even if unchanged */
+	PID_DIRTY = 1,     /* in the list of processes to be published */
+	PID_WAITING = 2,   /* in the list of processes with missing tables */
+	PID_PUBLISHED = 4, /* in the list of processes known to the kernel */
+	PID_FORGOTTEN = 8, /* the kernel may have dropped it: published even if unchanged */
 };
 
 struct unwinder *unwinder_free(struct unwinder *u)
@@ -64,14 +64,14 @@ int unwinder_new(const struct tracker *tracker, const struct procfs *procfs,
 	u->procfs = procfs;
 	if (r < 0)
 		return r;
-	u->flags = calloc(MAX_PIDS, 1); /* only pages with PIDs are touched */
+	u->flags = calloc(MAX_PIDS, 1); /* pages are touched on demand */
 	if (!u->flags)
 		return -ENOMEM;
 	*ret_unwinder = TAKE(u);
 	return 0;
 }
 
-/* False: out of memory. The walker does not learn of it then, and user space finishes its walks. */
+/* False if out of memory. Then the walker is not informed, and user space finishes the walks. */
 static bool list_add(struct unwinder *u, struct pid_list *l, pid_t pid, uint8_t flag)
 {
 	if ((uint32_t)pid >= MAX_PIDS)
@@ -91,7 +91,8 @@ void unwinder_touch(struct unwinder *u, pid_t pid)
 		u->flags[pid] |= PID_FORGOTTEN;
 }
 
-/* The kernel gives up after MAX_MISSES of bpf/copy_stack.bpf.h, unless something is published. */
+/* Publishes the process again after some walks, because the kernel gives up after MAX_MISSES of
+ * them (bpf/copy_stack.bpf.h) unless something is published. */
 void unwinder_followed(struct unwinder *u, pid_t pid)
 {
 	uint8_t *nr = &u->nr_followed[(uint32_t)pid % FOLLOWED_SLOTS];
@@ -108,14 +109,15 @@ void unwinder_missed(struct unwinder *u, pid_t pid, uint8_t stop)
 
 	if (stop == PA_STOP_HARD_RULE || stop == PA_STOP_NO_RECORD || stop == PA_STOP_FP_END)
 		return;
-	/* Unknown code may not be code: the walk has gone wrong, and so will the next one. */
+	/* Unknown code may not be code at all: then the walk has gone wrong, and so will the next
+	 * one. */
 	if (stop == PA_STOP_UNKNOWN_CODE || (stop == PA_STOP_NO_TABLE && is_waiting))
 		(void)list_add(u, &u->dirty, pid, PID_DIRTY);
 	else
 		unwinder_touch(u, pid);
 }
 
-/* What the walker needs to know of one mapping. */
+/* Describes one mapping for the walker. */
 static struct pa_mapping describe_mapping(struct unwinder *u, const struct mapping *m)
 {
 	struct unwind_file *f = unwind_files_get(&u->files, m);
@@ -153,8 +155,7 @@ bool unwinder_keeps_records(const struct unwinder *u, const struct process *p, u
 	return unwinder_is_record_keeper(u, process_pid(p), process_program(p, time_ns));
 }
 
-/* A runtime is recognized by its library. Returns whether what is known of the process has changed.
- * */
+/* Recognizes a runtime by its library. Returns whether what is known of the process has changed. */
 static bool look_at_runtime(struct unwinder *u, const struct process *p, const struct mapping *m)
 {
 	struct record_keeper *k = keeper_of(u, p);
@@ -181,7 +182,7 @@ static bool gather_mappings(struct unwinder *u, const struct process *p, uint32_
 		if (!m || ARRAY_RESERVE(u->scratch, u->cap_scratch, nr + 1, MAX_MAPPINGS) < 0)
 			break;
 		if (look_at_runtime(u, p, m))
-			return gather_mappings(u, p, ret_nr); /* once: now it is known */
+			return gather_mappings(u, p, ret_nr); /* only once, since it is known now */
 		u->scratch[nr] = describe_mapping(u, m);
 		if (m->kind == MAPPING_ANON && unwinder_keeps_records(u, p, UINT64_MAX))
 			u->scratch[nr].first_block = PA_FIRST_BLOCK_RECORDS;
@@ -203,7 +204,7 @@ static void note_image(struct unwinder *u, uint32_t generation, const struct pro
 	u->images[generation] = process_image(p, UINT64_MAX);
 }
 
-/* Publishes u->scratch. If that fails, nothing is published, because the previous list may be
+/* Publishes u->scratch. If that fails, the process is removed, because the previous list may be
  * wrong. */
 static void set_process(struct unwinder *u, const struct process *p, pid_t pid, uint32_t nr)
 {
@@ -276,18 +277,18 @@ static void publish_list(struct unwinder *u, struct pid_list *l, uint8_t flag)
 		if (is_resting(u, pid)) {
 			u->flags[pid] &= (uint8_t)~flag;
 			(void)list_add(u, &u->dirty, pid,
-				       PID_DIRTY); /* until it is touched again */
+				       PID_DIRTY); /* until the process is touched again */
 			continue;
 		}
 		u->flags[pid] &= (uint8_t) ~(flag | (is_forgotten ? PID_FORGOTTEN : 0));
 		publish_process(u, pid, is_forgotten);
 	}
 	l->nr -= nr;
-	if (l->nr) /* an empty list may have no memory */
+	if (l->nr) /* an empty list may not be allocated */
 		memmove(l->pids, l->pids + nr, l->nr * sizeof(l->pids[0]));
 }
 
-/* Tables were evicted that lists may refer to. */
+/* Publishes all processes, since tables that lists may refer to were evicted. */
 static void publish_all(struct unwinder *u)
 {
 	struct pid_list *l = &u->published;
@@ -306,7 +307,8 @@ static void publish_all(struct unwinder *u)
 	l->nr = kept;
 }
 
-/* Tables have become ready or were evicted, or the kernel has room for one. */
+/* Publishes the waiting processes if tables have become ready or were evicted, or if the kernel has
+ * room for one. */
 static void publish_waiting(struct unwinder *u)
 {
 	uint64_t now = clock_mono_ns(), before = u->nr_gathered;
@@ -347,7 +349,8 @@ void unwinder_give(struct unwinder *u)
 	unwind_files_give(&u->files);
 }
 
-/* Before sampling: what is not compiled by then is compiled when a walk needs it. */
+/* Limit before sampling: tables that are not compiled by then are compiled when a walk needs
+ * them. */
 #define FIRST_MAX_CPU_NS (8 * NS_PER_S)
 
 bool unwinder_wait(struct unwinder *u, uint64_t max_cpu_ns)

@@ -16,55 +16,58 @@ struct procfs;
 struct tracker;
 struct unwinder;
 
-/* files.tables may be NULL: nothing is published, walks are only finished. The others are borrowed.
- * */
+/* If files.tables is NULL, nothing is published, and walks are only finished. The others are
+ * borrowed. */
 int unwinder_new(const struct tracker *tracker, const struct procfs *procfs,
 		 const struct unwind_files_config *files, struct unwinder **ret_unwinder);
 struct unwinder *unwinder_free(struct unwinder *u);
 DEFINE_CLEANUP(struct unwinder *, unwinder_free)
 
-/* For the tracker: recognizes generated code that has a table. NULL: none on this architecture. */
+/* For the tracker: recognizes generated code that has a table. NULL if there is none on this
+ * architecture. */
 const struct code_recognizer *unwinder_recognizer(void);
 
-/* The mappings of process pid have changed; unwinder_publish() will tell the kernel. */
+/* To be called when the mappings of process pid have changed; unwinder_publish() informs the
+ * kernel. */
 void unwinder_touch(struct unwinder *u, pid_t pid);
 
-/* A walk of the process that stopped in code without a table was finished: copying such stacks is
- * worthwhile. */
+/* To be called when a walk that stopped in code without a table was finished: copying such stacks
+ * of the process is worthwhile. */
 void unwinder_followed(struct unwinder *u, pid_t pid);
 
-/* A walk of the process stopped for that: unless it is under way, the kernel gets what it lacked.
- * */
+/* To be called when a walk of the process stopped for that reason: the kernel gets what was
+ * missing, unless that is in progress. */
 void unwinder_missed(struct unwinder *u, pid_t pid, uint8_t stop);
 
-/* Once per turn, before walks are finished: takes what the worker has compiled. */
+/* Called once per turn, before walks are finished: takes what the worker has compiled. */
 void unwinder_take(struct unwinder *u);
-/* After walks are finished: submits what they lacked. */
+/* Called after walks are finished: submits what they needed. */
 void unwinder_give(struct unwinder *u);
-/* Waits until the worker has compiled something; false: it has nothing to do, or waiting was
+/* Waits until the worker has compiled something. False: it has nothing to do, or waiting was
  * cancelled (unwind_files_wait()). */
 bool unwinder_wait(struct unwinder *u, uint64_t max_cpu_ns);
-/* Nobody waits any more, not for what is being compiled either. */
+/* Tables are no longer needed, not even those that are being compiled. */
 void unwinder_give_up(struct unwinder *u);
 uint64_t unwinder_cpu_ns(const struct unwinder *u);
 /* Why that file has no table, if a limit is the reason. */
 enum work_end unwinder_end(const struct unwinder *u, uint32_t file);
-/* Becomes readable when it has. */
+/* Becomes readable when the worker has compiled something. */
 int unwinder_fd(const struct unwinder *u);
 /* True if that file's table (finished_walk.missing) is being compiled. */
 bool unwinder_is_awaited(const struct unwinder *u, uint32_t file);
 
 /* A stack contains code of that mapping. */
-/* The store releases the file; false: its table is being compiled. */
+/* To be called when the store releases the file; false: its table is being compiled. */
 bool unwinder_forget_file(struct unwinder *u, uint32_t file);
 
 void unwinder_use(struct unwinder *u, const struct mapping *m, uint64_t time_ns);
 
 /* Compiles the tables of everything that the processes to be published have mapped, and waits for
- * them, unless that takes too long. */
+ * them, within a limit. */
 void unwinder_compile_touched(struct unwinder *u);
 
-/* Publishes everything new to the kernel; returns whether there was anything. Once per turn. */
+/* Publishes everything new to the kernel; returns whether there was anything. Called once per
+ * turn. */
 bool unwinder_publish(struct unwinder *u);
 
 /* True if a walk with mappings of that generation used the code that process p had at time_ns: none
@@ -77,7 +80,7 @@ bool unwinder_is_current(const struct unwinder *u, uint32_t generation, const st
  * lies beyond a frame larger than the copy, nor on another stack. */
 void unwinder_ask_at(struct unwinder *u, const struct process *p, uint64_t pc, uint64_t time_ns);
 
-/* Of a file by its number: see compiled_file. */
+/* For a file by its number: see compiled_file. */
 bool unwinder_has_own_stack(const struct unwinder *u, uint64_t file);
 
 /* True if the program's runtime was started so that its generated code keeps frame records. */
@@ -92,7 +95,7 @@ bool unwinder_is_called(struct unwinder *u, const struct process *p, uint64_t pc
 
 /* A copied stack: pages that could be read, by address. */
 struct stack_copy {
-	bool must_end;      /* without waiting for tables */
+	bool must_end;      /* do not wait for tables */
 	bool is_in_syscall; /* pc is after the system call instruction */
 	uint8_t stop;       /* enum pa_stop: for a walk that needs more than was copied */
 	struct pa_stack_regs regs;
@@ -101,7 +104,7 @@ struct stack_copy {
 };
 
 /* Walks again, with all available tables. pcs: as in a record, at most PA_MAX_USER_FRAMES. -EAGAIN:
- * it needs a table that is not ready, and was requested; ret_walk->missing says which. */
+ * the table of file ret_walk->missing is not ready, and was requested. */
 struct finished_walk {
 	uint64_t pcs[PA_MAX_USER_FRAMES];
 	uint32_t nr;

@@ -11,13 +11,13 @@ struct pid_list {
 	uint32_t nr, cap;
 };
 
-/* A process that is not examined for a while. */
+/* A process that is not examined again for a while. */
 struct pid_rest {
 	pid_t pid;
 	uint64_t due_ns;
 };
 
-/* Options of a process's runtime. */
+/* Whether a process's runtime was started with frame pointers. */
 struct record_keeper {
 	pid_t pid;
 	uint64_t program; /* process_program() */
@@ -36,21 +36,22 @@ struct unwinder {
 	struct full_files *full;                      /* owned; for walks with all registers */
 	struct live_code *live;                       /* owned */
 	const struct procfs *procfs;                  /* borrowed */
-	struct record_keeper keepers[RECORD_KEEPERS]; /* by PID */
-	uint64_t nr_news_published; /* of the files, at the last update of waiting processes */
-	bool has_room_to_publish;   /* the kernel has room again, and they were not updated */
-	uint64_t waiting_due_ns;    /* earliest time of the next update */
-	uint64_t nr_gathered;       /* mappings examined */
-	uint8_t *flags;             /* owned; by PID */
+	struct record_keeper keepers[RECORD_KEEPERS]; /* slot by PID */
+	/* nr_news of the files at the last update of waiting processes */
+	uint64_t nr_news_published;
+	bool has_room_to_publish; /* the kernel has room again, and they were not updated yet */
+	uint64_t waiting_due_ns;  /* earliest time of the next update */
+	uint64_t nr_gathered;     /* mappings examined so far */
+	uint8_t *flags;           /* owned; by PID */
 	struct pid_list dirty, waiting, published;
-	struct pid_rest *rests; /* owned; few: processes with very many mappings */
+	struct pid_rest *rests; /* owned; only processes with very many mappings */
 	uint32_t nr_rests, cap_rests;
-	uint64_t *images; /* owned; by generation: the image that was published */
+	uint64_t *images; /* owned; by generation: the image that was published with it */
 	uint32_t nr_images, cap_images;
 	struct pa_mapping *scratch; /* owned */
 	uint32_t cap_scratch;
 	bool has_published;                  /* in this turn */
-	uint8_t nr_followed[FOLLOWED_SLOTS]; /* walks since their process was published */
+	uint8_t nr_followed[FOLLOWED_SLOTS]; /* walks finished since their process was published */
 	struct unwinder_stats stats;
 };
 
