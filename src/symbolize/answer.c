@@ -41,7 +41,7 @@ static void fill_result(struct answer *a, const char *name, const char *system_n
 	};
 }
 
-/* Demangles the first n bytes of symbol, and keeps the rest. False: nothing is mangled. */
+/* Demangles the first n bytes of symbol, and keeps the rest. False if nothing is mangled. */
 static bool make_readable(const char *symbol, size_t n, char readable[DEMANGLE_MAX_OUT])
 {
 	char mangled[DEMANGLE_MAX_IN + 1];
@@ -97,7 +97,7 @@ static int remember_demangled(struct answer *a, uint64_t hash, const char *symbo
 	if (r == 0)
 		r = idtable_reserve(&a->name_index);
 	if (r < 0)
-		return r == -ENOMEM ? r : 0; /* beyond the limit it is demangled every time */
+		return r == -ENOMEM ? r : 0; /* beyond the limit it is demangled again each time */
 	a->names[a->nr_names] = (struct answer_name){ symbol, readable };
 	idtable_insert(&a->name_index, hash, a->nr_names++);
 	return 0;
@@ -138,7 +138,7 @@ int answer_scoped(struct answer *a, const char *scope, size_t mangled_bytes, con
 		(void)snprintf(text, sizeof(text), "%s", scope);
 	len = strlen(text);
 	if ((size_t)snprintf(text + len, sizeof(text) - len, "::%s", name) >= sizeof(text) - len)
-		return 0; /* longer than names are shown: its own name will do */
+		return 0; /* longer than names that are shown: its own name suffices */
 	r = strtab_intern(&a->strings, text, &id);
 	if (r == 0)
 		*ret_name = strtab_get(&a->strings, id);

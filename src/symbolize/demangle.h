@@ -10,7 +10,7 @@
 #define DEMANGLE_MAX_OUT 16384
 
 /* Writes the readable form of a mangled symbol to `to` (NUL-terminated, at most size bytes with the
- * NUL). False: the name has no mangling prefix, does not parse, or is too long either way; `to` is
+ * NUL). False: the name has no mangling prefix, does not parse, or either name is too long; `to` is
  * then unspecified and the name should be shown as it is. */
 bool demangle(const char *symbol, char *to, size_t size);
 

@@ -72,8 +72,8 @@ static bool read_lname(const struct d_reader *d, size_t at, const char **ret_nam
 	return true;
 }
 
-/* 'Q' and the distance back, in base 26: all digits but the last are upper case. False: at the end.
- * */
+/* Reads 'Q' and the distance back, in base 26: all digits but the last are upper case. False at the
+ * end. */
 static bool read_back_reference(struct d_reader *d, size_t *ret_at)
 {
 	size_t start = d->at++, distance = 0;
@@ -98,7 +98,7 @@ static bool is_template(const char *s, size_t n)
 	return n > 3 && (memcmp(s, "__T", 3) == 0 || memcmp(s, "__U", 3) == 0);
 }
 
-/* The template's name, after "__T". The rest is not read. */
+/* Appends the template's name, after "__T". The rest is not read. */
 static bool append_template(struct d_reader *d, size_t at)
 {
 	const char *name;
@@ -139,7 +139,8 @@ static bool skip_parameters(struct d_reader *d)
 	return !depth;
 }
 
-/* "MxFNaNbiZ" and then another name, as in "main.lambda". False: the type is that of the symbol. */
+/* Skips "MxFNaNbiZ" if another name follows, as in "main.lambda". False if the type is that of the
+ * symbol. */
 static bool enter_function(struct d_reader *d)
 {
 	size_t start = d->at;
@@ -157,7 +158,7 @@ static bool enter_function(struct d_reader *d)
 	return false;
 }
 
-/* One part of a qualified name. 1: there may be another; 0: it was the last; -1: invalid. */
+/* Reads one part of a qualified name. 1: there may be another; 0: it was the last; -1: invalid. */
 static int read_part(struct d_reader *d)
 {
 	const char *name;

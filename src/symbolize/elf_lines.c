@@ -7,7 +7,7 @@
 #include "symbolize/demangle.h"
 #include "symbolize/symbolize_internal.h"
 
-#define NO_NAME "[inlined]" /* a function that DWARF knows, but without a name */
+#define NO_NAME "[inlined]" /* name of a function that DWARF describes without a name */
 
 struct elf_lines {
 	struct dwarf *dwarf;  /* owned */
@@ -99,8 +99,9 @@ static int fill_frame(struct elf_lines *l, const struct dwarf_frame *from, struc
 }
 
 /*
- * The outermost function has the name of its symbol, if there is one, as perf has, which knows no other.
- * Of aliases DWARF has the one that the source defines, often an internal one ("__GI___clock_gettime").
+ * The outermost function gets the name of its symbol, if there is one, as in perf, which knows no
+ * other. Of several aliases, DWARF has the one that the source defines, often an internal one
+ * ("__GI___clock_gettime").
  */
 static int fill_outermost(struct elf_lines *l, const struct dwarf_frame *from, const char *symbol,
 			  struct symbol_frame *to)

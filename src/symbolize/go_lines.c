@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Source lines and inlined functions of Go from its runtime's table, for programs without debug
- * information. Inlined calls are read from Go 1.20 on; before, inlined code has its function's file
- * and no line, which would be that of another function.
+ * information. Inlined calls are read from Go 1.20 on. For older versions, inlined code has the
+ * file of the surrounding function, but no line, which would be that of another function.
  */
 #include <errno.h>
 
@@ -15,9 +15,9 @@
 /* Limit on steps through tables, which are walked again for each address: 64 million steps, half a
  * second. Beyond it lines are missing, but not names, for which the file's own limit applies. */
 #define WORK_BYTES (256u << 20)
-#define CHARGE_STEPS 64 /* of a table, between two charges */
+#define CHARGE_STEPS 64 /* steps through a table between two charges */
 #define STEP_COST_BYTES 4
-#define GO_MAX_FRAMES 64 /* at one address */
+#define GO_MAX_FRAMES 64 /* frames at one address */
 
 struct go_lines {
 	const struct elf_image *img; /* borrowed */
@@ -59,7 +59,7 @@ int go_lines_new(const struct elf_image *img, const struct cancel *cancel,
 	return 0;
 }
 
-/* The value of a table at an offset. -ENOENT: none; -EBADMSG, -E2BIG, -ECANCELED. */
+/* The value of a table at an offset. -ENOENT if there is none; -EBADMSG, -E2BIG, -ECANCELED. */
 static int value_at(struct go_lines *l, const struct go_func *f, uint32_t table, uint64_t offset,
 		    int64_t *ret_value)
 {
@@ -82,7 +82,7 @@ static int value_at(struct go_lines *l, const struct go_func *f, uint32_t table,
 	}
 }
 
-/* Malformed data costs the line. */
+/* Adds a line. Malformed data only means that the line is missing. */
 static void add_line(struct go_lines *l, const struct go_func *f, uint64_t offset,
 		     struct symbol_frame *to)
 {
@@ -117,8 +117,8 @@ static int read_call(const struct go_lines *l, const struct go_func *f, int64_t 
 	return 0;
 }
 
-/* The inlined functions at an offset, innermost first; sets the offset of the outermost call, and
- * returns how many there are. -ENOENT: unknown. */
+/* Adds the inlined functions at an offset, innermost first; sets the offset of the outermost call,
+ * and returns the number of functions. -ENOENT: unknown. */
 static int add_inlined(struct go_lines *l, const struct go_func *f, uint64_t *offset)
 {
 	int nr = 0;

@@ -49,7 +49,7 @@ static void fill_window(struct jit_reader *r, uint64_t offset, size_t size)
 		if (n > 0)
 			r->len += (size_t)n;
 		else if (n == 0 || errno != EINTR)
-			return; /* what cannot be read counts as absent */
+			return; /* a file that cannot be read counts as absent */
 	}
 }
 
@@ -226,7 +226,7 @@ static bool may_read(int fd, uint64_t max_bytes, struct jit_task *t, uint64_t *n
 	return max_bytes;
 }
 
-/* The jitdump first: it has times and lines. */
+/* Reads the jitdump first, because it has times and lines. */
 static int read_symbol_files(const struct jit_symbol_files *files, struct jit_task *t)
 {
 	int r = 0;
@@ -235,7 +235,7 @@ static int read_symbol_files(const struct jit_symbol_files *files, struct jit_ta
 	if (may_read(files->dump_fd, files->dump_max_bytes, t, &t->counts->nr_dumps_too_large))
 		r = jitdump_read(files->dump_fd, t);
 	if (r == -EBADMSG)
-		r = 0; /* counted; there may be a map */
+		r = 0; /* counted; there may be a perf map */
 	if (r == 0 &&
 	    may_read(files->map_fd, files->map_max_bytes, t, &t->counts->nr_maps_too_large))
 		r = perf_map_read(files->map_fd, t);

@@ -3,7 +3,7 @@
 
 #include <sys/stat.h>
 
-#define MIN_BYTES 4096u /* for a file that is still short: one that grows meanwhile ends there */
+#define MIN_BYTES 4096u /* for a file that is still short: growth beyond this is not read */
 
 void jit_budget_init(struct jit_budget *b)
 {
@@ -40,7 +40,7 @@ static struct jit_budget_list *find_list(struct jit_budget *b, const struct stat
 	return &b->lists[b->nr_lists++];
 }
 
-/* false: over the limits, and nothing is charged. */
+/* False if over the limits; then nothing is charged. */
 static bool charge_user(struct jit_budget *b, uid_t user, uint64_t bytes)
 {
 	uint64_t *used = used_by(b, user);
@@ -52,8 +52,8 @@ static bool charge_user(struct jit_budget *b, uid_t user, uint64_t bytes)
 	return true;
 }
 
-/* A file that was charged before is charged only for its growth; if that is too much it ends where
- * it did. */
+/* A file that was charged before is charged only for its growth; if that exceeds the limit, it is
+ * read up to its previous end. */
 static uint64_t take_bytes(struct jit_budget *b, const struct stat *st, uint64_t bytes,
 			   uint32_t purpose)
 {

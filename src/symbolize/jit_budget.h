@@ -4,7 +4,8 @@
  * to the user who wrote it and to all. Forking a process costs nothing, and each process reads its
  * parents' files again, so a limit per file is not enough. A file that one process needs for
  * several purposes is charged once, although it is read for each. This does not limit memory, which
- * grows with the sampled addresses and not with the bytes of files, which are streamed. Any thread.
+ * grows with the sampled addresses and not with the bytes of files, which are streamed. May be
+ * called by any thread.
  */
 #ifndef SYMBOLIZE_JIT_BUDGET_H
 #define SYMBOLIZE_JIT_BUDGET_H
@@ -15,7 +16,7 @@
 
 #include "symbolize/symbolizer_jit.h"
 
-#define JIT_BUDGET_BYTES (4ull << 30) /* for all */
+#define JIT_BUDGET_BYTES (4ull << 30) /* for all users */
 /* Per user; root has only the total limit. 40 workers of Node with maps of 30 MB each need 1.2 GB.
  * */
 #define JIT_BUDGET_USER_BYTES (3ull << 29)
@@ -29,14 +30,14 @@ enum jit_purpose {
 	JIT_FOR_MOMENTS, /* when code was replaced */
 };
 
-/* A charged file, and what it has been read for since. */
+/* A charged file, and the purposes for which it has been read since. */
 struct jit_budget_list {
 	uint64_t dev, ino, bytes;
 	uint32_t purposes; /* bits: 1 << enum jit_purpose */
 };
 
 struct jit_budget {
-	pthread_mutex_t lock; /* of all that follows */
+	pthread_mutex_t lock; /* protects the members below */
 	uint64_t left_bytes;
 	struct {
 		uid_t uid;
@@ -50,11 +51,11 @@ struct jit_budget {
 void jit_budget_init(struct jit_budget *b);
 void jit_budget_done(struct jit_budget *b);
 
-/* How much of the file may be read; 0: nothing, it is over the limits. Reading it again for the same
- * purpose is for another process, and is charged again. */
+/* Returns how much of the file may be read; 0: nothing, it is over the limits. Reading it again for
+ * the same purpose is done for another process, and charged again. */
 uint64_t jit_budget_take(struct jit_budget *b, int fd, enum jit_purpose purpose);
 
-/* The same for both files, which are going to be read. */
+/* Sets the limits of both files, which are about to be read. */
 void jit_budget_limit(struct jit_budget *b, struct jit_symbol_files *files,
 		      enum jit_purpose purpose);
 

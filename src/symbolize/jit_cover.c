@@ -41,7 +41,7 @@ void jit_cover_put(struct jit_cover *c, uint64_t start, uint64_t end, uint64_t n
 	size_t low, high;
 
 	if (begin == c->nr || c->addrs[begin] >= end)
-		return; /* most ranges */
+		return; /* true for most ranges */
 	low = (size_t)begin + c->nr;
 	high = (size_t)lower_bound(c, end) + c->nr;
 	for (; low < high; low /= 2, high /= 2) {

@@ -20,10 +20,10 @@ struct jit_cover {
 int jit_cover_init(struct jit_cover *c, const uint64_t *addrs, uint32_t nr);
 void jit_cover_done(struct jit_cover *c);
 
-/* [start, end) has this number, which is not 0 and higher than all before. */
+/* Adds the range [start, end) with a number that is higher than all before, and not 0. */
 void jit_cover_put(struct jit_cover *c, uint64_t start, uint64_t end, uint64_t number);
 
-/* The number of the range that was added last, or first, and covers address i; 0: none. */
+/* The number of the range that was added last, or first, and covers address i; 0 if none does. */
 uint64_t jit_cover_last(const struct jit_cover *c, uint32_t i);
 uint64_t jit_cover_first(const struct jit_cover *c, uint32_t i);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by the readers of perf maps and jitdumps. Both read a file that its writer may change at
- * any time: what is read twice is checked twice. */
+ * any time: what is read twice must be checked twice. */
 #ifndef SYMBOLIZE_JIT_INTERNAL_H
 #define SYMBOLIZE_JIT_INTERNAL_H
 
@@ -9,7 +9,7 @@
 #include "symbolize/symbolizer_jit.h"
 
 #define JIT_READ_BYTES (256u << 10)
-#define JIT_MAX_NAME_BYTES 4096 /* of one text; longer ones are truncated */
+#define JIT_MAX_NAME_BYTES 4096 /* for one text; longer ones are truncated */
 
 /* A file read through a window; it is never mapped, because its writer can truncate it. */
 struct jit_reader {
@@ -34,7 +34,7 @@ const uint8_t *jit_reader_get(struct jit_reader *r, uint64_t offset, size_t want
 
 /* The result for one address; numbers of strings. */
 struct jit_found {
-	uint32_t name; /* 0: nothing */
+	uint32_t name; /* 0: not found */
 	uint32_t system_name;
 	uint32_t filename;
 	uint32_t line, start_line;
@@ -65,11 +65,11 @@ struct jit_task {
 	const struct cancel *cancel; /* NULL: never cancelled */
 };
 
-/* Stores what the text says. -ENOMEM, -E2BIG. */
+/* Stores the name that the text contains. -ENOMEM, -E2BIG. */
 int jit_found_set(const struct jit_task *t, uint32_t i, const char *text, size_t len,
 		  bool *ret_is_v8);
 
-/* Both keep what has been found before. -ENOMEM, -E2BIG; -EBADMSG: not such a file. */
+/* Both functions keep earlier results. -ENOMEM, -E2BIG; -EBADMSG: not such a file. */
 int perf_map_read(int fd, const struct jit_task *t);
 int jitdump_read(int fd, const struct jit_task *t);
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define TIER_MARKS "~^+*'-"
-#define OPTIMIZED_MARKS "+*" /* those that 'o' may precede and an apostrophe may follow */
+#define OPTIMIZED_MARKS "+*" /* marks that 'o' may precede and an apostrophe may follow */
 #define MAX_LINE (1u << 30)
 
 struct text {

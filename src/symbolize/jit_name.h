@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses what a JIT compiler calls its code: V8 and CPython put the function, its file and its line
- * into one text. Any other text is a function's name as it is. */
+/* Parses a JIT compiler's name for its code: V8 and CPython put the function, its file and its line
+ * into one text. Any other text is the name of a function. */
 #ifndef SYMBOLIZE_JIT_NAME_H
 #define SYMBOLIZE_JIT_NAME_H
 

@@ -12,8 +12,8 @@
 struct jit_versions {
 	struct jitdump_file file;
 	struct jit_list list;
-	struct jitdump_hits hits; /* at the list's own times */
-	struct jit_cover now;     /* what was loaded up to the time in question */
+	struct jitdump_hits hits; /* at the times of the list's addresses */
+	struct jit_cover now;     /* what had been loaded at the time in question */
 };
 
 static void versions_done(struct jit_versions *v)
@@ -53,7 +53,7 @@ uint64_t jit_versions_at(const struct jit_versions *v, uint64_t addr)
 static int ask_each(struct jit_versions *v, const uint64_t *times_ns, uint32_t nr,
 		    int (*fn)(void *ctx, uint32_t i, const struct jit_versions *v), void *ctx)
 {
-	struct jit_counts counts = { 0 }; /* symbolization counts them */
+	struct jit_counts counts = { 0 }; /* not needed, since symbolization counts them */
 	struct jitdump_walk w;
 	struct jitdump_change change;
 	uint32_t k = 0;

@@ -7,20 +7,21 @@
 #include "base/bisect.h"
 #include "symbolize/jitdump_file.h"
 
-#define JITDUMP_MAX_LINES (1u << 20) /* of one function */
-/* Of line records, for all addresses together: each address reads those of its function. */
+#define JITDUMP_MAX_LINES (1u << 20) /* for one function */
+/* Limit of line records for all addresses together, because each address reads those of its
+ * function. */
 #define JITDUMP_MAX_LINE_BYTES (1ull << 30)
 
-/* V8 gives the address of a line's code in the ELF file that `perf inject` creates, after 0x40
- * bytes of headers. */
+/* V8 adds 0x40 to the address of a line's code, the size of the headers in the ELF file that `perf
+ * inject` creates. */
 #define V8_LINE_SHIFT 0x40
 
-/* A sampled address whose code was moved there. */
+/* A sampled address to which code was moved. */
 struct moved {
 	uint64_t index;
-	uint64_t before; /* offset of the MOVE: its LOAD comes earlier */
+	uint64_t before; /* offset of the MOVE; the LOAD is before it */
 	uint64_t in_code;
-	uint64_t group; /* the result; as a hit */
+	uint64_t group; /* the result, a number as in jitdump_hits */
 	uint32_t address;
 };
 
@@ -28,7 +29,7 @@ struct dump {
 	struct jitdump_file file;
 	const struct jit_task *t;
 	struct jitdump_hits hits;
-	uint64_t line_bytes; /* read so far */
+	uint64_t line_bytes; /* bytes of line records read so far */
 	struct moved *moved; /* owned */
 	uint32_t nr_moved, cap_moved;
 };
@@ -61,7 +62,7 @@ static bool read_entry(struct cursor *c, struct line_entry *e)
 }
 
 /* The line of an address: that of the last entry at or before it. One invalid entry discards all,
- * because V8 of Node 20 writes freed memory where names should be. */
+ * because V8 in Node 20 writes freed memory instead of names. */
 static bool find_line(struct cursor c, const struct jitdump_code *code, uint64_t addr,
 		      uint64_t shift, struct line_entry *ret)
 {
@@ -83,7 +84,7 @@ static bool find_line(struct cursor c, const struct jitdump_code *code, uint64_t
 	return true;
 }
 
-/* Unreadable lines leave the line from the name. */
+/* Sets the line. If lines cannot be read, the line that is part of the name remains. */
 static int set_line(struct dump *d, uint32_t i, const struct jitdump_record *debug,
 		    const struct jitdump_code *code, uint64_t addr, bool is_v8)
 {
@@ -155,7 +156,7 @@ static int note_moved(struct dump *d, uint32_t i, const struct jitdump_record *r
 
 	if (!jitdump_read_move(&d->file, rec, &code) || d->t->list->addrs[i] < code.start ||
 	    d->t->list->addrs[i] >= code.end)
-		return 0; /* changed since */
+		return 0; /* the file has changed since */
 	r = ARRAY_RESERVE(d->moved, d->cap_moved, (size_t)d->nr_moved + 1, d->t->list->nr);
 	if (r < 0)
 		return r;
@@ -197,8 +198,9 @@ static uint32_t first_moved(const struct dump *d, uint64_t index)
 	return BISECT(i, d->nr_moved, d->moved[i].index < index);
 }
 
-/* A second pass through the file, for the loads of moved code. As many steps as records and moved
- * addresses: those of one index are visited again for each of its loads, of which there is one. */
+/* Reads the file a second time, to find the loads of moved code. The number of steps is that of
+ * records and moved addresses: those of one index are visited again for each of its loads, and
+ * there is one load per index. */
 static int name_moved(struct dump *d)
 {
 	uint64_t at = d->file.first, debug = 0;
@@ -233,7 +235,7 @@ static int name_moved(struct dump *d)
 	return r;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole file ---- */
 
 static void dump_done(struct dump *d)
 {

@@ -6,7 +6,7 @@
 
 #define JITDUMP_MAGIC 0x4a695444u
 #define JITDUMP_VERSION 1
-#define JITDUMP_ARCH_TIME 1u /* flag: times are a CPU's counter, not our clock */
+#define JITDUMP_ARCH_TIME 1u /* flag: times are from a CPU's counter, not from our clock */
 #define JITDUMP_MAX_HEADER_BYTES 4096
 
 #define HEADER_BYTES 40
@@ -103,7 +103,7 @@ bool jitdump_read_move(struct jitdump_file *f, const struct jitdump_record *rec,
 	       !__builtin_add_overflow(ret->start, size, &ret->end);
 }
 
-/* ---- one after the other ---- */
+/* ---- iteration ---- */
 
 /* A LOAD whose name ends inside the file. Writers that buffer leave such a last record while they
  * run: what is missing is code, which is not read anyway. */
@@ -180,7 +180,7 @@ bool jitdump_walk_next(struct jitdump_walk *w, struct jitdump_change *ret)
 	return r > 0;
 }
 
-/* ---- which record covers which address ---- */
+/* ---- records by address ---- */
 
 static int compare_times(const void *pa, const void *pb, void *ctx)
 {
@@ -190,7 +190,7 @@ static int compare_times(const void *pa, const void *pb, void *ctx)
 	return a < b ? -1 : a > b;
 }
 
-/* Numbers of addresses, by time; the caller frees them. */
+/* Indexes of addresses, in order of time; the caller frees them. */
 static uint32_t *order_by_time(const uint64_t *times_ns, uint32_t nr)
 {
 	uint32_t *order = calloc((size_t)nr + 1, sizeof(*order));

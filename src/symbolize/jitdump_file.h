@@ -37,13 +37,13 @@ struct jitdump_code {
 	uint64_t index;      /* the writer's number for it, at all its addresses */
 };
 
-/* -ENOMEM; -EBADMSG: not such a file. Call jitdump_close() in all cases. */
+/* -ENOMEM; -EBADMSG: not a jitdump. Call jitdump_close() in all cases. */
 int jitdump_open(struct jitdump_file *f, int fd, const struct cancel *cancel);
 void jitdump_close(struct jitdump_file *f);
 
 struct cursor jitdump_bytes(struct jitdump_file *f, uint64_t offset, size_t want);
 
-/* 1: there is one; 0: end of the file; -EBADMSG: it cannot continue. */
+/* 1: there is a record; 0: end of the file; -EBADMSG: reading cannot continue. */
 int jitdump_record_at(struct jitdump_file *f, uint64_t offset, struct jitdump_record *ret);
 
 /* False: the record is invalid. */
@@ -74,7 +74,8 @@ bool jitdump_walk_next(struct jitdump_walk *w, struct jitdump_change *ret);
 /* The records that cover each of a few addresses. */
 struct jitdump_hits {
 	struct jit_cover cover; /* of all records */
-	uint64_t *numbers;      /* owned; by address: what was there at its time; 0: none */
+	/* owned; by address: the record that applied at its time; 0: none */
+	uint64_t *numbers;
 };
 
 /* Everything is borrowed until jitdump_hits_done(), which is needed in all cases; addrs: sorted.

@@ -95,7 +95,8 @@ static bool starts_with(const struct ksym_text *t, const char *what)
 	return t->module_bytes >= n && memcmp(t->module, what, n) == 0;
 }
 
-/* BPF programs and, by the names that the kernel gives them, pages of kprobes and ftrace. */
+/* True for BPF programs and, by the names that the kernel gives them, for pages of kprobes and
+ * ftrace. */
 static bool is_passing(const struct ksym_text *t)
 {
 	return starts_with(t, "[bpf]") || starts_with(t, "[__builtin__");
@@ -129,7 +130,7 @@ static int parse_line(struct reader *rd, const char *at, const char *end)
 			      (unsigned int)rank, &text);
 }
 
-/* All complete lines of the buffer; the rest moves to its front. */
+/* Parses all complete lines of the buffer; moves the rest to its front. */
 static int parse_lines(struct reader *rd, char *bytes, size_t *n)
 {
 	const char *at = bytes, *end = bytes + *n, *newline;
@@ -188,7 +189,7 @@ int kallsyms_read(int fd, struct kernel_symbols *to)
 	struct reader rd = { .to = to };
 	int r = parse_file(&rd, fd);
 
-	if (r < 0 && r != -E2BIG) /* over a limit: what is there is used */
+	if (r < 0 && r != -E2BIG) /* over a limit: the symbols so far are used */
 		return r;
 	r = ksym_table_finish(&to->lasting);
 	return r < 0 ? r : ksym_table_finish(&to->passing);

@@ -64,7 +64,7 @@ static const char *why_useless(struct kernel_symbolizer *k, const struct kernel_
 	return why;
 }
 
-/* Reads one list; 1: it is usable. */
+/* Reads one list; 1 if it is usable. */
 static int read_list(struct kernel_symbolizer *k, uint32_t list, struct kernel_symbols *to)
 {
 	int fd, r = k->src.lists[list].open(k->src.ctx, &fd);
@@ -86,7 +86,7 @@ static int read_list(struct kernel_symbolizer *k, uint32_t list, struct kernel_s
 	return 0;
 }
 
-/* The list that was usable before, then all in their order; 1: one is. */
+/* Tries the list that was usable before, then all in order; 1 if one is usable. */
 static int read_lists(struct kernel_symbolizer *k, uint32_t first, struct kernel_symbols *to)
 {
 	int r = 0;
@@ -113,8 +113,8 @@ static uint32_t list_of_number(const struct kernel_symbolizer *k, uint32_t numbe
 	return NO_LIST;
 }
 
-/* 1: the cache is valid; otherwise *ret_first is the list to try first. Symbols of a list that must
- * not be used now are not used either. */
+/* 1: the cache is valid; otherwise *ret_first is the list to try first. The cached symbols of a
+ * list are not used if that list must not be used now. */
 static int load_cache(struct kernel_symbolizer *k, const struct kernel_key *key,
 		      uint32_t *ret_first)
 {
@@ -145,10 +145,10 @@ static void store_cache(struct kernel_symbolizer *k, const struct kernel_key *ke
 	if (k->src.read_key(k->src.ctx, &now) == 0 && memcmp(&now, key, sizeof(now)) == 0)
 		(void)kernel_cache_store(k->src.cache_path, key, &k->syms.lasting,
 					 k->src.lists[k->list].number,
-					 err); /* err has the reason */
+					 err); /* the reason is in err */
 }
 
-/* 1: there are symbols; 0: there are none anywhere. */
+/* 1: there are symbols; 0: no list has any. */
 static int load_symbols(struct kernel_symbolizer *k, struct pa_error *err)
 {
 	struct kernel_key key = { 0 };
@@ -164,7 +164,7 @@ static int load_symbols(struct kernel_symbolizer *k, struct pa_error *err)
 	return r;
 }
 
-/* A file that does not match the running kernel is ignored. */
+/* Opens vmlinux; a file that does not match the running kernel is ignored. */
 static int open_lines(struct kernel_symbolizer *k)
 {
 	struct elf_sources src = { .image = k->src.vmlinux, .label = "vmlinux" };
@@ -178,14 +178,14 @@ static int open_lines(struct kernel_symbolizer *k)
 	return r == -ENOMEM ? r : 0;
 }
 
-/* The transient symbols, for an address that is not in the cache. */
+/* Reads the transient symbols, for an address that is not in the cache. */
 static int read_passing(struct kernel_symbolizer *k)
 {
 	struct kernel_symbols now;
 	uint32_t list = k->list;
 	int r;
 
-	k->is_cached = false; /* once */
+	k->is_cached = false; /* only once */
 	kernel_symbols_init(&now);
 	r = read_lists(k, list, &now);
 	k->list = list;
@@ -197,13 +197,14 @@ static int read_passing(struct kernel_symbolizer *k)
 	return r < 0 ? r : 0;
 }
 
-/* True if the kernel reported code there; *ret_name is NULL if there were several. */
+/* True if the kernel reported code there; *ret_name is NULL if there were several pieces of
+ * code. */
 static bool find_reported(const struct kernel_symbolizer *k, uint64_t addr, const char **ret_name)
 {
 	return k->src.ranges && kernel_ranges_find(k->src.ranges, addr, ret_name);
 }
 
-/* Of two that begin before addr, the nearer. */
+/* Of the two symbols that begin before addr, the nearer one. */
 static const char *find_listed(const struct kernel_symbolizer *k, uint64_t addr)
 {
 	uint64_t lasting_at = 0, passing_at = 0;
@@ -216,7 +217,7 @@ static const char *find_listed(const struct kernel_symbolizer *k, uint64_t addr)
 	return lasting;
 }
 
-/* Reads what is not in the cache if it could change the name. */
+/* Finds the name; reads symbols that are not in the cache if they could change it. */
 static int find_kernel_name(struct kernel_symbolizer *k, uint64_t addr, const char **ret_name)
 {
 	int r = 0;
@@ -240,7 +241,7 @@ static int answer_reused(struct kernel_symbolizer *k, uint64_t addr,
 	return r;
 }
 
-/* 1: vmlinux has the line. Modules are not in it. */
+/* 1 if vmlinux has the line; it does not contain modules. */
 static int find_line(struct kernel_symbolizer *k, uint64_t addr, const char *name,
 		     struct symbol_result *ret_result)
 {
@@ -301,11 +302,11 @@ void kernel_outcome_add(struct kernel_outcome *o, const char *fmt, ...)
 
 	va_start(ap, fmt);
 	(void)vsnprintf(o->source + n, sizeof(o->source) - n, fmt,
-			ap); /* truncated is better than none */
+			ap); /* a truncated text is better than none */
 	va_end(ap);
 }
 
-/* "/proc/kallsyms (cached)"; or the list used instead of the first, and why. */
+/* Writes "/proc/kallsyms (cached)", or the list that is used instead of the first one, and why. */
 static void describe_source(const struct kernel_symbolizer *k, const struct pa_error *err,
 			    struct kernel_outcome *to)
 {
@@ -320,7 +321,7 @@ static void describe_source(const struct kernel_symbolizer *k, const struct pa_e
 		kernel_outcome_add(to, "; not cached: %s", err->text);
 }
 
-/* A kernel without known symbols, and why, list by list. */
+/* Describes why the kernel has no symbols, list by list. */
 static void describe_failure(const struct kernel_symbolizer *k, struct kernel_outcome *to)
 {
 	to->is_fallback = true;

@@ -14,9 +14,9 @@
 #include "base/outfile.h"
 
 #define MAGIC "PAKSYMS"
-#define FORMAT 1 /* of the file and of struct ksym */
+#define FORMAT 1 /* version of the file's format, including struct ksym */
 
-/* Then the symbols, then their names. For this machine, so in its byte order. */
+/* Followed by the symbols, then their names, in the byte order of this machine. */
 struct header {
 	char magic[8];
 	uint32_t format;
@@ -24,7 +24,7 @@ struct header {
 	struct kernel_key key;
 	uint32_t nr;
 	uint32_t name_bytes;
-	uint64_t checksum; /* of everything that follows, and of this header with 0 here */
+	uint64_t checksum; /* over everything that follows, and this header with 0 here */
 };
 _Static_assert(sizeof(struct header) == 80, "no holes");
 _Static_assert(sizeof(struct ksym) == 16, "as FORMAT says");
@@ -57,7 +57,7 @@ static int read_at(int fd, void *to, size_t n, uint64_t at)
 	return 0;
 }
 
-/* True if it is one of ours, of complete size, and of this boot; then its sizes are plausible. */
+/* True if the file is ours, complete, and of this boot; then its sizes are plausible. */
 static int check_header(const struct header *h, uint64_t file_bytes, const struct kernel_key *key)
 {
 	if (memcmp(h->magic, MAGIC, sizeof(MAGIC)) != 0 || h->format != FORMAT)
@@ -71,7 +71,7 @@ static int check_header(const struct header *h, uint64_t file_bytes, const struc
 	return 0;
 }
 
-/* The arrays that the header promises, filled. The table owns them even if this fails. */
+/* Reads the arrays described by the header. The table owns them even if this fails. */
 static int read_arrays(int fd, const struct header *h, struct ksym_table *t)
 {
 	uint64_t syms_bytes = (uint64_t)h->nr * sizeof(*t->syms);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A cache file of the running kernel's permanent symbols: valid for one boot and one set of
- * modules. In any doubt it is ignored.
+ * A cache file with the running kernel's permanent symbols: valid for one boot and one set of
+ * modules. If in doubt it is ignored.
  */
 #ifndef SYMBOLIZE_KERNEL_CACHE_H
 #define SYMBOLIZE_KERNEL_CACHE_H
@@ -23,7 +23,8 @@ struct kernel_key {
 int kernel_cache_read(int fd, const struct kernel_key *key, struct ksym_table *t,
 		      uint32_t *ret_list);
 
-/* The same for a file that must be ours alone: -EPERM if others own it or can write to it. */
+/* As kernel_cache_read(), for a path whose file must be ours alone: -EPERM if others own it or can
+ * write to it. */
 int kernel_cache_load(const char *path, const struct kernel_key *key, struct ksym_table *t,
 		      uint32_t *ret_list);
 

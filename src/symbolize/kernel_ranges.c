@@ -36,13 +36,13 @@ int kernel_ranges_copy(struct kernel_ranges *to, const struct kernel_ranges *fro
 	return 0;
 }
 
-/* The first that ends after addr. */
+/* Index of the first range that ends after addr. */
 static uint32_t first_after(const struct kernel_ranges *k, uint64_t addr)
 {
 	return BISECT(i, k->nr, k->ranges[i].end <= addr);
 }
 
-/* There is room for it. */
+/* Inserts a range; there must be room. */
 static void insert(struct kernel_ranges *k, uint32_t at, const struct kernel_range *new)
 {
 	memmove(k->ranges + at + 1, k->ranges + at, (k->nr - at) * sizeof(*k->ranges));
@@ -50,7 +50,7 @@ static void insert(struct kernel_ranges *k, uint32_t at, const struct kernel_ran
 	k->nr++;
 }
 
-/* A range that extends over addr becomes two; there is room for it. */
+/* Splits a range that extends over addr; there must be room. */
 static void split_range(struct kernel_ranges *k, uint64_t addr)
 {
 	uint32_t at = first_after(k, addr);
@@ -70,7 +70,7 @@ static bool has_name(const struct kernel_ranges *k, const struct kernel_range *r
 	return range->name != NO_NAME && strcmp(k->names.data + range->name, name) == 0;
 }
 
-/* Ranges within `new` keep their name only if it is the same; the gaps are new. */
+/* Ranges within `new` keep their name only if it is the same; new ranges fill the gaps. */
 static void cover(struct kernel_ranges *k, const struct kernel_range *new)
 {
 	uint64_t from = new->start;
@@ -88,7 +88,7 @@ static void cover(struct kernel_ranges *k, const struct kernel_range *new)
 	}
 }
 
-/* A range reported again at its unloading costs nothing more. */
+/* Stores a name; a range that is reported again when it is unloaded takes no more memory. */
 static int keep_name(struct kernel_ranges *k, uint64_t start, const char *name, uint32_t *ret_name)
 {
 	uint32_t at = first_after(k, start);
@@ -112,7 +112,7 @@ int kernel_ranges_add(struct kernel_ranges *k, uint64_t start, uint64_t size_byt
 		return -EINVAL;
 	while (to < k->nr && k->ranges[to].start < new.end)
 		to++;
-	/* One more before, between and after each, and two that are split. */
+	/* Room for a new range before, between and after each, and for two that are split. */
 	r = ARRAY_RESERVE(k->ranges, k->cap, (size_t)k->nr + (to - at) + 3, MAX_RANGES);
 	if (r == 0)
 		r = keep_name(k, start, name, &new.name);

@@ -11,7 +11,7 @@
 
 struct kernel_range {
 	uint64_t start, end;
-	uint32_t name; /* offset in names; UINT32_MAX: several, in turn */
+	uint32_t name; /* offset in names; UINT32_MAX: several names, one after another */
 };
 
 struct kernel_ranges {
@@ -23,15 +23,16 @@ struct kernel_ranges {
 void kernel_ranges_init(struct kernel_ranges *k);
 void kernel_ranges_done(struct kernel_ranges *k);
 
-/* If code of another name was there before, it is ambiguous from now on; also if there is no room
- * for this one. -ENOMEM; -E2BIG beyond the limit; -EINVAL: not a range. */
+/* Adds a range. Code with another name at the same place becomes ambiguous, even if there is no
+ * room for this range. -ENOMEM; -E2BIG beyond the limit; -EINVAL: not a range. */
 int kernel_ranges_add(struct kernel_ranges *k, uint64_t start, uint64_t size_bytes,
 		      const char *name);
 
-/* *to is initialised. -ENOMEM; it is empty then. */
+/* *to is initialized. -ENOMEM; *to is empty then. */
 int kernel_ranges_copy(struct kernel_ranges *to, const struct kernel_ranges *from);
 
-/* True if there was code; its name is borrowed until the next addition; NULL: it had several. */
+/* True if there was code; *ret_name is borrowed until the next addition; NULL: there were several
+ * names. */
 bool kernel_ranges_find(const struct kernel_ranges *k, uint64_t addr, const char **ret_name);
 
 #endif

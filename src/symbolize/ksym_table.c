@@ -9,10 +9,9 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 
-/* Nothing says where the last function of a module ends, and what follows may be anything. */
+/* No symbol says where the last function of a module ends, and anything may follow it. */
 #define LAST_SYMBOL_BYTES 4096u
-/* Nor does everything between two BPF functions belong to the first: no function is larger than
- * this. */
+/* Code between two BPF functions need not belong to the first: no function is larger than this. */
 #define MAX_FUNCTION_BYTES (256u << 10)
 #define PAGE_BYTES 4096u
 
@@ -83,8 +82,9 @@ int ksym_table_add(struct ksym_table *t, uint64_t addr, unsigned int rank,
 	return 0;
 }
 
-/* The kernel's own symbols are sorted and the most: only the rest is sorted, then merged from the
- * end. Equal addresses in the first part are not yet sorted by rank, which choose_names() does. */
+/* Sorts. The kernel's own symbols come first, sorted, and are the majority: only the rest is
+ * sorted, then merged from the end. Equal addresses in the first part are not sorted by rank yet,
+ * which choose_names() does. */
 static int sort_rest(struct ksym_table *t)
 {
 	_cleanup_(freep) struct ksym *rest = NULL;
@@ -140,7 +140,7 @@ static bool reaches(const struct ksym_table *t, uint32_t i, uint64_t addr)
 	return addr <= last || last < s->addr;
 }
 
-/* How many begin at addr or before. */
+/* The number of functions that begin at addr or before. */
 static uint32_t nr_before(const struct ksym_table *t, uint64_t addr)
 {
 	return BISECT(i, t->nr, t->syms[i].addr <= addr);

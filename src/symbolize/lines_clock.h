@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CPU time spent on lines, if it is limited: counted separately from symbols, so that a file's
- * debug information does not reduce what its symbols, read before or after, may cost.
+ * Measures CPU time spent on lines, if that is limited, separately from symbols, so that a file's
+ * debug information does not reduce the time for its symbols, which are read before or after.
  */
 #ifndef SYMBOLIZE_LINES_CLOCK_H
 #define SYMBOLIZE_LINES_CLOCK_H
@@ -21,7 +21,7 @@ struct lines_clock {
 
 void lines_clock_init(struct lines_clock *c, const struct elf_sources *src);
 
-/* Around each piece of work for lines. No effect without a limit. */
+/* To be called around each piece of work for lines. No effect without a limit. */
 void lines_clock_start(struct lines_clock *c);
 void lines_clock_stop(struct lines_clock *c);
 

@@ -54,7 +54,7 @@ static bool parse_line(const char *at, const char *end, struct perf_map_line *re
 	return true;
 }
 
-/* All complete lines of n bytes at `offset` of the file; returns their bytes. */
+/* Notes all complete lines of n bytes at `offset` of the file; returns their size. */
 static size_t note_lines(struct jit_cover *cover, struct jit_counts *counts, const char *bytes,
 			 size_t n, uint64_t offset, bool *is_in_long_line)
 {
@@ -76,7 +76,7 @@ static size_t note_lines(struct jit_cover *cover, struct jit_counts *counts, con
 	return (size_t)(at - bytes);
 }
 
-/* A line without its end is still being written. */
+/* The last line is ignored if it has no end, because it is still being written. */
 static void note_file(struct jit_cover *cover, struct jit_counts *counts, struct jit_reader *r)
 {
 	bool is_in_long_line = false;
@@ -88,7 +88,7 @@ static void note_file(struct jit_cover *cover, struct jit_counts *counts, struct
 		size_t used =
 			note_lines(cover, counts, (const char *)bytes, got, at, &is_in_long_line);
 
-		if (used == 0 && got == JIT_READ_BYTES) { /* no end in sight */
+		if (used == 0 && got == JIT_READ_BYTES) { /* a line longer than the window */
 			counts->nr_map_lines += !is_in_long_line;
 			counts->nr_map_bad_lines += !is_in_long_line;
 			is_in_long_line = true;
@@ -114,7 +114,7 @@ static int name_from_line(const struct jit_task *t, uint32_t i, struct jit_reade
 	bool is_v8;
 
 	if (!newline && got < JIT_MAX_NAME_BYTES)
-		return 0; /* changed since */
+		return 0; /* the file has changed since */
 	if (!parse_line(at, newline ? newline : at + got, &line) ||
 	    t->list->addrs[i] < line.start || t->list->addrs[i] >= line.end)
 		return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of PLT stubs, "malloc@plt", as perf and objdump write them. No symbol says so: a stub jumps
- * through a slot in the data, and the relocation of that slot says which symbol it is for.
+ * Names of PLT stubs, "malloc@plt", as in perf and objdump. No symbol names a stub: it jumps
+ * through a slot in the data, and the relocation of that slot refers to the symbol.
  */
 #include <elf.h>
 #include <errno.h>
@@ -15,17 +15,17 @@
 #include "elf/plt_stub.h"
 #include "symbolize/symbolize_internal.h"
 
-#define MAX_STUB_BYTES (4u << 20) /* of one section: 256 Ki stubs; a browser has some thousands */
-#define MAX_SLOTS (512u << 10)    /* relocations of slots per file */
+#define MAX_STUB_BYTES (4u << 20) /* per section: 256 Ki stubs; a browser has some thousands */
+#define MAX_SLOTS (512u << 10)    /* relocations of slots, per file */
 
 static const char *const sections[] = { ".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt" };
 #define NR_SECTIONS (sizeof(sections) / sizeof(sections[0]))
 
-/* A slot that is filled in when the program is loaded or the function first called. */
+/* A slot that is filled in when the program is loaded or the function is called first. */
 struct slot {
 	uint64_t addr;
-	uint64_t resolver; /* without a symbol: the resolver */
-	uint32_t symbol;   /* in .dynsym; 0: none */
+	uint64_t resolver; /* its resolver, if it has no symbol */
+	uint32_t symbol;   /* index in .dynsym; 0: none */
 };
 
 struct plt {
@@ -60,7 +60,7 @@ static bool is_of_stub(uint16_t machine, uint64_t type)
 					 type == R_AARCH64_GLOB_DAT || type == R_AARCH64_IRELATIVE);
 }
 
-/* -E2BIG: no more of them. */
+/* -E2BIG: there are too many. */
 static int add_slot(void *ctx, const Elf64_Rela *rela)
 {
 	struct plt *p = ctx;
@@ -85,7 +85,7 @@ static int compare_addrs(const void *pa, const void *pb)
 	return a->addr < b->addr ? -1 : a->addr > b->addr;
 }
 
-/* Malformed or excessive data costs only the names of its stubs. */
+/* Finds the slots. Malformed or excessive data only means that names of its stubs are missing. */
 static int find_slots(struct plt *p)
 {
 	if (elf_relocs_each(p->img, add_slot, p) == -ENOMEM)
@@ -121,7 +121,7 @@ static const char *symbol_name(struct plt *p, uint32_t i)
 	return elf_strings_get(&p->names, sym.st_name);
 }
 
-/* False: there is none. A name ends where a version begins. */
+/* False if there is no name. A name ends where a version begins. */
 static bool name_slot(struct plt *p, const struct slot *slot, char *to, size_t size)
 {
 	const char *name;

@@ -10,14 +10,14 @@
 #include "symbolize/symbol_reply.h"
 #include "symbolize/symbolizer_elf.h"
 
-#define NR_IMAGES 3 /* the code, its debug file, the file that dwz split off */
+#define NR_IMAGES 3 /* the code, its debug file, the supplementary file of dwz */
 
 struct symbol_run {
 	const struct symbol_job *job; /* borrowed */
 	struct symbol_job_cancel cancel;
 	struct elf_image *images[NR_IMAGES]; /* owned; NULL: none */
 	struct symbolizer *symbolizer;       /* owned; NULL: no memory even for raw addresses */
-	uint32_t next;                       /* item */
+	uint32_t next;                       /* the next item */
 	struct symbol_reply_draft draft;
 };
 
@@ -104,7 +104,7 @@ static void close_source(struct symbol_run *run)
 		run->images[i] = elf_image_free(run->images[i]);
 }
 
-/* What the source knows, as far as the reply has it. */
+/* Notes what the source knows, as far as it is part of the reply. */
 static void note_source(struct symbol_run *run)
 {
 	const struct symbolizer *s = run->symbolizer;
@@ -118,7 +118,7 @@ static void note_source(struct symbol_run *run)
 	head->limit = s->limit;
 }
 
-/* Out of memory, or over a limit: raw addresses instead. */
+/* Uses raw addresses instead, since it is out of memory or over a limit. */
 static void replace_source(struct symbol_run *run, int r)
 {
 	note_source(run);
@@ -144,7 +144,7 @@ static int run_new(const struct symbol_job *job, const struct symbol_job_cancel 
 	return 0;
 }
 
-/* Cancelled: raw addresses, and the reason. */
+/* Uses raw addresses instead, since it was cancelled, and notes that as the reason. */
 static int replace_cancelled(struct symbol_run *run)
 {
 	int r;
@@ -211,7 +211,7 @@ static int add_outside(struct symbol_run *run, uint32_t i)
 	return symbol_reply_draft_add(&run->draft, i, &res, SYMBOL_IS_OUTSIDE);
 }
 
-/* The address in the terms of the source. -ENOENT: the file has no code there. */
+/* Converts the address to one of the source. -ENOENT: the file has no code there. */
 static int source_address(const struct symbol_run *run, const struct symbol_item *item,
 			  uint64_t *ret_addr)
 {
@@ -281,7 +281,7 @@ int symbol_run_step(struct symbol_run *run, struct buf *ret_bytes)
 	if (r < 0)
 		return r;
 	note_source(run);
-	close_source(run); /* its memory is not needed while the reply is written */
+	close_source(run); /* frees its memory while the reply is written */
 	return symbol_reply_write(&run->draft, ret_bytes);
 }
 

@@ -16,7 +16,7 @@
 enum symbol_job_kind {
 	SYMBOL_JOB_RAW,  /* nothing is known about the code */
 	SYMBOL_JOB_FILE, /* an ELF file */
-	SYMBOL_JOB_VDSO, /* this process's own, which every process has */
+	SYMBOL_JOB_VDSO, /* this process's own vDSO, which every process has */
 	SYMBOL_JOB_JIT,  /* generated code */
 };
 
@@ -35,9 +35,10 @@ struct symbol_job {
 	/* A file. */
 	int fd, debug_fd, alt_fd; /* see struct elf_sources; -1: none */
 	bool has_split_files;     /* may ask for .dwo and .dwp files */
-	uint64_t symbols_cpu_ns;  /* limit of CPU time; 0: only the default limits */
-	uint64_t lines_cpu_ns;    /* likewise, for debug information alone */
-	const char *label;        /* see struct elf_sources */
+	uint64_t symbols_cpu_ns;  /* limit of CPU time for symbols; 0: only the default limits */
+	/* limit of CPU time for debug information; 0: only the default limits */
+	uint64_t lines_cpu_ns;
+	const char *label; /* see struct elf_sources */
 
 	/* Generated code. */
 	struct jit_symbol_files symbol_files[JIT_MAX_ORIGINS];
@@ -49,7 +50,7 @@ struct symbol_job {
 #define SYMBOL_JOB(of_kind)                                                                        \
 	((struct symbol_job){ .kind = (of_kind), .fd = -1, .debug_fd = -1, .alt_fd = -1 })
 
-/* Both may be NULL: never. */
+/* Both may be NULL: never cancelled. */
 struct symbol_job_cancel {
 	const struct cancel *reading; /* stops reading files: what was not read has no symbols */
 	const struct cancel *all;     /* stops the job: -ECANCELED */
@@ -57,25 +58,28 @@ struct symbol_job_cancel {
 
 struct symbol_run;
 
-/* Reads the symbols. What finds no memory, is too large, or is not read because `reading` was cancelled,
- * gives raw addresses, and the reply says why. -ENOMEM: not even that; -ECANCELED: by `all`; others: the
- * file cannot be used (-ENOEXEC, -EBADMSG, …). */
+/* Reads the symbols. Symbols that do not fit into memory, are over a limit, or are not read because
+ * `reading` was cancelled, are replaced by raw addresses, and the reply says why. -ENOMEM: no
+ * memory even for that; -ECANCELED: by `all`; others: the file cannot be used (-ENOEXEC, -EBADMSG,
+ * …). */
 int symbol_run_new(const struct symbol_job *job, const struct symbol_job_cancel *cancel,
 		   struct symbol_run **ret_run);
 
-/* The same by another symbolizer, which the run owns, even if this fails; kind is SYMBOL_JOB_RAW. */
+/* As symbol_run_new(), with another symbolizer, which the run owns even if this fails; kind is
+ * SYMBOL_JOB_RAW. */
 int symbol_run_new_by(struct symbolizer *s, const struct symbol_job *job,
 		      const struct symbol_job_cancel *cancel, struct symbol_run **ret_run);
 
 struct symbol_run *symbol_run_free(struct symbol_run *run);
 DEFINE_CLEANUP(struct symbol_run *, symbol_run_free)
 
-/* Resolves the addresses. 0: ret_bytes, which is empty, has the reply. -EAGAIN: ret_bytes has the path of
- * a file, with its NUL (see dwarf_needed_path()); nothing: the .dwp. Answer by symbol_run_supply() and
- * call it again. -ENOMEM, -E2BIG: no room for the reply; -ECANCELED: by `all`. */
+/* Resolves the addresses. 0: ret_bytes, which is empty before, has the reply. -EAGAIN: ret_bytes
+ * has the path of a file, with its NUL (see dwarf_needed_path()); if it is empty, the .dwp is
+ * needed. Answer with symbol_run_supply() and call it again. -ENOMEM, -E2BIG: no room for the
+ * reply; -ECANCELED: by `all`. */
 int symbol_run_step(struct symbol_run *run, struct buf *ret_bytes);
 
-/* fd belongs to the run from here on; negative: the file is not available. */
+/* The run owns fd from now on; negative: the file is not available. */
 void symbol_run_supply(struct symbol_run *run, int fd);
 
 #endif

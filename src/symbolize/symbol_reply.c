@@ -15,7 +15,7 @@
 
 int symbol_reply_draft_init(struct symbol_reply_draft *d, uint32_t nr_items)
 {
-	memset(d, 0, sizeof(*d)); /* padding too: replies are compared */
+	memset(d, 0, sizeof(*d)); /* including padding, because replies are compared */
 	d->head.nr_answers = nr_items;
 	d->answers = calloc((size_t)nr_items + 1, sizeof(*d->answers));
 	return d->answers ? strtab_init(&d->strings) : -ENOMEM;
@@ -62,9 +62,9 @@ int symbol_reply_draft_add(struct symbol_reply_draft *d, uint32_t item,
 	return 0;
 }
 
-/* ---- out ---- */
+/* ---- writing ---- */
 
-/* Where each string will start. -E2BIG: over what an offset can express. */
+/* Computes where each string will start. -E2BIG: beyond what an offset can express. */
 static int place_strings(const struct strtab *strings, uint32_t *offsets, uint32_t *ret_bytes)
 {
 	uint64_t bytes = 0;
@@ -120,12 +120,12 @@ int symbol_reply_write(const struct symbol_reply_draft *d, struct buf *to)
 		r = buf_append(to, d->answers, answers_bytes);
 	if (r < 0)
 		return r;
-	append_frames(d, offsets, to); /* there is room for both */
+	append_frames(d, offsets, to); /* room for both was reserved */
 	append_strings(&d->strings, to);
 	return 0;
 }
 
-/* ---- in ---- */
+/* ---- reading ---- */
 
 static bool is_head_sound(const struct symbol_reply_head *h, uint32_t nr_items, size_t bytes)
 {

@@ -24,13 +24,13 @@ enum symbol_answer_flags {
 
 struct symbol_answer {
 	uint32_t first_frame;
-	uint32_t nr_frames; /* 0: there was no memory for any */
+	uint32_t nr_frames; /* 0: out of memory for all of them */
 	uint32_t flags;
 };
 
 /* One function at an address, innermost first; strings are offsets. */
 struct symbol_reply_frame {
-	uint32_t name, system_name, filename; /* filename: of "", if it is not known */
+	uint32_t name, system_name, filename; /* filename: "" if unknown */
 	uint32_t line, start_line;
 };
 
@@ -38,12 +38,12 @@ struct symbol_reply_head {
 	uint32_t nr_answers, nr_frames, strings_bytes;
 	uint32_t is_raw;                /* the source knows no symbols at all */
 	uint32_t missing, lines, limit; /* enum symbol_why; see struct symbolizer */
-	uint32_t replaced;              /* likewise: why answers are SYMBOL_NO_ROOM */
-	uint64_t lines_cpu_ns;          /* used for lines, if that was limited; otherwise 0 */
+	uint32_t replaced;              /* enum symbol_why: why answers are SYMBOL_NO_ROOM */
+	uint64_t lines_cpu_ns;          /* CPU time for lines, if it was limited; otherwise 0 */
 	struct jit_counts jit_counts;
 };
 
-/* What is collected for a reply. */
+/* A reply that is being assembled. */
 struct symbol_reply_draft {
 	struct symbol_reply_head head;
 	struct symbol_answer *answers;     /* owned; by item */
@@ -59,10 +59,10 @@ void symbol_reply_draft_done(struct symbol_reply_draft *d);
 int symbol_reply_draft_add(struct symbol_reply_draft *d, uint32_t item,
 			   const struct symbol_result *res, uint32_t flags);
 
-/* -ENOMEM, -E2BIG. */
+/* Writes the reply. -ENOMEM, -E2BIG. */
 int symbol_reply_write(const struct symbol_reply_draft *d, struct buf *to);
 
-/* All but bytes are borrowed from bytes. All zero: no reply. */
+/* All members but bytes are borrowed from bytes. All zero: no reply. */
 struct symbol_reply {
 	struct buf bytes; /* owned */
 	const struct symbol_reply_head *head;
@@ -71,7 +71,7 @@ struct symbol_reply {
 	const char *strings;
 };
 
-/* Takes the bytes. -EBADMSG: they are not the reply to a job of that many items. */
+/* Takes the bytes. -EBADMSG: they are not the reply to a job with that many items. */
 int symbol_reply_read(struct buf *bytes, uint32_t nr_items, struct symbol_reply *ret_reply);
 void symbol_reply_done(struct symbol_reply *r);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Why a source of symbols knows less than it might. Numbers, so that a process that reads a stranger's
- * files can report a reason, but not compose the text that the user sees. */
+/* Why a source of symbols knows less than it might. These are numbers, so that a process that reads
+ * a hostile file can report a reason, but cannot compose the text that the user sees. */
 #ifndef SYMBOLIZE_SYMBOL_WHY_H
 #define SYMBOLIZE_SYMBOL_WHY_H
 
 enum symbol_why {
 	WHY_NONE,
 
-	/* Addresses without a symbol. */
+	/* Why addresses have no symbol: */
 	WHY_SYMTAB_TOO_LARGE,
 	WHY_SYMTAB_DAMAGED,
 	WHY_NO_SECTIONS,
@@ -20,12 +20,12 @@ enum symbol_why {
 	WHY_KERNEL_NOT_READABLE,
 	WHY_KERNEL_ZEROES,
 
-	/* No symbols, because the source could not be read, or not to its end. */
+	/* No symbols, because the source could not be read, or not completely: */
 	WHY_NO_MEMORY,
 	WHY_TOO_LARGE,
 	WHY_CANCELLED,
 
-	/* No lines, or some lines missing, although there is debug information. */
+	/* No lines, or some lines missing, although there is debug information: */
 	WHY_LINES_CANCELLED,
 	WHY_LINES_TOO_LARGE,
 	WHY_LINES_NO_MEMORY,
@@ -35,7 +35,7 @@ enum symbol_why {
 	WHY_SOME_LINES_DAMAGED,
 	WHY_SPLIT_MISSING,
 
-	/* Left out because of its cost. */
+	/* Left out because of its cost: */
 	WHY_LINES_COST,
 	WHY_FILE_COST,
 	NR_SYMBOL_WHYS,

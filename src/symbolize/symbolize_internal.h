@@ -35,8 +35,8 @@ size_t answer_symbol_bytes(const char *symbol);
  * not change: it is identified by its address. */
 int answer_readable(struct answer *a, const char *symbol, const char **ret_name);
 
-/* "<scope>::<name>", the first mangled_bytes of the scope demangled. `name` must live as long as
- * the answer: it is used alone if both are too long. */
+/* "<scope>::<name>", with the first mangled_bytes of the scope demangled. `name` must live as long
+ * as the answer: it is used alone if scope and name together are too long. */
 int answer_scoped(struct answer *a, const char *scope, size_t mangled_bytes, const char *name,
 		  const char **ret_name);
 
@@ -48,10 +48,10 @@ int answer_raw(struct answer *a, const char *label, uint64_t offset,
  * frames are valid until the next call. */
 struct elf_lines;
 
-/* Negative: there is no usable debug information, and *ret_why says why if there is a reason. */
+/* Negative: there is no usable debug information, and *ret_why has the reason, if any. */
 int elf_lines_new(const struct elf_sources *src, uint64_t max_bytes, struct answer *names,
 		  struct elf_lines **ret_lines, enum symbol_why *ret_why);
-/* True if a limit, not malformed data, has cost lines. */
+/* True if lines are missing because of a limit, not because of malformed data. */
 bool elf_lines_is_over(const struct elf_lines *l);
 struct elf_lines *elf_lines_free(struct elf_lines *l);
 uint64_t elf_lines_cost_bytes(const struct elf_sources *src);
@@ -65,7 +65,7 @@ int elf_lines_resolve(struct elf_lines *l, uint64_t addr, const char *symbol,
 const char *elf_lines_needed_path(const struct elf_lines *l);
 void elf_lines_supply(struct elf_lines *l, int fd);
 
-/* What is missing so far. */
+/* What is missing so far, and why. */
 enum symbol_why elf_lines_why(const struct elf_lines *l);
 
 /* A range of code and its symbol. Ranges never overlap. */

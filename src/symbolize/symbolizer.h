@@ -37,11 +37,11 @@ struct symbolizer;
 
 /* Implemented by every source of symbols. */
 struct symbolizer_ops {
-	/* addr is in the source's own terms: a link-time address for files, the run-time address
-	 * for the kernel. Gives a result whatever is known; -ENOMEM; -EAGAIN: only of files, see
-	 * symbolizer_elf_needed_path(). The result is valid until the next call. */
+	/* addr is an address of the source: a link-time address for files, the run-time address for
+	 * the kernel. Always gives a result, however little is known; -ENOMEM; -EAGAIN: for files
+	 * only, see symbolizer_elf_needed_path(). The result is valid until the next call. */
 	int (*resolve)(struct symbolizer *s, uint64_t addr, struct symbol_result *ret_result);
-	/* The same for code that was replaced; NULL: not supported. */
+	/* As resolve(), for code that was replaced; NULL: not supported. */
 	int (*resolve_version)(struct symbolizer *s, uint64_t addr, uint64_t version,
 			       struct symbol_result *ret_result);
 	void (*free)(struct symbolizer *s);
@@ -62,7 +62,7 @@ static inline struct symbolizer *symbolizer_free(struct symbolizer *s)
 }
 DEFINE_CLEANUP(struct symbolizer *, symbolizer_free)
 
-/* Only "0x…" names: for unknown code. */
+/* For unknown code: gives only "0x…" names. */
 int symbolizer_new_raw(struct symbolizer **ret_symbolizer);
 bool symbolizer_is_raw(const struct symbolizer *s);
 

@@ -15,10 +15,10 @@ struct elf_sources {
 	 * NULL: none. */
 	const struct elf_image *alt;
 	bool has_split_files; /* resolve() may ask for .dwo and .dwp files by -EAGAIN */
-	/* Debug information is then not read to its end; NULL: never cancelled. */
+	/* When requested, debug information is not read to its end. NULL: never. */
 	const struct cancel *cancel;
 	uint64_t max_cpu_ns;    /* for debug information; 0: the default limit */
-	uint64_t *lines_cpu_ns; /* time used for lines is added here; NULL: not wanted */
+	uint64_t *lines_cpu_ns; /* CPU time used for lines is added here; NULL: not needed */
 	const char *label;      /* the part before "+0x…": the file's base name; copied */
 };
 

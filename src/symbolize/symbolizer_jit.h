@@ -9,16 +9,16 @@
 struct jit_address {
 	uint64_t addr;
 	uint64_t time_ns; /* CLOCK_MONOTONIC: of the first sample there */
-	/* From jit_versions_at(), for the first file: then the time does not matter; otherwise 0.
-	 * */
+	/* From jit_versions_at(), for the first file: then the time is ignored; otherwise 0. */
 	uint64_t version;
 };
 
 /* What the JIT of one process wrote about its code. */
 struct jit_symbol_files {
-	int map_fd, dump_fd;                    /* borrowed during the call; -1: none */
-	uint64_t map_max_bytes, dump_max_bytes; /* the rest is not read; 0: over the limits */
-	uint64_t until_ns;                      /* later records do not count */
+	int map_fd, dump_fd; /* borrowed during the call; -1: none */
+	/* the rest is not read; 0: the file is over the limits */
+	uint64_t map_max_bytes, dump_max_bytes;
+	uint64_t until_ns; /* later records are ignored */
 };
 
 #define JIT_MAX_FILE_BYTES (1ull << 30)
@@ -31,23 +31,24 @@ struct jit_symbol_files {
 
 #define JIT_MAX_ORIGINS 8 /* a process and its ancestors */
 
-/* Each is used for what those before it cannot resolve. */
+/* Each file is used for what the files before it cannot resolve. */
 struct jit_sources {
 	struct jit_symbol_files symbol_files[JIT_MAX_ORIGINS];
 	uint32_t nr_symbol_files;
-	struct jit_address *addresses; /* all that will be looked up; sorted by the call */
+	/* all addresses that will be looked up; sorted by the call */
+	struct jit_address *addresses;
 	uint32_t nr_addresses;
 	const struct cancel *cancel; /* borrowed during the call; NULL: never cancelled */
 };
 
 struct jit_counts {
 	uint64_t nr_maps;      /* perf maps read */
-	uint64_t nr_map_lines; /* in them, of which … */
+	uint64_t nr_map_lines; /* lines in them */
 	uint64_t nr_map_bad_lines;
 	uint64_t nr_maps_too_large; /* over the limit */
 	uint64_t nr_dumps;          /* jitdumps read */
 	uint64_t nr_dumps_bad;
-	uint64_t nr_dump_records; /* of which … */
+	uint64_t nr_dump_records; /* records in them */
 	uint64_t nr_dump_bad_records;
 	uint64_t nr_dump_bad_lines;  /* addresses with invalid line information */
 	uint64_t nr_dumps_too_large; /* over the limit */
@@ -58,11 +59,11 @@ void jit_counts_add(struct jit_counts *to, const struct jit_counts *from);
 /* Maps (address, time) to the JIT method loaded there at that time. */
 struct jit_versions;
 
-/* 0: the code at the address's own time; otherwise a number unique to the piece of code. */
+/* 0: the code at the address's own time; otherwise a number that is unique to the piece of code. */
 uint64_t jit_versions_at(const struct jit_versions *v, uint64_t addr);
 
-/* Calls fn for each of the times (sorted, CLOCK_MONOTONIC) by its index, in order; in it
- * jit_versions_at() answers for that time. A negative result of fn ends it. 0: it was not called,
+/* Calls fn for each of the times (sorted, CLOCK_MONOTONIC) by its index, in order; during the call,
+ * jit_versions_at() refers to that time. A negative result of fn ends it. 0: it was not called,
  * because no address had its code replaced according to the jitdump; 1: it was. Sorts the
  * addresses. -ENOMEM; -EBADMSG: not a jitdump; -ECANCELED. */
 int jit_versions_each(int dump_fd, struct jit_address *addresses, uint32_t nr_addresses,
@@ -70,9 +71,10 @@ int jit_versions_each(int dump_fd, struct jit_address *addresses, uint32_t nr_ad
 		      int (*fn)(void *ctx, uint32_t i, const struct jit_versions *v), void *ctx,
 		      const struct cancel *cancel);
 
-/* Symbols from perf maps and jitdumps. Of several pieces of code at an address, the last in a map
- * counts, and in a jitdump the last before the address's time. Everything is read here; counts are
- * added to. Invalid records cost only their own symbols. -ENOMEM, -E2BIG, -ECANCELED. */
+/* Symbols from perf maps and jitdumps. Of several pieces of code at an address, the last one in a
+ * map counts, and in a jitdump the last one before the address's time. All files are read here; the
+ * counts are increased. Invalid records only mean that their own symbols are missing. -ENOMEM,
+ * -E2BIG, -ECANCELED. */
 int symbolizer_new_jit(const struct jit_sources *src, struct jit_counts *counts,
 		       struct symbolizer **ret_symbolizer);
 

@@ -10,24 +10,24 @@ struct kernel_ranges;
 
 /* One way to get the list of the kernel's symbols, in the format of /proc/kallsyms. */
 struct kernel_list {
-	uint32_t number;  /* stored in the cache: unique to the list */
+	uint32_t number;  /* stored in the cache; unique to the list */
 	const char *name; /* for the report */
-	/* Opens the list; the caller closes it. Errors worth telling apart: -ENOENT, -EACCES,
+	/* Opens the list; the caller closes it. Errors that are distinguished: -ENOENT, -EACCES,
 	 * -EOPNOTSUPP (not on this kernel). */
 	int (*open)(void *ctx, int *ret_fd);
 };
 
 /* Everything is borrowed until the symbolizer is freed. */
 struct kernel_sources {
-	const struct kernel_list *lists; /* the first that shows addresses is used */
+	const struct kernel_list *lists; /* the first list that shows addresses is used */
 	uint32_t nr_lists;
 	void *ctx;                          /* for open() and read_key() */
 	const struct kernel_ranges *ranges; /* code loaded during the capture; NULL: none */
 	/* The file that the running kernel was linked into, for lines; NULL: none. */
 	const struct elf_image *vmlinux;
 	const char *vmlinux_path; /* for the report */
-	const char *cache_path;   /* of permanent symbols; NULL: no cache */
-	/* What the cache depends on, now. On error there is no cache. */
+	const char *cache_path;   /* for permanent symbols; NULL: no cache */
+	/* Reads what the cache depends on. If it fails there is no cache. */
 	int (*read_key)(void *ctx, struct kernel_key *ret_key);
 };
 
@@ -35,14 +35,14 @@ struct kernel_sources {
 
 /* The result. */
 struct kernel_outcome {
-	/* For the report: the list that is used, or "none: " and why; then what went wrong before.
-	 * */
+	/* For the report: the list that is used, or "none: " and why; then the problems with other
+	 * lists. */
 	char source[KERNEL_SOURCE_SIZE];
 	bool is_fallback; /* not the first list */
 	bool is_cached;
 };
 
-/* More information about the source. */
+/* Appends information about the source. */
 void kernel_outcome_add(struct kernel_outcome *o, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

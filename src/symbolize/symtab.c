@@ -11,7 +11,7 @@
 #include "symbolize/lines_clock.h"
 #include "symbolize/symbolize_internal.h"
 
-#define LINES_MIN_BYTES (64ull << 20) /* of memory, whatever symbols take */
+#define LINES_MIN_BYTES (64ull << 20) /* memory for lines, however much symbols use */
 #define CHOSEN_MAX_BYTES 4096         /* of a stub's name, for an IRELATIVE function */
 
 struct elf_symbolizer {
@@ -19,9 +19,9 @@ struct elf_symbolizer {
 	const struct elf_image *img; /* borrowed from the caller until this is freed */
 	char *label;                 /* owned */
 	struct symtab_index index;
-	struct symtab_index mini_index; /* of .gnu_debugdata */
-	struct symtab_index go_index;   /* of Go's runtime */
-	struct symtab_index plt_index;  /* of stubs; empty: not tried yet, or there are none */
+	struct symtab_index mini_index; /* from .gnu_debugdata */
+	struct symtab_index go_index;   /* from Go's runtime */
+	struct symtab_index plt_index;  /* PLT stubs; empty: not tried yet, or there are none */
 	bool has_tried_plt;
 	struct elf_lines *lines;   /* owned; NULL: there are none */
 	struct go_lines *go_lines; /* owned; NULL: not tried yet, or there are none */
@@ -31,10 +31,10 @@ struct elf_symbolizer {
 	struct elf_sources src; /* borrowed, like the image */
 	struct lines_clock clock;
 	struct answer answer;
-	struct symbol_frame frame; /* the outermost, when lines know it but nothing names it */
+	struct symbol_frame frame; /* the outermost frame, if it has a line but no name */
 };
 
-/* Only when the first address without a symbol comes up: many files never need it. */
+/* Called for the first address without a symbol: many files never need FDEs. */
 static int open_fdes(struct elf_symbolizer *e)
 {
 	int r;
@@ -50,7 +50,7 @@ static int open_fdes(struct elf_symbolizer *e)
 	return 0;
 }
 
-/* Likewise: no other symbol covers stubs. */
+/* Called for the first address without a symbol: no other symbol covers stubs. */
 static int open_plt(struct elf_symbolizer *e)
 {
 	enum symtab_state state;
@@ -77,8 +77,9 @@ static bool find_hit(const struct elf_symbolizer *e, uint64_t addr, struct symta
 	return false;
 }
 
-/* The function of a label's code. FDEs begin where functions do: one that begins after the label is
- * another function, and one that contains a local label is the function that the label lies in. */
+/* The function that a label's code belongs to. FDEs begin where functions do: one that begins after
+ * the label is another function, and one that contains a local label is the function that the label
+ * lies in. */
 static const char *name_of_label(const struct elf_symbolizer *e, const struct symtab_hit *label,
 				 uint64_t addr)
 {
@@ -110,7 +111,7 @@ static int find_own(struct elf_symbolizer *e, uint64_t addr, const char **ret_sy
 	return r;
 }
 
-/* The symbol of an IRELATIVE function is at its resolver's address: its stub has that name, or
+/* The symbol of an IRELATIVE function is at its resolver's address: its stub gets that name, or
  * none. */
 static int find_chosen(struct elf_symbolizer *e, const char *stub, const char **ret_symbol)
 {
@@ -157,7 +158,7 @@ static int name_by_fde(struct elf_symbolizer *e, uint64_t addr, struct symbol_re
 	return answer_raw(&e->answer, NULL, addr, ret_result);
 }
 
-/* Why reading one of the files has ended. */
+/* Why reading one of the files ended early. */
 static enum work_end end_of(const struct elf_sources *src)
 {
 	enum work_end end = elf_image_end(src->image);
@@ -176,7 +177,7 @@ static void note_limits(struct elf_symbolizer *e)
 		e->base.limit = WHY_FILE_COST;
 }
 
-/* Only when an address without debug information comes up. */
+/* Called for the first address without debug information. */
 static int open_go_lines(struct elf_symbolizer *e)
 {
 	int r;
@@ -215,7 +216,7 @@ static int name_by_symbol(struct elf_symbolizer *e, uint64_t addr, const char *s
 	return r < 0 ? r : add_go_line(e, addr, ret_result);
 }
 
-/* A line without any function: it keeps its line under the name of last resort. */
+/* For a line without any function: the line stays, with the name of last resort. */
 static int name_line(struct elf_symbolizer *e, uint64_t addr, struct symbol_result *result)
 {
 	struct symbol_frame line = result->frames[result->nr_frames - 1];
@@ -313,7 +314,7 @@ static enum symbol_why why_missing(const struct elf_image *img, enum symtab_stat
 	return has_section_of_type(img, SHT_SYMTAB) ? WHY_NOT_COVERED : WHY_ONLY_DYNSYM;
 }
 
-/* The symbols that a stripped file has kept. If they are invalid, only they are missing. */
+/* Adds the symbols that a stripped file has kept. If they are invalid, only they are missing. */
 static int add_kept(struct elf_symbolizer *e, const struct elf_image *img)
 {
 	_cleanup_(elf_minidebug_freep) struct elf_minidebug *mini = NULL;
@@ -328,7 +329,8 @@ static int add_kept(struct elf_symbolizer *e, const struct elf_image *img)
 	return r == -ENOMEM ? r : 0;
 }
 
-/* A debug file has all symbols of the code, the code itself perhaps only those it exports. */
+/* Indexes a debug file first, which has all symbols of the code; the code itself may have only
+ * those that it exports. */
 static int index_symbols(struct elf_symbolizer *e, const struct elf_sources *src)
 {
 	bool has_debug = src->debug && has_section_of_type(src->debug, SHT_SYMTAB);
@@ -362,7 +364,7 @@ uint64_t symbolizer_elf_cost_bytes(const struct elf_sources *src)
 	       elf_lines_cost_bytes(src);
 }
 
-/* Everything held of one file, symbols and lines, stays below one limit. */
+/* All memory for one file, symbols and lines, is limited together. */
 static uint64_t lines_max_bytes(const struct elf_symbolizer *e)
 {
 	const struct symtab_index *in[] = { &e->index, &e->mini_index, &e->go_index };
@@ -373,7 +375,7 @@ static uint64_t lines_max_bytes(const struct elf_symbolizer *e)
 	return held < DWARF_MAX_BYTES - LINES_MIN_BYTES ? DWARF_MAX_BYTES - held : LINES_MIN_BYTES;
 }
 
-/* Symbols do without. */
+/* Opens the lines; without them there are still symbols. */
 static void open_lines(struct elf_symbolizer *e)
 {
 	int r;

@@ -77,7 +77,7 @@ static bool is_local_label(const char *name)
 	return name[-1] == (RANK_IS_LABEL | RANK_LOCAL);
 }
 
-/* Length without a symbol version: "name@VERSION", "name@@VERSION". */
+/* Length of a name without its symbol version: "name@VERSION", "name@@VERSION". */
 static size_t name_bytes(const char *name)
 {
 	size_t n = strnlen(name, NAME_MAX_BYTES);
@@ -155,7 +155,7 @@ static int compare_aliases(const char *a, const char *b)
 	return a > b ? -1 : a < b; /* the first of the table */
 }
 
-/* By address; at one address sized symbols first, and the best alias last. */
+/* Orders by address; at one address sized symbols first, and the best alias last. */
 static int compare_symbols(const void *pa, const void *pb, void *names)
 {
 	const struct symbol *a = pa, *b = pb;
@@ -179,7 +179,7 @@ struct sweep {
 	const char *names;
 	uint32_t *open; /* owned: stack of symbols that may cover pos, the latest start on top */
 	uint32_t nr_open;
-	uint64_t pos; /* everything below is in pieces */
+	uint64_t pos; /* all addresses below are in pieces */
 };
 
 static void sweep_done(struct sweep *w)
@@ -231,7 +231,7 @@ static int sweep_to(struct sweep *w, uint64_t to)
 	return 0;
 }
 
-/* "f.loop" of "f"; ".loop" of whatever precedes it. */
+/* True for "f.loop" of "f", and for ".loop" of whatever precedes it. */
 static bool is_part_of(const char *label, const char *name)
 {
 	size_t n = strlen(name);
@@ -257,7 +257,8 @@ static uint64_t label_end(const struct sweep *w, uint32_t i)
 	return s->addr + reach;
 }
 
-/* The last address is the end of the address space and has no piece of its own. */
+/* Adds a label's piece. The last address is the end of the address space and has no piece of its
+ * own. */
 static int emit_label(struct sweep *w, uint32_t i)
 {
 	const struct symbol *s = &w->symbols[i];

@@ -7,8 +7,8 @@
 #include "elf/elf_symbols.h"
 #include "symbolize/ksym_table.h"
 
-/* Functions of every kernel that have no alias. They are far apart: a file of another build that
- * has one of them at the right place does not have all. */
+/* Functions without an alias that every kernel has. They are far apart: a file of another build may
+ * have one of them at the right place, but not all. */
 static const char *const landmarks[] = { "vfs_read", "do_exit", "kfree", "schedule_timeout" };
 #define NR_LANDMARKS (sizeof(landmarks) / sizeof(landmarks[0]))
 

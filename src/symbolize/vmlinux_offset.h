@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file that the kernel was linked into, compared with the running kernel. */
+/* Compares the file that the kernel was linked into with the running kernel. */
 #ifndef SYMBOLIZE_VMLINUX_OFFSET_H
 #define SYMBOLIZE_VMLINUX_OFFSET_H
 
@@ -8,7 +8,7 @@
 struct elf_image;
 struct ksym_table;
 
-/* The KASLR offset, from functions that both know. -ENOENT: they do not agree. -ENOMEM. */
+/* The KASLR offset, from functions that both have. -ENOENT: they do not agree. -ENOMEM. */
 int vmlinux_offset(const struct elf_image *img, const struct ksym_table *running,
 		   uint64_t *ret_offset);
 
