@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Binary search in anything that can be indexed. */
+/* Binary search over anything that can be indexed. */
 #ifndef BASE_BISECT_H
 #define BASE_BISECT_H
 

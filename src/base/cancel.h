@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cancellation of long work. The worker polls it inside loops over file contents. Cancelled work
+ * Cancellation of long-running work. The work polls it in loops over file contents. Cancelled work
  * ends with -ECANCELED, or as if its input had ended.
  */
 #ifndef BASE_CANCEL_H
@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 struct cancel {
-	bool (*is_asked)(const void *ctx); /* any thread */
+	bool (*is_asked)(const void *ctx); /* called by any thread */
 	const void *ctx;
 };
 

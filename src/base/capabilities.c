@@ -32,7 +32,8 @@ bool capabilities_give_up(void)
 	struct __user_cap_data_struct left[NR_WORDS] = { 0 };
 	uint32_t any = 0;
 
-	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); /* capset() does it too */
+	/* capset() does that as well */
+	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || !caps_set(none) || !caps_get(left))
 		return false;
 	for (int i = 0; i < NR_WORDS; i++)

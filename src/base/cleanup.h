@@ -20,7 +20,7 @@
 		taken_;                                                                            \
 	})
 
-/* The same for file descriptors. */
+/* As TAKE(), for file descriptors. */
 #define TAKE_FD(fd)                                                                                \
 	({                                                                                         \
 		int taken_ = (fd);                                                                 \
@@ -56,7 +56,7 @@ static inline void dirclosep(DIR **dir)
 static inline void fclosep(FILE **f)
 {
 	if (*f)
-		(void)fclose(*f); /* what was to be kept has been closed by hand */
+		(void)fclose(*f); /* a stream to be kept was closed explicitly */
 }
 
 #endif

@@ -16,7 +16,7 @@ static inline uint64_t clock_ns(clockid_t id)
 	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
-/* The clock of every timestamp in the pipeline, BPF's and the side-band's alike. */
+/* The clock of every timestamp in the pipeline, including those from BPF and the side-band. */
 static inline uint64_t clock_mono_ns(void)
 {
 	return clock_ns(CLOCK_MONOTONIC);

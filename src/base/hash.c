@@ -22,7 +22,7 @@ uint64_t hash_new_seed(const void *salt)
 {
 	uint64_t seed;
 
-	/* Early in boot there may be no random bytes yet: use the clock and an address of ours. */
+	/* Early in boot there may be no random bytes yet: uses the clock and an address of ours. */
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
 		seed = hash_mix(clock_mono_ns(), (uintptr_t)salt);
 	return seed;

@@ -9,8 +9,8 @@
 
 uint64_t hash_bytes(const void *bytes, size_t n);
 
-/* For tables of what others choose, names of functions and the like: without a seed that they do not know,
- * they could choose any number of texts that have one hash. */
+/* For tables of texts that others choose, such as names of functions: without an unknown seed they
+ * could construct any number of texts with the same hash. */
 uint64_t hash_bytes_seeded(uint64_t seed, const void *bytes, size_t n);
 
 /* A random number. salt: any address of the caller's. */

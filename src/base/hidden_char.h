@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Characters that a name must not have when it is shown. A header alone, because the CLI, which uses
- * nothing of the library but its public header, needs the same list. */
+/* Characters that a name must not contain when it is shown. Header-only, because the CLI, which
+ * uses nothing but the library's public header, needs the same list. */
 #ifndef BASE_HIDDEN_CHAR_H
 #define BASE_HIDDEN_CHAR_H
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages go to the session's callback, never to a stream of our own. */
+/* Messages go to the session's callback, never to a stream of the library. */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
 #include <perfagent/perfagent.h>
 
 struct log {
-	pa_log_fn fn; /* NULL: silence */
+	pa_log_fn fn; /* NULL: no messages */
 	void *ctx;    /* borrowed from the caller of the session */
 };
 

@@ -34,7 +34,7 @@ struct outfile {
 	bool replaces;  /* a regular file with the final name existed at open */
 	bool has_modes; /* the file system accepted our first chmod() */
 	bool may_block; /* write() may block waiting for a reader, and cannot be made non-blocking */
-	bool (*is_cancelled)(void *ctx); /* NULL: never */
+	bool (*is_cancelled)(void *ctx); /* NULL: cannot be cancelled */
 	void *cancel_ctx;
 	uid_t owner; /* final owner */
 	mode_t mode; /* final mode */
@@ -140,7 +140,7 @@ static int explain_path(const struct outfile *f, int code, struct pa_error *err)
 	}
 }
 
-/* What a failed write leaves behind, for the message. */
+/* What a failed write leaves behind, as text for the message. */
 static const char *aftermath(const struct outfile *f)
 {
 	if (f->is_in_place)
@@ -154,7 +154,7 @@ static int write_failed(struct outfile *f, int code, struct pa_error *err)
 
 	f->failed = code;
 	if (!f->is_in_place)
-		(void)!ftruncate(f->fd, 0); /* others need the space */
+		(void)!ftruncate(f->fd, 0); /* frees the space for others */
 	switch (code) {
 	case ENOSPC:
 		return error_set(err, code, "disk full while writing %s: %s", f->shown,
@@ -175,7 +175,7 @@ static int write_failed(struct outfile *f, int code, struct pa_error *err)
 	}
 }
 
-/* Before it is opened: a FIFO would block until it has a reader. */
+/* Called before a FIFO is opened, which would block until it has a reader. */
 static int refuse_stream(const struct outfile *f, struct pa_error *err)
 {
 	return error_set(err, ESPIPE,
@@ -188,7 +188,7 @@ static int open_in_place(struct outfile *f, struct pa_error *err)
 	char text[128];
 	int fd = outpath_open_special(&f->at);
 
-	if (fd == -EISDIR) /* the stand-in for a closed descriptor is a directory, too */
+	if (fd == -EISDIR) /* the replacement of a closed descriptor is also a directory */
 		return error_set(err, EISDIR, "cannot write %s: that file descriptor is not open",
 				 f->shown);
 	if (fd < 0)
@@ -196,7 +196,7 @@ static int open_in_place(struct outfile *f, struct pa_error *err)
 				 strerror_r(-fd, text, sizeof(text)));
 	f->fd = fd;
 	f->is_in_place = true;
-	/* We opened this description, so the flag affects no one else. */
+	/* This open file description is ours, so the flag affects no other process. */
 	f->may_block = fcntl(f->fd, F_SETFL, O_APPEND | O_NONBLOCK) < 0;
 	return 0;
 }
@@ -388,7 +388,7 @@ static struct outfile *new_file(const char *path, bool is_stdout,
 	f->cancel_ctx = opts ? opts->cancel_ctx : NULL;
 	f->path = strdup(path);
 	if (asprintf(&f->shown, is_stdout ? "standard output" : "'%s'", path) < 0)
-		f->shown = NULL; /* otherwise it is undefined */
+		f->shown = NULL; /* asprintf() leaves it undefined */
 	return f->path && f->shown ? TAKE(f) : NULL;
 }
 
@@ -489,11 +489,11 @@ static void set_final_mode(struct outfile *f)
 	struct stat st;
 
 	if (f->is_private)
-		return; /* it is private since creation */
+		return; /* it has been private since it was created */
 	if (!f->is_unique && fstatat(f->at.dir_fd, f->at.name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    keeps_mode(f, &st))
 		f->mode = st.st_mode & 0777;
-	/* A file that stays private to its owner is better than no file. */
+	/* A file that remains private is better than no file. */
 	if (f->has_modes)
 		(void)fchmod(f->fd, f->mode);
 }

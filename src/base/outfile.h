@@ -19,8 +19,8 @@ struct outfile_options {
 	/* Never replace a file: insert "-1", "-2" … before the suffix until a name is free. The
 	 * suffix begins at the first '.' after the last '/'. */
 	bool unique;
-	bool is_private; /* the final mode is 0600, whatever is replaced */
-	bool is_patched; /* -ESPIPE, at once, for what outfile_patch() cannot change */
+	bool is_private; /* the final mode is 0600, even if a file is replaced */
+	bool is_patched; /* fail at once with -ESPIPE if outfile_patch() would */
 	bool set_owner;  /* give the file to uid:gid */
 	uid_t uid;
 	gid_t gid;
@@ -44,10 +44,10 @@ int outfile_open(const char *path, const struct outfile_options *opts, struct ou
 /* Writes all n bytes. A full disk is -ENOSPC with its own message. */
 int outfile_write(struct outfile *f, const void *bytes, size_t n, struct pa_error *err);
 
-/* True if what was written can be changed afterwards: not what is written in place. */
+/* True if written bytes can be changed afterwards; false for files that are written in place. */
 bool outfile_can_patch(const struct outfile *f);
 
-/* Replaces n bytes that were written before, from an offset on; -ESPIPE: see outfile_can_patch(). */
+/* Replaces n bytes that were written before, at an offset; -ESPIPE: see outfile_can_patch(). */
 int outfile_patch(struct outfile *f, uint64_t offset, const void *bytes, size_t n,
 		  struct pa_error *err);
 

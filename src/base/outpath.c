@@ -149,7 +149,7 @@ static int check_owner(struct outpath *p, const char *component, const struct st
 		return 0;
 	p->is_refused = true;
 	p->st = *st;
-	(void)append_dir_text(p, component); /* out of memory: the message is less precise */
+	(void)append_dir_text(p, component); /* if out of memory, the message is less precise */
 	return -EACCES;
 }
 
@@ -211,7 +211,7 @@ static int open_folder(const struct outpath *p, const char *component)
 	return openat(p->dir_fd, component, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* A component that is not the last. */
+/* Resolves a component that is not the last. */
 static int pass(struct outpath *p, struct way *w, const char *component)
 {
 	int fd = open_folder(p, component), r;
@@ -248,7 +248,7 @@ static int look_at(struct outpath *p, struct way *w, const char *component, int 
 	return 1;
 }
 
-/* The last component: p->name, unless it is a link, which extends the path. */
+/* Resolves the last component: p->name, unless it is a link, which extends the path. */
 static int arrive(struct outpath *p, struct way *w, const char *component)
 {
 	_cleanup_(freep) char *name = strdup(component);
@@ -284,9 +284,9 @@ static int walk(struct outpath *p, struct way *w)
 		int r;
 
 		if (!component)
-			return -EISDIR; /* "/" */
+			return -EISDIR; /* the path is "/" */
 		if (is_last && w->at != component + strlen(component))
-			return -EISDIR; /* a '/' follows */
+			return -EISDIR; /* a '/' follows the last component */
 		r = is_last ? arrive(p, w, component) : pass(p, w, component);
 		if (r < 0)
 			return r;
@@ -304,11 +304,11 @@ int outpath_open_special(const struct outpath *p)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
 	if (!p->is_magic && (st.st_dev != p->st.st_dev || st.st_ino != p->st.st_ino))
-		return -ESTALE; /* not the file that was checked */
+		return -ESTALE; /* it is not the file that was checked */
 	return TAKE_FD(fd);
 }
 
-/* From the start of the path, step by step. */
+/* Resolves the path from its start, component by component. */
 static int resolve_path(const char *path, int (*step)(struct outpath *, struct way *),
 			struct outpath *p)
 {

@@ -21,13 +21,13 @@ struct outpath {
 	struct buf dir;     /* owned: its path for messages, links resolved, NUL-terminated */
 	char *name;         /* owned: the last component, which is not a link (but see is_magic) */
 	bool is_shared;     /* others can write to the directory */
-	bool keeps_names;   /* ... but cannot rename our files */
-	bool is_new;        /* as asked for */
-	bool makes_folders; /* number of missing components */
-	bool has_friend;    /* as asked for */
+	bool keeps_names;   /* others can write to the directory, but cannot rename our files */
+	bool is_new;        /* outpath_options.is_new */
+	bool makes_folders; /* missing directories are created */
+	bool has_friend;    /* outpath_options.has_friend */
 	uid_t friend;
 	bool is_special; /* the path exists and is not a regular file: written in place */
-	bool is_magic;   /* a procfs link, which leads to an open file whatever its text says */
+	bool is_magic;   /* a procfs link, which refers to an open file whatever its text is */
 	int special_fd; /* owned, O_PATH: the special file; while it is open its inode number is not reused */
 	struct stat st;  /* of the special file, or of the refused component */
 	bool is_refused; /* with -EACCES: dir belongs to the user st.st_uid */
@@ -42,8 +42,8 @@ struct outpath_options {
 };
 
 /*
- * On failure, dir holds how far resolution came. -EISDIR: the path is a directory or ends in '/'.
- * -ELOOP: too many links. -EACCES: no permission, or refused by the rule above.
+ * If it fails, dir is the part of the path that was resolved. -EISDIR: the path is a directory or
+ * ends in '/'. -ELOOP: too many links. -EACCES: no permission, or refused by the rule above.
  */
 int outpath_resolve(const char *path, const struct outpath_options *opts, struct outpath *ret_path);
 

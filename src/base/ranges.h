@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RANGES_MAX_FREE (1u << 20) /* pieces */
+#define RANGES_MAX_FREE (1u << 20) /* number of pieces */
 
 struct range {
 	uint32_t first, nr;
@@ -21,10 +21,10 @@ struct ranges {
 int ranges_init(struct ranges *r, uint32_t size);
 void ranges_done(struct ranges *r);
 
-/* nr consecutive numbers. -ENOSPC: no free range is that long. */
+/* Allocates nr consecutive numbers. -ENOSPC: no free range is that long. */
 int ranges_take(struct ranges *r, uint32_t nr, uint32_t *ret_first);
 
-/* Frees an allocated range or a part of it. -ENOMEM: it stays allocated. */
+/* Frees an allocated range or a part of it. -ENOMEM: it remains allocated. */
 int ranges_give(struct ranges *r, uint32_t first, uint32_t nr);
 
 #endif

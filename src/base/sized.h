@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Structures of the caller that begin with their size, and grow at their end. */
+/* Structures of the caller that begin with their size, and may grow at their end. */
 #ifndef BASE_SIZED_H
 #define BASE_SIZED_H
 
@@ -7,10 +7,11 @@
 #include <stddef.h>
 #include <string.h>
 
-#define SIZED_MAX_BYTES 4096 /* of such a structure in any newer library */
+#define SIZED_MAX_BYTES 4096 /* limit for the size of such a structure in any newer library */
 
-/* Whether the structure at `from` can be read: of at least min bytes, and of more than `known` bytes only if
- * those are zero. -EINVAL: its size is not one; -E2BIG: it was made for a newer library. */
+/* Checks whether the structure at `from` can be read: it must have at least min bytes, and bytes
+ * beyond `known` must be zero. -EINVAL: its size is invalid; -E2BIG: it uses fields of a newer
+ * library. */
 static inline int sized_check(const void *from, size_t min, size_t known)
 {
 	const char *bytes = from;
@@ -25,7 +26,8 @@ static inline int sized_check(const void *from, size_t min, size_t known)
 	return 0;
 }
 
-/* Copies what both sides know; the rest of `to`, which has `known` bytes, stays. NULL: all of it. */
+/* Copies the fields that both sides know; the rest of `to`, which has `known` bytes, is unchanged.
+ * from NULL: nothing is copied. */
 static inline int sized_copy(void *to, const void *from, size_t known)
 {
 	size_t sz;

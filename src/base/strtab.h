@@ -21,7 +21,7 @@ struct strtab {
 	uint32_t nr_strings;
 	uint32_t cap_strings;
 	struct idtable index;
-	uint64_t seed; /* of hashes */
+	uint64_t seed; /* seed for hashes */
 };
 
 int strtab_init(struct strtab *t);
@@ -31,7 +31,7 @@ void strtab_done(struct strtab *t);
 int strtab_intern_n(struct strtab *t, const char *s, size_t len, uint32_t *ret_id);
 int strtab_intern(struct strtab *t, const char *s, uint32_t *ret_id);
 
-/* Borrowed until strtab_done(); never moves. */
+/* The string is borrowed until strtab_done(), and never moves. */
 const char *strtab_get(const struct strtab *t, uint32_t id);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* UTF-8 of any bytes. A header alone, because the CLI, which uses nothing of the library but its public
- * header, needs the same functions. */
+/* UTF-8 decoding of any bytes. Header-only, because the CLI, which uses nothing but the library's
+ * public header, needs the same functions. */
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
 
