@@ -2,7 +2,8 @@
 /*
  * What users have cost, in one account per payer (payer.h), so that a user who costs too much is
  * refused and others are not. The table is never flushed: users for whom there is no room share one
- * account. Root, our own root and unknown users always have their own. Not locked: the owner is.
+ * account. Root, our own root and unknown users always have their own. Has no lock of its own: the
+ * owner has one.
  */
 #ifndef PROC_ACCOUNTS_H
 #define PROC_ACCOUNTS_H
@@ -20,8 +21,9 @@
 
 struct account {
 	uint64_t payer;
-	uint64_t costs[ACCOUNT_NR_COSTS]; /* minus what was credited back; see the owner */
-	bool is_reported;                 /* the first refusal was reported */
+	/* after credits, see accounts_credit(); their meaning is up to the owner */
+	uint64_t costs[ACCOUNT_NR_COSTS];
+	bool is_reported; /* the first refusal was reported */
 };
 
 struct accounts {
@@ -31,20 +33,20 @@ struct accounts {
 
 void accounts_init(struct accounts *a);
 
-/* NULL: the payer has none yet, and nothing was charged. */
+/* NULL: the payer has no account yet, and nothing was charged. */
 struct account *accounts_find(struct accounts *a, uint64_t payer);
 struct account *accounts_find_or_add(struct accounts *a, uint64_t payer);
 
-/* Reduces that cost of every account. */
+/* Reduces one cost of every account. */
 void accounts_credit(struct accounts *a, unsigned int cost, uint64_t amount);
 
-/* True for one of those who share limits: everyone but root. */
+/* True if the account shares limits with others: everyone's but root's. */
 bool account_is_users(const struct account *of);
 
-/* The sum of that cost over all users. */
+/* The sum of one cost over all users. */
 uint64_t accounts_users_sum(const struct accounts *a, unsigned int cost);
 
-/* True for a user above an equal share of a limit, among the users who have such a cost. */
+/* True for a user above an equal share of a limit, among the users who have that cost. */
 bool accounts_is_above_share(const struct accounts *a, const struct account *of, unsigned int cost,
 			     uint64_t limit);
 

@@ -31,7 +31,7 @@ static bool is_on(int fd, long magic)
 	return fstatfs(fd, &fs) == 0 && fs.f_type == magic;
 }
 
-/* Where cgroup v2 is mounted; false: nowhere. */
+/* Finds where cgroup v2 is mounted; false if it is not. */
 static bool find_mount(char *to, size_t size)
 {
 	FILE *f = setmntent("/proc/self/mounts", "re");
@@ -47,7 +47,7 @@ static bool find_mount(char *to, size_t size)
 	return is_found;
 }
 
-/* A path that begins where cgroup v2 is mounted. */
+/* Opens a path relative to the mount point of cgroup v2. */
 static int open_below_mount(const char *path, int *ret_fd, struct pa_error *err)
 {
 	_cleanup_(closep) int fd = -1;
@@ -93,7 +93,8 @@ int cgroup_dir_open(const char *path, int *ret_fd, struct pa_error *err)
 	return open_below_mount(path, ret_fd, err);
 }
 
-/* A cgroup whose processes have threads in other cgroups has no list of them: an ancestor has. */
+/* A cgroup whose processes have threads in other cgroups has no list of processes, but an ancestor
+ * has. */
 static int each_pid_of(int dir_fd, proc_pid_fn fn, void *ctx)
 {
 	int fd = openat(dir_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC), r = 0, pid;
@@ -102,7 +103,7 @@ static int each_pid_of(int dir_fd, proc_pid_fn fn, void *ctx)
 	if (!f && fd >= 0)
 		close(fd);
 	while (f && r == 0 && fscanf(f, "%d", &pid) == 1)
-		if (pid > 0) /* 0: outside of our namespace */
+		if (pid > 0) /* 0: outside of our PID namespace */
 			r = fn(ctx, pid);
 	return r;
 }
@@ -114,7 +115,8 @@ static int each_pid_below(int at_fd, const char *name, int depth, proc_pid_fn fn
 	int r;
 
 	if (depth > MAX_DEPTH || open_dir_at(at_fd, name, O_NOFOLLOW, &d) < 0)
-		return 0; /* removed meanwhile; or unusual: looked at when it is sampled */
+		/* removed in the meantime; or unusual, and then found when it is sampled */
+		return 0;
 	r = each_pid_of(dirfd(d), fn, ctx);
 	while (r == 0 && (e = readdir(d)))
 		if (e->d_type == DT_DIR && e->d_name[0] != '.')

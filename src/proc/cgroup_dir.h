@@ -7,13 +7,15 @@
 #include "proc/procfs.h"
 
 /*
- * Opens the directory of a cgroup, with the caller's own rights. The path is one of the file system, or
- * begins where cgroup v2 is mounted: "/sys/fs/cgroup/a/b", "/a/b" and "a/b" are the same there.
+ * Opens the directory of a cgroup, with the caller's own privileges. The path is one of the file
+ * system, or relative to the mount point of cgroup v2: "/sys/fs/cgroup/a/b", "/a/b" and "a/b" are
+ * equivalent there.
  */
 int cgroup_dir_open(const char *path, int *ret_fd, struct pa_error *err);
 
-/* Every process in the cgroup or below that has a PID in our namespace; one that moves meanwhile may come
- * twice or not at all. Ends early with fn's result when that is not 0. */
+/* Calls fn for every process in the cgroup or below that has a PID in our namespace. A process that
+ * moves during the iteration may be seen twice or not at all. Ends early with fn's result if that
+ * is not 0. */
 int cgroup_dir_each_pid(int dir_fd, proc_pid_fn fn, void *ctx);
 
 #endif

@@ -38,7 +38,7 @@ int cpu_times_parse(const char *text, unsigned int hz, struct cpu_times *ret_tim
 	return 0;
 }
 
-/* The beginning of a file of the kernel. */
+/* Reads the beginning of a file of the kernel. */
 static int read_beginning(int dir_fd, const char *path, char text[FIRST_LINE_MAX_BYTES + 1])
 {
 	_cleanup_(closep) int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);

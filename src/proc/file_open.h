@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opens the very file that a process has mapped, or nothing: a file that merely has the same path
- * is refused. Private to proc/. Stateless; the filestore keeps the results.
+ * Opens the very file that a process has mapped, or fails: a file that merely has the same path is
+ * rejected. Private to proc/. Stateless; the filestore keeps the results.
  */
 #ifndef PROC_FILE_OPEN_H
 #define PROC_FILE_OPEN_H
@@ -11,11 +11,11 @@
 
 struct file_opener {
 	const struct procfs *procfs; /* borrowed */
-	file_build_id_fn verify;     /* NULL: build-ids prove nothing */
+	file_build_id_fn verify;     /* NULL: build-ids are not checked */
 	void *verify_ctx;            /* borrowed */
 };
 
-/* The file wanted; all borrowed during the call. */
+/* The requested file; all borrowed during the call. */
 struct file_request {
 	const struct file_key *key;
 	const char *path;                /* as the kernel gave it */

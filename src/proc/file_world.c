@@ -38,7 +38,7 @@ static uint32_t find_root(struct filestore *files, pid_t pid, pid_t ppid, uint64
 	return root == ROOT_UNKNOWN ? root_of_pid(files, ppid, time_ns) : root;
 }
 
-/* It may be another process's, if the PID was reused meanwhile. */
+/* The user may be that of another process, if the PID was reused in the meantime. */
 static uint64_t find_payer(const struct procfs *procfs, pid_t pid, pid_t ppid, uint64_t known)
 {
 	uint64_t payer;

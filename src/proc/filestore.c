@@ -12,10 +12,10 @@
 #include "proc/procfs.h"
 
 #define SLOW_OPEN_NS                                                                               \
-	(5 * NS_PER_MS) /* asleep in a failing open(): others would pay for the next attempt */
+	(5 * NS_PER_MS) /* sleep in a failing open(): later attempts would be charged to others */
 #define RETRY_NS (10 * NS_PER_S)
-#define MAX_PATHS_PER_ROOT                                                                         \
-	16 /* per inode: hard links, bind mounts; further ones share one of these */
+/* per inode: hard links, bind mounts; further ones share these */
+#define MAX_PATHS_PER_ROOT 16
 
 static const struct build_id no_build_id;
 
@@ -31,7 +31,8 @@ static void init_lock(pthread_mutex_t *lock)
 
 void filestore_lock(const struct filestore *s)
 {
-	pthread_mutex_lock(&((struct filestore *)(uintptr_t)s)->lock); /* logically const */
+	/* does not change the contents */
+	pthread_mutex_lock(&((struct filestore *)(uintptr_t)s)->lock);
 }
 
 void filestore_unlock(const struct filestore *s)
@@ -218,8 +219,9 @@ static bool has_path(const struct entry *e, const char *path, size_t len)
 	return e->path->len == len && memcmp(e->path->text, path, len) == 0;
 }
 
-/* The number of the file in this root under this path; under another path if it has many there:
- * every number must be updated on changes, and links cost a target nothing. NULL: none. */
+/* The number of the file in this root under this path. If the file has many numbers there, one with
+ * another path, because every number has to be updated on changes, and creating links costs a
+ * target nothing. NULL if there is none. */
 static struct entry *find_view(const struct filestore *s, struct entry *holder, uint32_t root,
 			       const char *path, size_t len)
 {
@@ -248,7 +250,7 @@ static int find_or_add_view(struct filestore *s, struct entry *holder,
 	int r;
 
 	if (e && e->file.content == holder->file.id)
-		return 0; /* the alias leads to it */
+		return 0; /* the alias already refers to it */
 	e = find_view(s, holder, rq->hint->root, rq->path, len);
 	if (!e) {
 		r = entry_create_view(s, holder, rq, &e);
@@ -264,7 +266,7 @@ static int find_or_add_view(struct filestore *s, struct entry *holder,
 	return 0;
 }
 
-/* Known already: reached by another name, or closed over the limit. */
+/* The file is already known: it was reached by another name, or was closed over the limit. */
 static int add_known(struct filestore *s, struct entry *holder, const struct file_request *rq,
 		     struct reader_file *f, struct entry **ret_entry)
 {
@@ -302,7 +304,7 @@ static int add_opened(struct filestore *s, struct entry *e, const struct file_re
 		if (r == 0)
 			r = adopt(s, e, f);
 		if (r == 0)
-			f->fd = -1; /* now the store's */
+			f->fd = -1; /* the store owns it now */
 	}
 	if (r < 0)
 		return r;
@@ -310,7 +312,7 @@ static int add_opened(struct filestore *s, struct entry *e, const struct file_re
 	return 0;
 }
 
-/* True if its last open() failed slowly: it is not retried soon. */
+/* True if its last open() failed slowly, so that it is not retried soon. */
 static bool is_put_off(const struct entry *e, const struct file_request *rq)
 {
 	return e && e->retry_ns && is_compatible(e, rq) && !was_opened(e) &&
@@ -337,7 +339,7 @@ int filestore_add(struct filestore *s, const struct file_key *key, const char *p
 	}
 	if (!e && entries_are_refused(s, hint->payer)) {
 		s->stats.nr_refused++;
-		return -EDQUOT; /* not even opened */
+		return -EDQUOT; /* it is not opened at all */
 	}
 	if (is_put_off(e, &rq))
 		return add_unopened(s, e, &rq, e->file.open_error, 0, ret_id);

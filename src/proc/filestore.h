@@ -23,8 +23,9 @@
 #include "base/cleanup.h"
 
 #define FILESTORE_MAX_FILES (1u << 20)
-/* What files that are held at a time may occupy, paths included. An ordinary one has 500 bytes; root
- * is not limited. Once all users together have more, those above an equal share are refused. */
+/* Limit for the memory used by files held at the same time, including paths. A file usually takes
+ * 500 bytes; root is not limited. Once all users together exceed it, users above an equal share are
+ * refused. */
 #define FILESTORE_USER_BYTES (32ull << 20)
 #define FILESTORE_ALL_USERS_BYTES (256ull << 20)
 
@@ -39,9 +40,9 @@ struct file_key {
 };
 
 struct file {
-	uint32_t id;      /* index in the store; given to another once this file is released */
+	uint32_t id;      /* index in the store; reused after this file is released */
 	uint32_t content; /* the first number of the same inode */
-	uint32_t root;    /* of the processes that map it: for filestore_root() */
+	uint32_t root;    /* root of the processes that map it: for filestore_root() */
 	const char *path; /* owned by the store; as those processes see it, without " (deleted)" */
 	bool is_deleted;
 	int fd;         /* owned by the store; -1: could not be opened, or closed over the limit */
@@ -53,8 +54,8 @@ struct file {
 
 struct filestore_stats {
 	uint64_t nr_released;          /* files released by filestore_sweep() */
-	uint64_t nr_closed_over_limit; /* descriptors closed to make room, every time */
-	uint64_t nr_refused;           /* mappings whose user has too many files */
+	uint64_t nr_closed_over_limit; /* descriptors closed to make room, counted each time */
+	uint64_t nr_refused;           /* mappings of users who have too many files */
 };
 
 /*
@@ -97,26 +98,28 @@ int filestore_add(struct filestore *s, const struct file_key *key, const char *p
 typedef int (*file_build_id_fn)(void *ctx, int fd, struct build_id *ret_id);
 void filestore_set_verifier(struct filestore *s, file_build_id_fn fn, void *ctx);
 
-/* The kernel reported the build-id after the file was added: it is recorded, unless one was before;
- * if the file was never opened, that is retried, now that it can be verified. */
+/* To be called when the kernel reports the build-id after the file was added. Records it, unless
+ * one was recorded before. If the file was never opened, that is retried, since it can now be
+ * verified. */
 int filestore_set_build_id(struct filestore *s, uint32_t id, const struct build_id *build_id,
 			   const struct file_hint *hint);
 
 /*
  * A file is held while something refers to it: mappings, each counting once, and models that have
- * samples in it until they are named. filestore_sweep() releases files without holders, with
- * their descriptors and paths, because a capture may last for days and see new files all the time.
- * A file that is mapped again later is a new one.
+ * samples in it until they are named. filestore_sweep() releases files without holders, with their
+ * descriptors and paths, because a capture may last for days and keep seeing new files. A file that
+ * is mapped again later is a new one.
  */
 void filestore_ref(struct filestore *s, uint32_t id);
 void filestore_unref(struct filestore *s, uint32_t id);
 
-/* Called for each file without holders; false: it is still needed, ask again next time. NULL: none
- * is needed. Call only when no number is in transit from filestore_add() to a mapping. */
+/* Called for each file without holders; false: it is still needed, ask again next time. NULL: no
+ * file is needed. Call only when no number is in transit from filestore_add() to a mapping. */
 typedef bool (*file_gone_fn)(void *ctx, uint32_t id);
 void filestore_sweep(struct filestore *s, file_gone_fn fn, void *ctx);
 
-/* NULL: no such number, or released. The pointer is stable until the release. */
+/* NULL if the number is invalid, or the file was released. The pointer is stable until the
+ * release. */
 const struct file *filestore_get(const struct filestore *s, uint32_t id);
 
 const struct procfs *filestore_procfs(const struct filestore *s); /* borrowed */
@@ -136,7 +139,7 @@ uid_t filestore_root_user(const struct filestore *s, uint32_t root); /* its owne
  * nothing about the code that ran. */
 bool file_is_unchanged(const struct file *f);
 
-uint32_t filestore_nr(const struct filestore *s);      /* numbers ever given */
+uint32_t filestore_nr(const struct filestore *s);      /* numbers ever assigned */
 uint32_t filestore_nr_held(const struct filestore *s); /* without released ones */
 unsigned int filestore_nr_fds(const struct filestore *s);
 struct filestore_stats filestore_stats(const struct filestore *s);

@@ -35,9 +35,10 @@ void entry_update_views(struct filestore *s, const struct entry *holder)
 		copy_content(s->entries[i], holder);
 }
 
-/* ---- who pays ---- */
+/* ---- charging ---- */
 
-/* With its alias and inode. A path may be stored twice: with and without " (deleted)". */
+/* The size of an entry with its alias and inode. A path may be stored twice: with and without "
+ * (deleted)". */
 static uint32_t bytes_of(const struct file_request *rq)
 {
 	size_t path_bytes = sizeof(struct file_path) + strlen(rq->path) + 1;
@@ -66,7 +67,7 @@ static void charge(struct filestore *s, struct entry *e, const struct file_reque
 	of->costs[FILE_BYTES] += e->bytes;
 }
 
-/* ---- new ones ---- */
+/* ---- creating ---- */
 
 int entry_set_path(struct entry *e, const char *path, size_t len)
 {
@@ -130,7 +131,7 @@ static int new_entry(const struct file_request *rq, struct entry **ret_entry)
 	return 0;
 }
 
-/* Room for one more, also when it is idle and when it is released. */
+/* Reserves room for another entry, also in the lists of idle and released ones. */
 static int reserve_entry(struct filestore *s)
 {
 	uint32_t nr = s->nr_entries + (s->nr_unused ? 0 : 1);
@@ -198,7 +199,7 @@ int entry_create_view(struct filestore *s, struct entry *holder, const struct fi
 	return 0;
 }
 
-/* ---- who holds a file ---- */
+/* ---- holding ---- */
 
 void filestore_ref(struct filestore *s, uint32_t id)
 {

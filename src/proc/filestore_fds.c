@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The open files. Over the limit, the user who has most of them loses the least recently used one:
- * whoever maps ever new files closes their own, not those of others. */
+ * a user who keeps mapping new files loses his own, not those of others. */
 #include <errno.h>
 
 #include "base/cleanup.h"

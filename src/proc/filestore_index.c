@@ -13,14 +13,14 @@
 #include "proc/filestore_internal.h"
 
 #define MAX_ALIASES (4 * FILESTORE_MAX_FILES)
-#define MAX_STALE_BYTES (1u << 20) /* of paths that lead nowhere */
+#define MAX_STALE_BYTES (1u << 20) /* size of paths of released files */
 
 static struct entry_ref ref_to(const struct entry *e)
 {
 	return (struct entry_ref){ e->file.id, e->serial };
 }
 
-/* NULL: released. */
+/* NULL if the file was released. */
 static struct entry *entry_of(const struct filestore *s, struct entry_ref to)
 {
 	struct entry *e = s->entries[to.file];
@@ -37,7 +37,7 @@ static uint64_t alias_hash(const struct alias *a)
 	return hash_mix(hash_mix(h, a->root), a->path_hash);
 }
 
-/* Without a path of its own. */
+/* An alias that borrows its path. */
 static struct alias alias_of(const struct file_request *rq)
 {
 	return (struct alias){ .major = rq->key->major,
@@ -67,14 +67,14 @@ struct entry *alias_find(const struct filestore *s, const struct file_request *r
 	return entry_of(s, s->aliases[i].to);
 }
 
-/* Most have the path of their file. */
+/* Most aliases have the path of their file. */
 static struct file_path *path_for(const struct entry *e, const char *path)
 {
 	return strcmp(e->raw_path->text, path) == 0 ? file_path_ref(e->raw_path)
 						    : file_path_new(path, strlen(path));
 }
 
-/* A full table only costs an open() next time. */
+/* If the table is full, the next lookup has to open the file. */
 int alias_set(struct filestore *s, const struct file_request *rq, const struct entry *e)
 {
 	struct alias a = alias_of(rq);
@@ -178,7 +178,7 @@ static void clean_inodes(struct filestore *s)
 	s->nr_inodes = kept;
 }
 
-/* ---- both ---- */
+/* ---- both indexes ---- */
 
 void index_clean(struct filestore *s)
 {

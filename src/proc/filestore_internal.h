@@ -22,11 +22,12 @@
 
 struct entry {
 	struct file file;
-	uint64_t serial;             /* unlike its number, never given to another */
-	struct file_key key;         /* as first reported; the generation may be added later */
-	struct file_path *raw_path;  /* owned reference; as the kernel gave it */
-	struct file_path *path;      /* owned reference; the file's */
-	uint32_t prev_view;          /* of the same inode; NO_FILE: this is the holder */
+	uint64_t serial;            /* unlike its number, never given to another */
+	struct file_key key;        /* as first reported; the generation may be added later */
+	struct file_path *raw_path; /* owned reference; as the kernel gave it */
+	struct file_path *path;     /* owned reference; the file's */
+	/* another number of the same inode; NO_FILE: this is the holder */
+	uint32_t prev_view;
 	uint32_t next_view;          /* NO_FILE: this is the last */
 	uint32_t lru_prev, lru_next; /* among its account's open files; NO_FILE at the ends */
 	uint64_t retry_ns;           /* opening failed slowly: not tried again before this time */
@@ -36,8 +37,7 @@ struct entry {
 	bool is_idle;     /* in the store's list */
 };
 
-/* A number, as the indexes store it: that file may have been released, and the number be another's.
- * */
+/* A number, as stored by the indexes: the file may have been released, and its number reused. */
 struct entry_ref {
 	uint32_t file;
 	uint64_t serial;
@@ -47,7 +47,7 @@ struct alias {
 	uint32_t major, minor;
 	uint64_t inode;
 	uint64_t path_hash;
-	struct file_path *path; /* owned reference; as the kernel gave it */
+	struct file_path *path; /* owned reference; as reported by the kernel */
 	uint32_t root;
 	struct entry_ref to;
 };
@@ -63,7 +63,7 @@ struct fd_queue {
 	uint32_t nr;
 };
 
-/* What is in accounts. */
+/* The costs in accounts. */
 enum { FILE_BYTES };
 
 struct filestore {
@@ -74,17 +74,18 @@ struct filestore {
 	struct accounts accounts;
 	struct filestore_stats stats;
 
-	/* Owned, each; they never move, because callers hold pointers. NULL: released. */
+	/* Owned, with its items, which never move, because callers hold pointers. NULL:
+	 * released. */
 	struct entry **entries;
 	uint32_t nr_entries, cap_entries;
 	uint64_t last_serial;
 	uint32_t *unused; /* owned; numbers of released files */
 	uint32_t nr_unused, cap_unused;
-	uint32_t *idle; /* owned; files without holders, or briefly without */
+	uint32_t *idle; /* owned; files without holders, or that had none for a while */
 	uint32_t nr_idle, cap_idle;
 
 	uint32_t nr_stale;     /* released files that are still in the indexes, */
-	uint64_t stale_bytes;  /* and what they occupy there */
+	uint64_t stale_bytes;  /* size of those in the indexes */
 	struct alias *aliases; /* owned */
 	uint32_t nr_aliases, cap_aliases;
 	struct idtable by_alias;
@@ -106,10 +107,11 @@ void entry_update_views(struct filestore *s, const struct entry *holder);
 /* True if the payer may not have more files. */
 bool entries_are_refused(struct filestore *s, uint64_t payer);
 
-/* A new file, not opened yet. -EDQUOT: too many of its payer; -ENOMEM; -E2BIG. */
+/* Creates an entry for a new file, not opened yet. -EDQUOT: its payer has too many; -ENOMEM;
+ * -E2BIG. */
 int entry_create(struct filestore *s, const struct file_request *rq, struct entry **ret_entry);
 
-/* Another number of holder's inode: a view. The same errors. */
+/* Creates another number for holder's inode: a view. Errors as for entry_create(). */
 int entry_create_view(struct filestore *s, struct entry *holder, const struct file_request *rq,
 		      struct entry **ret_entry);
 
@@ -120,21 +122,21 @@ void entry_free(struct entry *e);
 
 /* ---- filestore_fds.c ---- */
 
-/* Its descriptor becomes the store's. */
+/* The store takes over the file's descriptor. */
 void entry_hold_fd(struct filestore *s, struct entry *e, const struct reader_file *f);
 void entry_touch_fd(struct filestore *s, struct entry *e);
 void entry_close_fd(struct filestore *s, struct entry *e);
 
 /* ---- filestore_index.c ---- */
 
-/* NULL: none, or released. */
+/* NULL if there is none, or the file was released. */
 struct entry *alias_find(const struct filestore *s, const struct file_request *rq);
 int alias_set(struct filestore *s, const struct file_request *rq, const struct entry *e);
 
 struct entry *inode_find(const struct filestore *s, uint64_t dev, uint64_t ino);
 int inode_set(struct filestore *s, uint64_t dev, uint64_t ino, const struct entry *e);
 
-/* Drops what leads to released files, if it is worth the work. */
+/* Drops entries that refer to released files, if that is worth the work. */
 void index_clean(struct filestore *s);
 void index_done(struct filestore *s);
 

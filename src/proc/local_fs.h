@@ -31,7 +31,7 @@ struct mount_table {
 
 struct local_fs {
 	struct mount_table own, init; /* ours, and that of PID 1 */
-	uint64_t root_dev;            /* of our own root: if that blocks, so do we */
+	uint64_t root_dev;            /* device of our own root: if that blocks, so do we */
 };
 
 void local_fs_init(struct local_fs *l);

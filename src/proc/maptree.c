@@ -38,14 +38,14 @@ static struct maptree_node *pool_take(struct maptree_pool *pool)
 {
 	struct maptree_node *n = pool->spare;
 
-	assert(n); /* pool_reserve() underestimated: a bug of ours */
+	assert(n); /* pool_reserve() was wrong, which is a bug */
 	pool->spare = n->left;
 	pool->nr_spare--;
 	pool->nr_used++;
 	return n;
 }
 
-/* The file that a mapping shows, or may turn out to show. */
+/* True if a mapping shows a file, or may turn out to show one. */
 static bool holds_file(const struct maptree_pool *pool, const struct mapping *m, uint32_t *ret_file)
 {
 	*ret_file = m->kind == MAPPING_FILE ? m->file : m->origin_file;
@@ -196,7 +196,7 @@ static struct maptree_node *balance(struct maptree_pool *pool, struct maptree_no
 	return n;
 }
 
-/* All of left is before mid, all of right after it; mid is owned, its children are ignored. */
+/* All of left is before mid, all of right after it; mid is owned, and its children are ignored. */
 static struct maptree_node *join_trees(struct maptree_pool *pool, struct maptree_node *left,
 				       struct maptree_node *mid, struct maptree_node *right)
 {
@@ -235,7 +235,7 @@ static void split_tree(struct maptree_pool *pool, struct maptree_node *n, uint64
 	}
 }
 
-/* The tree without its last node, which the caller then owns. */
+/* Removes the last node, which the caller then owns. */
 static struct maptree_node *take_last(struct maptree_pool *pool, struct maptree_node *n,
 				      struct maptree_node **ret_last)
 {

@@ -18,7 +18,7 @@ struct maptree_node {
 	struct maptree_node *left;  /* owned reference; in the free list: the next node */
 	struct maptree_node *right; /* owned reference */
 	uint32_t refs;
-	uint32_t nr; /* in this subtree */
+	uint32_t nr; /* nodes in this subtree */
 	uint8_t height;
 };
 
@@ -48,7 +48,7 @@ const struct mapping *maptree_at_or_after(const struct maptree_node *root, uint6
 int maptree_remove(struct maptree_pool *pool, struct maptree_node **root, uint64_t start,
 		   uint64_t end);
 
-/* The same, and inserts *m there. */
+/* As maptree_remove(), and inserts *m there. */
 int maptree_put(struct maptree_pool *pool, struct maptree_node **root, const struct mapping *m);
 
 #endif

@@ -61,7 +61,7 @@ static bool has_prefix(const char *s, const char *prefix)
 	return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
-/* The text is the kernel's: no file has such a path. */
+/* The kind by a path that the kernel writes: no file has such a path. */
 static enum mapping_kind kind_by_text(const char *path)
 {
 	static const char *const anon[] = { "//anon", "[heap]", "[stack",
@@ -82,7 +82,7 @@ enum mapping_kind memory_kind(const struct memory_devices *d, const struct file_
 {
 	if (memory_has_no_file(key))
 		return kind_by_text(path);
-	/* A memfd may be a program, or code that is mapped twice: it is read like a file. */
+	/* A memfd may be a program, or code that is mapped twice: it is read like any file. */
 	if (is_kernels_own(d, key))
 		return has_prefix(path, "/memfd:") ? MAPPING_FILE : MAPPING_ANON;
 	return MAPPING_FILE;

@@ -13,7 +13,7 @@ struct mount_line {
 	bool is_overlay;
 };
 
-/* Pure. The line has no newline. False: malformed. */
+/* Parses one line without its newline. False: malformed. */
 bool mountinfo_parse(const char *line, size_t len, struct mount_line *ret_mount);
 
 #endif

@@ -33,7 +33,7 @@ uint64_t payer_of(const struct procfs *p, pid_t pid, uid_t uid)
 	if (ns < 0 || fstatat(p->fd, "self/ns/user", &own, 0) < 0 || is_same(ns, &own))
 		return uid;
 	for (int i = 0; i < MAX_NESTED_NS; i++) {
-		int parent = ioctl(ns, NS_GET_PARENT); /* fails above ours */
+		int parent = ioctl(ns, NS_GET_PARENT); /* fails for namespaces above ours */
 		bool is_outermost = parent < 0 || is_same(parent, &own);
 
 		if (is_outermost) {

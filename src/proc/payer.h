@@ -8,9 +8,9 @@
 
 struct procfs;
 
-/* The user who is charged for a process that runs as uid. In a user namespace anyone controls
- * thousands of user IDs: the creator of the outermost namespace below ours is charged. uid if that
- * is unknown. */
+/* The user who is charged for a process that runs as uid. In a user namespace anyone can control
+ * thousands of user IDs, so the creator of the outermost namespace below ours is charged. uid
+ * itself if that is unknown. */
 uint64_t payer_of(const struct procfs *p, pid_t pid, uid_t uid);
 
 #endif

@@ -105,7 +105,7 @@ static int begin_version(struct history *h, struct process *p, uint64_t time_ns)
 	int r;
 
 	if (newest_version(p)->from_ns == time_ns)
-		return 0; /* no one can ask for the time before */
+		return 0; /* no earlier time will be looked up */
 	if (p->nr_versions == TRACKER_MAX_VERSIONS) {
 		drop_versions(h, p, TRACKER_MAX_VERSIONS / 2);
 		h->nr_versions_dropped += TRACKER_MAX_VERSIONS / 2;
@@ -227,7 +227,7 @@ void process_share(struct process *child, const struct process *parent)
 	child->is_world_old = parent->is_world_old;
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 static const struct version *version_at(const struct process *p, uint64_t time_ns)
 {

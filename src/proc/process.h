@@ -24,11 +24,11 @@ struct history {
 };
 
 struct version {
-	uint64_t from_ns; /* until the next version's */
+	uint64_t from_ns; /* until from_ns of the next version */
 	uint64_t image;
 	uint64_t exec_ns;          /* time of the exec of its program; 0: unknown */
-	uint32_t nr_execs;         /* of the process up to then */
-	uint32_t nr_jitdumps;      /* mapped by its program */
+	uint32_t nr_execs;         /* number of execs of the process up to then */
+	uint32_t nr_jitdumps;      /* jitdumps mapped by its program */
 	struct maptree_node *root; /* owned reference */
 };
 
@@ -36,15 +36,16 @@ struct process {
 	pid_t pid, ppid;
 	uint64_t id;
 	uint64_t start_ns;
-	uint64_t end_ns;          /* PROCESS_ALIVE */
-	uint64_t newest_ns;       /* of its events */
-	uint64_t program_ns;      /* when its program was last confirmed: exec, or /proc */
-	uint64_t start_ticks;     /* from /proc; 0: not read yet */
-	uint64_t origin_program;  /* the parent's at the fork; 0: unknown */
-	uint32_t nr_looks;        /* checks for moved code */
-	uint32_t nr_to_check;     /* mappings, with which /proc is read again */
-	struct file_world world;  /* as far as known */
-	bool is_world_old;        /* an exec happened since: entering a container involves one */
+	uint64_t end_ns;         /* PROCESS_ALIVE */
+	uint64_t newest_ns;      /* time of its newest event */
+	uint64_t program_ns;     /* when its program was last confirmed: exec, or /proc */
+	uint64_t start_ticks;    /* from /proc; 0: not read yet */
+	uint64_t origin_program; /* the parent's at the fork; 0: unknown */
+	uint32_t nr_looks;       /* checks for moved code */
+	uint32_t nr_to_check;    /* mappings, with which /proc is read again */
+	struct file_world world; /* as far as known */
+	/* an exec happened since then: entering a container involves one */
+	bool is_world_old;
 	struct version *versions; /* owned; at least one */
 	uint32_t nr_versions, cap_versions;
 	struct process *older;       /* owned by the tracker: the previous process with the PID */
@@ -57,7 +58,7 @@ static inline bool process_has_ended(const struct process *p)
 	return p->end_ns != PROCESS_ALIVE;
 }
 
-/* From time_ns on, without mappings. NULL: out of memory. */
+/* A process without mappings, from time_ns on. NULL if out of memory. */
 struct process *process_new(pid_t pid, pid_t ppid, uint64_t time_ns);
 void process_free(struct history *h, struct process *p);
 
@@ -87,6 +88,6 @@ bool process_forget(struct history *h, struct process *p, uint64_t time_ns);
 
 void history_remove(struct history *h, struct process *p);
 
-bool mapping_eq(const struct mapping *a, const struct mapping *b); /* since_ns apart */
+bool mapping_eq(const struct mapping *a, const struct mapping *b); /* ignores since_ns */
 
 #endif

@@ -19,9 +19,9 @@
 #include "proc/procfs_internal.h"
 #include "proc/text_accounts.h"
 
-#define SMALL_FILE_SIZE 4096 /* comm and stat: the kernel writes at most some hundred bytes */
-#define MAX_TRIED_THREADS 64 /* others that have exited are soon gone, unless they are traced */
-#define STATUS_MAX_BYTES (2u << 20) /* it may list 65,536 groups */
+#define SMALL_FILE_SIZE 4096 /* of comm and stat: the kernel writes at most a few hundred bytes */
+#define MAX_TRIED_THREADS 64 /* exited threads are soon gone, unless they are traced */
+#define STATUS_MAX_BYTES (2u << 20) /* the file may list 65,536 groups */
 
 int procfs_open(const char *root, struct procfs *ret_procfs)
 {
@@ -86,7 +86,7 @@ bool procfs_has_pid(const struct procfs *p, pid_t pid)
 	return faccessat(p->fd, path, F_OK, 0) == 0;
 }
 
-/* ---- whom to ask ---- */
+/* ---- through which thread, and for whom ---- */
 
 /* The owner of the directory: the effective user, even of a process that cannot be traced. */
 static bool find_owner(const struct procfs *p, pid_t pid, uid_t *ret_uid)
@@ -148,8 +148,8 @@ int procfs_ask_pid(const struct procfs *p, pid_t pid, enum wait_kind kind,
 	return 0;
 }
 
-/* As long as no one was charged, the payer was not determined. A process that has gone is charged
- * to its user. */
+/* As long as no one was charged, the payer was not determined. For a process that has gone, its
+ * user is charged. */
 static void charge_wait(const struct procfs *p, const struct procfs_ask *ask)
 {
 	if (!ask->wait.slept_ns)
@@ -221,8 +221,8 @@ static int read_of(const struct procfs *p, pid_t pid, const char *name, uint64_t
 	return procfs_answer_pid(p, &ask, name, r);
 }
 
-/* Memory, and what a process has there, is read through another thread if the first has exited. The
- * first's files are then empty or, since Linux 6.15, cannot be opened. */
+/* Memory, and what a process has mapped, is read through another thread if the first has exited.
+ * The files of the first thread are then empty or, since Linux 6.15, cannot be opened. */
 static int read_at(const struct procfs *p, pid_t pid, const char *name, uint64_t offset,
 		   uint64_t max_bytes, struct buf *to)
 {
@@ -243,7 +243,7 @@ int procfs_read(const struct procfs *p, pid_t pid, const char *name, size_t max_
 	return read_at(p, pid, name, 0, max_bytes, to);
 }
 
-/* The payer for the text about a process. */
+/* The payer for text about a process. */
 static uint64_t text_payer(const struct procfs *p, pid_t pid)
 {
 	return payer_of(p, pid, owner_of(p, pid));
@@ -260,7 +260,7 @@ static uint64_t max_maps_bytes(const struct procfs *p, pid_t pid)
 	return text_accounts_max_bytes(p->texts, text_payer(p, pid));
 }
 
-/* An incomplete list ends with its last complete line. */
+/* Charges what was read; an incomplete list ends with its last complete line. */
 static void charge_maps(const struct procfs *p, pid_t pid, uint64_t max_bytes, struct buf *text)
 {
 	bool is_over_limit = text->len >= max_bytes;
@@ -307,8 +307,8 @@ static ssize_t read_small(const struct procfs *p, pid_t pid, const char *name, u
 	return (ssize_t)text.len;
 }
 
-/* The same without a reader, for files that neither wait for locks of the process nor hold its
- * memory. */
+/* As read_small(), without a reader, for files that neither wait for locks of the process nor hold
+ * its memory. */
 static ssize_t read_direct(const struct procfs *p, pid_t pid, const char *name, char *to,
 			   size_t size)
 {
@@ -347,7 +347,7 @@ static ssize_t read_program(const struct procfs *p, pid_t pid, char *path, size_
 	char name[32];
 
 	(void)snprintf(name, sizeof(name), "%d/exe", (int)pid);
-	return readlinkat(p->fd, name, path, size); /* waits for nobody */
+	return readlinkat(p->fd, name, path, size); /* needs no lock of the process */
 }
 
 int procfs_program(const struct procfs *p, pid_t pid, char *ret_path, size_t size)
@@ -382,7 +382,7 @@ static pid_t pid_of_name(const char *name)
 	return (pid_t)value;
 }
 
-/* Every number in a directory. */
+/* Calls fn for every number in a directory. */
 static int each_number(const struct procfs *p, const char *path, proc_pid_fn fn, void *ctx)
 {
 	_cleanup_(dirclosep) DIR *dir = NULL;
@@ -433,7 +433,7 @@ pid_t procfs_live_thread(const struct procfs *p, pid_t pid)
 	char path[PID_PATH_SIZE];
 
 	(void)snprintf(path, sizeof(path), "%d/task", (int)pid);
-	(void)each_number(p, path, try_thread, &s); /* gone: none is found */
+	(void)each_number(p, path, try_thread, &s); /* if the process is gone, no thread is found */
 	return s.found;
 }
 
@@ -444,7 +444,7 @@ pid_t procfs_other_thread(const struct procfs *p, pid_t pid)
 	return procfs_status(p, pid, &st) == 0 && st.is_over ? procfs_live_thread(p, pid) : 0;
 }
 
-/* Field nr of what follows the name, the first being field 3. Numbers only; false: not there. */
+/* Field nr after the name, the first being field 3. Numbers only; false if it is missing. */
 static bool stat_field(const char *after_name, int nr, uint64_t *ret_value)
 {
 	const char *s = after_name;

@@ -55,9 +55,9 @@ struct maps_entry {
 
 typedef int (*maps_entry_fn)(void *ctx, const struct maps_entry *e);
 
-/* Pure: parses text into entries, in the order of the text. Lines that do not parse are skipped and
+/* Parses text into entries, in the order of the text. Lines that do not parse are skipped and
  * counted. Modifies text. Stops when fn returns nonzero and returns that; *ret_nr_bad is set unless
- * it is negative. */
+ * the result is negative. */
 int maps_parse(char *text, size_t len, maps_entry_fn fn, void *ctx, uint64_t *ret_nr_bad);
 
 /* -ESRCH: no such process; -EACCES, -EPERM. An empty file (a kernel thread) has no entries. Text
@@ -68,8 +68,8 @@ int procfs_maps(const struct procfs *p, pid_t pid, maps_entry_fn fn, void *ctx, 
 /* A thread that still has the memory of a process whose main thread has exited; usable as a PID in
  * all calls here. 0: none. */
 pid_t procfs_live_thread(const struct procfs *p, pid_t pid);
-/* The same, but 0 also if the main thread has not exited. The calls below that read memory or open
- * files look for it themselves. */
+/* As procfs_live_thread(), but 0 also if the main thread has not exited. The functions below that
+ * read memory or open files do this themselves. */
 pid_t procfs_other_thread(const struct procfs *p, pid_t pid);
 
 /* The name of a process, from /proc/<pid>/comm. */
@@ -83,14 +83,14 @@ int procfs_program(const struct procfs *p, pid_t pid, char *ret_path, size_t siz
 typedef int (*proc_pid_fn)(void *ctx, pid_t pid);
 int procfs_each_pid(const struct procfs *p, proc_pid_fn fn, void *ctx);
 
-/* From /proc/<pid>/stat, parsed after the last ')', because a name may contain anything. */
+/* Fields of /proc/<pid>/stat, parsed after the last ')', because a name may contain anything. */
 struct proc_stat {
 	pid_t ppid;           /* field 4 */
 	uint64_t start_ticks; /* field 22: distinguishes processes with the same PID; 0: unknown */
 };
 int procfs_stat(const struct procfs *p, pid_t pid, struct proc_stat *ret_stat);
-/* When the process started, on CLOCK_MONOTONIC. /proc counts USER_HZ ticks: the end of the tick. 0:
- * unknown. */
+/* When the process started, on CLOCK_MONOTONIC. /proc counts USER_HZ ticks; returns the end of the
+ * tick. 0: unknown. */
 uint64_t proc_stat_started_ns(const struct proc_stat *st);
 int procfs_parent(const struct procfs *p, pid_t pid, pid_t *ret_ppid);
 
@@ -98,7 +98,7 @@ int procfs_parent(const struct procfs *p, pid_t pid, pid_t *ret_ppid);
 int procfs_read(const struct procfs *p, pid_t pid, const char *name, size_t max_bytes,
 		struct buf *to);
 
-/* From /proc/<pid>/status; the PID may be a TID, too. */
+/* Fields of /proc/<pid>/status; the PID may also be a TID. */
 struct proc_status {
 	pid_t tgid;       /* the process of the thread; 0: unknown */
 	bool is_over;     /* it has exited: a zombie, or already being removed */
@@ -108,14 +108,14 @@ struct proc_status {
 	bool is_one_user; /* real, effective and saved user ID are the same */
 };
 
-/* Pure. -EBADMSG: a line is missing or malformed. */
+/* Parses the text. -EBADMSG: a line is missing or malformed. */
 int status_parse(const char *text, size_t len, struct proc_status *ret_status);
 int procfs_status(const struct procfs *p, pid_t pid, struct proc_status *ret_status);
 
 /* Reads at most n bytes of the process's memory. Returns their number, or a negative errno. */
 ssize_t procfs_read_mem(const struct procfs *p, pid_t pid, uint64_t addr, void *to, size_t n);
 
-/* Pure: the value of the given type (AT_…) in the contents of /proc/<pid>/auxv. -ENOENT. */
+/* Finds the value of a type (AT_…) in the contents of /proc/<pid>/auxv. -ENOENT. */
 int auxv_parse(const void *bytes, size_t n, uint64_t wanted, uint64_t *ret_value);
 
 /* True if both processes come from the same exec, one being a fork of the other: then the addresses
@@ -142,8 +142,8 @@ int procfs_mapped_path(const struct procfs *p, pid_t pid, uint64_t start, uint64
 int procfs_open_in_root(const struct procfs *p, pid_t pid, const char *path,
 			struct reader_file *ret_file);
 
-/* The same for a name that anyone may have created: the last component of the path must not be a
- * link (-ELOOP). */
+/* As procfs_open_in_root(), for a name that anyone may have created: the last component of the path
+ * must not be a link (-ELOOP). */
 int procfs_open_no_link(const struct procfs *p, pid_t pid, const char *path,
 			struct reader_file *ret_file);
 
@@ -165,8 +165,8 @@ void procfs_keep_root(const struct procfs *p, int root_fd, pid_t pid);
 int procfs_open_beneath(const struct procfs *p, int root_fd, const char *path,
 			struct reader_file *ret_file);
 
-/* The same if everyone may read the file, or if it belongs to owner (PROC_NO_USER: to no one);
- * otherwise -EACCES, without opening it. */
+/* As procfs_open_beneath(), if everyone may read the file, or if it belongs to owner (PROC_NO_USER:
+ * to no one); otherwise -EACCES, without opening it. */
 #define PROC_NO_USER ((uid_t)-1)
 int procfs_open_readable(const struct procfs *p, int root_fd, const char *path, uid_t owner,
 			 struct reader_file *ret_file);
@@ -174,7 +174,8 @@ int procfs_open_readable(const struct procfs *p, int root_fd, const char *path, 
 /* How long readers have been asleep in total. */
 uint64_t procfs_slept_ns(const struct procfs *p);
 
-/* How many did not answer so far, and the nr-th of them; false: it is not among those kept. */
+/* The number of requests that were not answered, and the nr-th of them; false if it was not
+ * kept. */
 uint64_t procfs_nr_unanswered(const struct procfs *p);
 bool procfs_unanswered(const struct procfs *p, uint32_t nr, struct unanswered_item *ret_item);
 

@@ -15,18 +15,18 @@ bool procfs_has_pid(const struct procfs *p, pid_t pid);
 struct procfs_ask {
 	pid_t pid;
 	uid_t uid;      /* its user when the request was made */
-	uint64_t payer; /* as far as known then */
+	uint64_t payer; /* as far as known at that time */
 	enum wait_kind kind;
 	struct reader_wait wait;
 };
 
-/* Before the reader is asked about a process: -ETIMEDOUT: it did not answer before, or its user has
- * cost too much; -EINVAL. */
+/* Called before the reader is asked about a process. -ETIMEDOUT: it did not answer before, or its
+ * user has cost too much; -EINVAL. */
 int procfs_ask_pid(const struct procfs *p, pid_t pid, enum wait_kind kind,
 		   struct procfs_ask *ret_ask);
 
-/* Evaluates the reader's result: r, or -ESRCH where it means that. The cost is charged to the user;
- * a process that did not answer is recorded. */
+/* Evaluates the reader's result: r, or -ESRCH if it means that. Charges the user; records a process
+ * that did not answer. */
 int procfs_answer_pid(const struct procfs *p, const struct procfs_ask *ask, const char *what,
 		      int r);
 

@@ -23,7 +23,7 @@ static void root_path(pid_t pid, char to[PID_PATH_SIZE])
 		(void)snprintf(to, PID_PATH_SIZE, "%d/root", (int)pid);
 }
 
-/* Whom to ask instead, after result r: another thread, if the first has exited. 0: nobody. */
+/* The thread to try instead after result r, if the first has exited. 0 if there is none. */
 static pid_t ask_instead(const struct procfs *p, pid_t pid, int r)
 {
 	return r == -ENOENT || r == -ESRCH ? procfs_other_thread(p, pid) : 0;

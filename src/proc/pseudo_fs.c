@@ -27,7 +27,7 @@ bool pseudo_fs_is(int fd)
 	struct statfs st;
 
 	if (fstatfs(fd, &st) < 0)
-		return true; /* if even that is unavailable, the file is not opened */
+		return true; /* if even that is unavailable, the file must not be opened */
 	for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]); i++)
 		if ((unsigned int)st.f_type == magics[i])
 			return true;

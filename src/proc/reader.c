@@ -18,8 +18,9 @@
 #define DEADLINE_NS (250 * NS_PER_MS)
 #define RUN_NS (2 * NS_PER_S)
 #define DEVICE_NS NS_PER_S
-#define LONGEST_NS (20 * NS_PER_S) /* per step, whatever the reader does: no machine is that busy */
-#define LOOK_NS (50 * NS_PER_MS)   /* latency of noticing that the end was requested */
+/* per step, whatever the reader does: even on a busy machine that is enough */
+#define LONGEST_NS (20 * NS_PER_S)
+#define LOOK_NS (50 * NS_PER_MS) /* delay until a request to finish is noticed */
 #define COPY_NS (2 * NS_PER_S)
 #define COPY_BYTES (512ull << 20)
 #define FILE_BYTES (256ull << 20)
@@ -35,7 +36,8 @@ struct device {
 };
 
 struct reader {
-	pthread_mutex_t lock; /* for all that follows; held during a request until its answer */
+	/* protects the members below; held during a request until its answer */
+	pthread_mutex_t lock;
 	struct reader_limits limits;
 	int proc_fd;    /* owned */
 	int control_fd; /* owned; to the spawner; -1: none */
@@ -98,7 +100,7 @@ static void reader_drop(struct reader *r)
 	r->pid = 0;
 }
 
-/* Its readers are killed with it. */
+/* Stops the spawner, and with it its readers. */
 static void spawner_stop(struct reader *r)
 {
 	reader_drop(r);
@@ -238,7 +240,7 @@ static uint64_t deadline_ns(const struct reader *r)
 	return r->wait.deadline_ns;
 }
 
-/* True if a step that has been waited for since start_ns should be abandoned. */
+/* True if a step that has been waited for since start_ns has to be abandoned. */
 static bool is_given_up(struct reader *r, uint64_t start_ns, uint64_t start_run_ns)
 {
 	uint64_t waited_ns = clock_mono_ns() - start_ns;
@@ -274,13 +276,13 @@ static int packet_await(struct reader *r)
 
 /* ---- file systems ---- */
 
-/* The device of the file being opened; 0: not found yet. */
+/* The device of the file being opened; 0 if not found yet. */
 static uint64_t device_asked(const struct reader *r)
 {
 	return r->packet.reply.flags & READER_IS_FOUND ? r->packet.reply.st.st_dev : 0;
 }
 
-/* Its slot, or that of the device that has cost least. */
+/* The slot of a device, or that of the device that has cost least. */
 static struct device *device_place(struct reader *r, uint64_t dev)
 {
 	struct device *least = &r->devices[0];
@@ -323,7 +325,7 @@ static void device_charge(struct reader *r, uint64_t dev, uint64_t slept_ns)
 	d->slept_ns += slept_ns;
 }
 
-/* No file of that device is opened for a while. */
+/* Notes that no file of that device may be opened for a while. */
 static void note_silent(struct reader *r, uint64_t dev)
 {
 	device_charge(r, dev, r->limits.device_ns);
@@ -350,7 +352,7 @@ static void reader_abandon(struct reader *r)
 struct answer {
 	uint64_t dev;            /* of the file, once found; 0: local, or unknown */
 	uint64_t found_after_ns; /* time asleep until then */
-	struct buf *text;        /* NULL: not wanted */
+	struct buf *text;        /* NULL: not needed */
 	int text_error;          /* it does not fit; the rest of the answer is still received */
 	int fd;                  /* owned; -1: none came */
 };
@@ -376,7 +378,7 @@ static int request_send(struct reader *r, int fd)
 				      READER_REQUEST_BYTES(strlen(r->request.path)), fd);
 }
 
-/* The file system and the time in a packet. -ETIMEDOUT: too much time. */
+/* Evaluates the file system and the time in a packet. -ETIMEDOUT: too much time. */
 static int note_time(struct reader *r, struct answer *a)
 {
 	r->wait.slept_ns = r->packet.reply.slept_ns;
@@ -389,7 +391,7 @@ static int note_time(struct reader *r, struct answer *a)
 	return r->wait.slept_ns > r->wait.budget_ns ? -ETIMEDOUT : 0;
 }
 
-/* One packet of the answer. 1: more follow. */
+/* Receives one packet of the answer. 1: more follow. */
 static int answer_take(struct reader *r, struct answer *a)
 {
 	int result = packet_await(r), fd;
@@ -534,7 +536,7 @@ int reader_link(struct reader *r, const char *path, struct reader_wait *wait, st
 	return result;
 }
 
-/* How much may be copied of the next file. */
+/* How much of the next file may be copied. */
 static uint64_t copy_bytes_left(const struct reader *r)
 {
 	uint64_t left = r->limits.copy_bytes - r->stats.copied_bytes;
@@ -556,7 +558,7 @@ static void note_file(struct reader *r, int fd, struct reader_file *ret_file)
 	r->stats.copied_bytes += reply->copied_bytes;
 }
 
-/* r->request; unlocks. */
+/* Sends r->request and returns its result; unlocks. */
 static int file_open_unlock(struct reader *r, int result, int root_fd, struct reader_wait *wait,
 			    struct reader_file *ret_file)
 {
@@ -568,7 +570,7 @@ static int file_open_unlock(struct reader *r, int result, int root_fd, struct re
 	if (result == 0)
 		result = request_serve(r, root_fd, &a);
 	if (result == 0 && a.fd < 0)
-		result = -EMFILE; /* the kernel drops a descriptor for which there is no room */
+		result = -EMFILE; /* the kernel drops a descriptor if there is no room for it */
 	if (result == 0)
 		note_file(r, TAKE_FD(a.fd), ret_file);
 	else if (result == -ENODEV)
@@ -624,7 +626,7 @@ int reader_open_root(struct reader *r, const char *path, struct reader_wait *wai
 	return result;
 }
 
-/* ---- life ---- */
+/* ---- creating and freeing ---- */
 
 static uint64_t limit_or(uint64_t limit, uint64_t usual)
 {

@@ -28,12 +28,13 @@ struct reader;
 struct reader_limits {
 	uint64_t deadline_ns; /* per step of a request, unless the request has its own */
 	uint64_t run_ns;      /* CPU time per step */
-	uint64_t device_ns;   /* asleep in one file system; then none of its files is opened … */
-	uint64_t silent_ns;   /* … for this time */
-	uint64_t copy_ns;     /* for copying non-local files, in total */
-	uint64_t copy_bytes;  /* the same in stored bytes */
-	uint64_t file_bytes;  /* per such file */
-	bool copies_all;      /* treat no file as local */
+	/* time asleep in one file system, after which none of its files is opened */
+	uint64_t device_ns;
+	uint64_t silent_ns;  /* for how long none of its files is opened */
+	uint64_t copy_ns;    /* for copying non-local files, in total */
+	uint64_t copy_bytes; /* limit for those copies in stored bytes */
+	uint64_t file_bytes; /* per such file */
+	bool copies_all;     /* treat no file as local */
 };
 
 /* proc_fd: a descriptor of procfs, borrowed during the call. */
@@ -43,10 +44,10 @@ DEFINE_CLEANUP(struct reader *, reader_free)
 
 /* How long a request may wait, and how long it did. */
 struct reader_wait {
-	uint64_t deadline_ns; /* per step, which is a packet of the answer; 0: the default */
+	uint64_t deadline_ns; /* per step, that is per packet of the answer; 0: the default */
 	uint64_t budget_ns;   /* time asleep, in all steps; 0: unlimited while they are answered */
-	const struct cancel *cancel;    /* NULL: never; otherwise reduces the deadline to … */
-	uint64_t cancelled_deadline_ns; /* … this one */
+	const struct cancel *cancel;    /* when requested, the deadline is shortened; NULL: never */
+	uint64_t cancelled_deadline_ns; /* the shortened deadline */
 	/* Results. */
 	uint64_t slept_ns;    /* time the reader slept; waiting for a CPU does not count */
 	bool is_device_spent; /* no file of that file system is opened for a while */
@@ -61,16 +62,18 @@ struct reader_file {
 	uint32_t generation; /* of the inode */
 };
 
-/* wait: NULL for the defaults. All of these: -ETIMEDOUT: no answer; -EAGAIN, -ENOMEM …: there is no
- * reader; otherwise the result of the call itself. Paths of procfs are relative ("12/maps"). */
+/* wait: NULL for the defaults. Errors of all requests: -ETIMEDOUT: no answer; -EAGAIN, -ENOMEM …:
+ * there is no reader; otherwise the result of the call itself. Paths of procfs are relative
+ * ("12/maps"). */
 
-/* At most max_bytes from offset on; appended. */
+/* Reads at most max_bytes from offset on, and appends them. */
 int reader_read(struct reader *r, const char *path, uint64_t offset, uint64_t max_bytes,
 		struct reader_wait *wait, struct buf *to);
 int reader_link(struct reader *r, const char *path, struct reader_wait *wait, struct buf *to);
 
-/* Opens what a magic link of procfs leads to. root: of the process, as a path in procfs. Regular
- * files only (-ENODEV, with st filled in). -EFBIG: not local, and larger than may be copied. */
+/* Opens the target of a magic link of procfs. root: that of the process, as a path in procfs.
+ * Regular files only (-ENODEV, with st filled in). -EFBIG: not local, and larger than may be
+ * copied. */
 int reader_open_link(struct reader *r, const char *path, const char *root, struct reader_wait *wait,
 		     struct reader_file *ret_file);
 
@@ -79,9 +82,10 @@ int reader_open_link(struct reader *r, const char *path, const char *root, struc
 struct reader_root {
 	int fd;
 	const char *path;
-	bool is_one_mount;     /* do not cross mounts inside it (-EXDEV) */
-	bool is_no_link;       /* the last component must not be a link (-ELOOP) */
-	bool must_be_readable; /* by everyone, or the file is owner's (-EACCES, and not opened) */
+	bool is_one_mount; /* do not cross mounts inside it (-EXDEV) */
+	bool is_no_link;   /* the last component must not be a link (-ELOOP) */
+	/* readable by everyone, or the file is owner's (otherwise -EACCES, and not opened) */
+	bool must_be_readable;
 	uid_t owner;
 };
 int reader_open_beneath(struct reader *r, const struct reader_root *root, const char *path,
@@ -93,13 +97,13 @@ int reader_open_root(struct reader *r, const char *path, struct reader_wait *wai
 		     struct stat *ret_st, uint64_t *ret_mount);
 
 struct reader_stats {
-	uint64_t nr_unanswered; /* requests */
-	uint64_t nr_abandoned;  /* abandoned readers */
+	uint64_t nr_unanswered; /* number of requests */
+	uint64_t nr_abandoned;  /* number of abandoned readers */
 	uint64_t copied_bytes;
 };
 struct reader_stats reader_stats(struct reader *r);
 
-/* For tests: the current reader process; 0: none. */
+/* For tests: the current reader process; 0 if there is none. */
 pid_t reader_pid(struct reader *r);
 
 #endif

@@ -24,8 +24,8 @@
 
 #define OPEN_RETRIES 16 /* openat2() returns EAGAIN if any rename disturbed the lookup */
 #define FD_LINK_SIZE (sizeof("/proc/self/fd/") + 10)
-#define PROGRESS_BYTES                                                                             \
-	(256u << 10) /* of a copy: reported this often, since each packet has its own deadline */
+/* progress of a copy is reported this often, since each packet has its own deadline */
+#define PROGRESS_BYTES (256u << 10)
 
 struct packet {
 	struct reader_reply reply;
@@ -37,7 +37,7 @@ struct server {
 	int sched_fd;      /* /proc/self/schedstat; -1: unavailable */
 	uint64_t since_ns; /* time of the last packet sent or received */
 	uint64_t run_ns;   /* time running or waiting for a CPU until then */
-	uint64_t slept_ns; /* in this request */
+	uint64_t slept_ns; /* during this request */
 	struct reader_request rq;
 	int rq_fd; /* received with the request; -1: none */
 	struct packet packet;
@@ -74,7 +74,8 @@ static void time_end(struct server *s)
 
 /* ---- packets ---- */
 
-/* The descriptor (-1: none) stays ours. False: no one listens any more. */
+/* Sends a packet with a descriptor (-1: none), which remains ours. False: the other end is
+ * closed. */
 static bool packet_send(struct server *s, size_t nr_bytes, int fd)
 {
 	bool is_sent;
@@ -120,7 +121,7 @@ static bool answer(struct server *s, int result, int fd)
 
 /* ---- text ---- */
 
-/* One packet's worth, or less at the end; a negative errno. */
+/* Reads one packet's worth, or less at the end; a negative errno. */
 static ssize_t chunk_read(struct server *s, int fd, uint64_t at, size_t want)
 {
 	size_t len = 0;
@@ -316,7 +317,7 @@ static int write_all(int to, const char *bytes, size_t len, off_t at)
 	return 0;
 }
 
-/* The next range of stored bytes from *at on; false: there is none. */
+/* Finds the next range of stored bytes from *at on; false if there is none. */
 static bool next_data(int from, off_t size, off_t *at, off_t *ret_end)
 {
 	off_t data = lseek(from, *at, SEEK_DATA), hole;
@@ -330,7 +331,7 @@ static bool next_data(int from, off_t size, off_t *at, off_t *ret_end)
 	return *at < size;
 }
 
-/* Charged before it is read. */
+/* Copies one piece, which is charged before it is read. */
 static int copy_step(struct server *s, int from, int to, off_t *at, off_t end)
 {
 	size_t want = (uint64_t)(end - *at) < sizeof(s->copy_bytes) ? (size_t)(end - *at)
@@ -363,8 +364,8 @@ static int copy_file(struct server *s, int from, int to)
 	while (r == 0 && next_data(from, size, &at, &end))
 		while (r == 0 && at < end)
 			r = copy_step(s, from, to, &at, end);
-	/* Age and owner are judged by the copy's attributes; if it cannot have the original's, it
-	 * is ours and new. */
+	/* Age and owner are judged by the copy's attributes; if the copy cannot get those of the
+	 * original, it is new and ours. */
 	(void)!fchown(to, s->packet.reply.st.st_uid, s->packet.reply.st.st_gid);
 	(void)futimens(to, times);
 	return r > 0 ? 0 : r;

@@ -30,8 +30,8 @@
 #define CAP_CHECKPOINT_RESTORE 40
 #endif
 
-/* map_files needs one of the last two, memory and roots of others CAP_SYS_PTRACE, a copy its owner.
- * */
+/* map_files needs one of the last two; memory and roots of other processes need CAP_SYS_PTRACE; a
+ * copy gets its owner with CAP_CHOWN. */
 static const uint8_t kept_caps[] = { CAP_CHOWN,      CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH,
 				     CAP_SYS_PTRACE, CAP_SYS_ADMIN,    CAP_CHECKPOINT_RESTORE };
 
@@ -48,13 +48,13 @@ static void drop_other_caps(void)
 		keep[kept_caps[i] / 32] |= 1u << kept_caps[i] % 32;
 	for (size_t i = 0; i < 2; i++) {
 		caps[i].permitted &= keep[i];
-		caps[i].effective = caps[i].permitted; /* lowered while paths were resolved */
+		caps[i].effective = caps[i].permitted; /* it was lowered to resolve paths */
 		caps[i].inheritable = 0;
 	}
 	(void)syscall(SYS_capset, &header, caps); /* having more than needed does no harm */
 }
 
-/* One by one before Linux 5.9. */
+/* Closes one by one before Linux 5.9. */
 static void close_from(int first)
 {
 	struct rlimit lim = { CLOSE_MAX, CLOSE_MAX };
@@ -77,7 +77,7 @@ static bool place_descriptors(int control_fd, int proc_fd)
 	return true;
 }
 
-/* The socket of the next reader; -1: the agent is gone. */
+/* Receives the socket of the next reader; -1: the agent is gone. */
 static int receive_socket(void)
 {
 	union {
@@ -128,9 +128,10 @@ _Noreturn void reader_spawner_main(int control_fd, int proc_fd)
 	drop_other_caps();
 	while ((socket_fd = receive_socket()) >= 0) {
 		if (reader > 0)
-			(void)kill(
-				reader,
-				SIGKILL); /* it was abandoned; still our child, so the PID is still its own */
+			(void)kill(reader,
+				   /* it was abandoned; it is still our child, so its PID is not
+				 * reused */
+				   SIGKILL);
 		reap();
 		reader = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
 		if (reader < 0 && errno == EINVAL) /* emulators support only forks with SIGCHLD */

@@ -21,10 +21,11 @@ enum reader_op {
 	READER_ROOT,     /* an O_PATH descriptor of a process's root, and its statx() */
 };
 
-/* For READER_OPEN. The path is relative to procfs, or … */
-#define READER_IN_ROOT 1u    /* to a root: the descriptor sent with it, `root`, or our own */
+/* For READER_OPEN. The path is relative to procfs, unless READER_IN_ROOT is set. */
+/* relative to a root: the descriptor sent with it, `root`, or our own */
+#define READER_IN_ROOT 1u
 #define READER_NO_LINK 2u    /* its last component must not be a link */
-#define READER_READABLE 4u   /* everyone may read it, or it is owner's */
+#define READER_READABLE 4u   /* readable by everyone, or owned by `owner` */
 #define READER_COPY 8u       /* copy in any case */
 #define READER_ONE_MOUNT 16u /* do not cross mounts inside the root */
 
@@ -33,7 +34,7 @@ struct reader_request {
 	uint32_t flags;
 	uint64_t offset;    /* READER_READ: where to begin */
 	uint64_t max_bytes; /* READER_READ: at most; READER_OPEN: of a copy */
-	uint64_t owner;     /* a user */
+	uint64_t owner;     /* a user ID */
 	/* READER_OPEN: devices of file systems that did not answer before; 0: none. */
 	uint64_t silent[READER_MAX_SILENT];
 	char root[32];       /* in procfs: the root of the process in question; "": none */
@@ -45,8 +46,8 @@ struct reader_request {
 #define READER_MORE 1u    /* not the last packet of the answer */
 #define READER_IS_COPY 2u /* the descriptor is a memfd with the file's contents */
 #define READER_HAS_GENERATION 4u
-#define READER_IS_FOUND                                                                            \
-	8u /* READER_OPEN, with READER_MORE: the file is found, its st_dev is known */
+/* READER_OPEN, with READER_MORE: the file is found, its st_dev is known */
+#define READER_IS_FOUND 8u
 
 struct reader_reply {
 	int32_t result; /* 0, or a negative errno */
@@ -64,7 +65,7 @@ struct reader_reply {
  * its own socket; proc_fd: procfs. */
 _Noreturn void reader_spawner_main(int control_fd, int proc_fd);
 
-/* The same, for one reader. Returns when the other end of the socket is closed. */
+/* Runs one reader in the new process. Returns when the other end of the socket is closed. */
 void reader_serve(int socket_fd, int proc_fd);
 
 /* Sends a packet with a descriptor (-1: none). As sendmsg(); no SIGPIPE. */

@@ -92,12 +92,12 @@ static int add_pid(struct roots *r, const struct procfs *p, pid_t pid, uint32_t 
 		return -E2BIG;
 	root.number = is_like_own(r, p, pid, &root) ? ROOT_OWN : r->nr;
 	if (root.number != ROOT_OWN) {
-		root.prefix = mount_ns_root_path(p, pid); /* NULL: paths need no change */
+		root.prefix = mount_ns_root_path(p, pid); /* NULL: paths are used as they are */
 		root.is_chroot = mount_ns_is_own(p, pid);
 	}
 	if (pid)
 		procfs_keep_root(p, fd, pid);
-	(void)TAKE_FD(fd); /* now the table's */
+	(void)TAKE_FD(fd); /* the table owns it now */
 	r->items[r->nr++] = root;
 	*ret_number = root.number;
 	return 0;
@@ -108,7 +108,7 @@ uint32_t roots_of(struct roots *r, const struct procfs *p, pid_t pid)
 	uint32_t number;
 
 	if (!r->nr && add_pid(r, p, 0, &number) < 0)
-		return ROOT_UNKNOWN; /* looked up again next time */
+		return ROOT_UNKNOWN; /* tried again next time */
 	return pid > 0 && add_pid(r, p, pid, &number) == 0 ? number : ROOT_UNKNOWN;
 }
 

@@ -19,18 +19,19 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define ROOTS_MAX 256             /* descriptors; busy hosts run some hundred containers */
-#define ROOT_OWN 0                /* the number of our own root */
-#define ROOT_UNKNOWN (UINT32_MAX) /* gone before it could be looked up, or over the limit */
+#define ROOTS_MAX 256 /* descriptors; busy hosts run some hundred containers */
+#define ROOT_OWN 0    /* the number of our own root */
+/* the process was gone before its root could be looked up, or over the limit */
+#define ROOT_UNKNOWN (UINT32_MAX)
 
 struct procfs;
 
 struct root {
 	uint64_t dev, ino;
 	uint64_t mount;  /* distinguishes namespaces with the same root directory */
-	uid_t user;      /* its owner */
-	uint64_t payer;  /* who first ran a process in it */
-	uint32_t number; /* its own, or ROOT_OWN */
+	uid_t user;      /* owner of the directory */
+	uint64_t payer;  /* the user who first ran a process in it */
+	uint32_t number; /* its number, or ROOT_OWN */
 	char *prefix;   /* owned; prefix of its paths in /proc/<pid>/maps; NULL: none (no chroot) */
 	bool is_chroot; /* a directory in our own mount namespace */
 	int fd;         /* O_PATH; owned: while it is held, its mount ID is not reused */
@@ -46,7 +47,7 @@ void roots_done(struct roots *r);
 /* The number of the root of pid; ROOT_UNKNOWN. */
 uint32_t roots_of(struct roots *r, const struct procfs *p, pid_t pid);
 
-/* Borrowed until roots_done(); -1: none. */
+/* The descriptor of a root; borrowed until roots_done(); -1 if there is none. */
 int roots_fd(const struct roots *r, uint32_t number);
 
 /* The owner of that directory; 0 if unknown. */

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 
-/* The second number of schedstat; 0 if the kernel has none. */
+/* The second number of schedstat; 0 if the kernel does not have it. */
 static uint64_t queued_ns(int sched_fd)
 {
 	char text[128], *at = text;
@@ -21,7 +21,7 @@ static uint64_t queued_ns(int sched_fd)
 	return value;
 }
 
-/* Its first number, the CPU time, is only updated at ticks; the clock is exact. */
+/* The first number of schedstat, the CPU time, is only updated at ticks; the CPU clock is exact. */
 uint64_t run_clock_ns(int sched_fd)
 {
 	return clock_ns(CLOCK_PROCESS_CPUTIME_ID) + queued_ns(sched_fd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long this process has run, or was ready to run. The rest of the elapsed time it was asleep.
- * */
+/* How long this process has run, or was ready to run; for the rest of the elapsed time it was
+ * asleep. */
 #ifndef PROC_RUN_CLOCK_H
 #define PROC_RUN_CLOCK_H
 

@@ -56,7 +56,7 @@ static void parse_line(const char *at, const char *end, struct proc_status *st, 
 uint64_t proc_stat_started_ns(const struct proc_stat *st)
 {
 	uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK), boot_ns, slept_ns;
-	uint64_t now_ns = clock_mono_ns(); /* read first, so that CLOCK_BOOTTIME is not behind it */
+	uint64_t now_ns = clock_mono_ns(); /* read first, so that CLOCK_BOOTTIME is not earlier */
 
 	if (!st->start_ticks || st->start_ticks / hz > UINT32_MAX)
 		return 0;

@@ -22,7 +22,7 @@
 #define UPPER_HALF (1ull << 63)
 
 #define EXEC_MAX_NS 1000000000ull  /* from the side-band's exec event to the end of the exec */
-#define SCAN_HURRY_NS 200000000ull /* for a scan to finish by itself after the end was requested */
+#define SCAN_HURRY_NS 200000000ull /* for a scan to finish after the user has asked to finish */
 
 struct pid_page {
 	struct process *newest[PID_PAGE_SIZE]; /* owned */
@@ -147,8 +147,8 @@ static int add_process(struct tracker *t, uint64_t time_ns, pid_t pid, pid_t ppi
 	return 0;
 }
 
-/* A process that existed before we looked: since the beginning, or since the end of the previous
- * one. */
+/* Adds a process that existed before we looked: since the beginning, or since the end of the
+ * previous process with that PID. */
 static int add_found(struct tracker *t, uint64_t time_ns, pid_t pid, pid_t ppid,
 		     struct process **ret_process)
 {
@@ -205,7 +205,7 @@ static bool is_zero_device(const struct file *f)
 	return f->open_error == ENODEV && strcmp(f->path, "/dev/zero") == 0;
 }
 
-/* ---- code that was moved to anonymous memory ---- */
+/* ---- moved code ---- */
 
 /* What was mapped where an anonymous mapping is now, or what is next to it. */
 static void note_origin(struct mapping *m, const struct mapping *other)
@@ -233,8 +233,8 @@ static void look_at_moved_text(struct tracker *t, pid_t pid, uint32_t *nr_looks,
 	m->has_origin = false;
 }
 
-/* By what the process had mapped there before. Bytes that are not copied yet are checked again when
- * the process makes them read-only, which is another event. */
+/* Searches for moved code among what the process had mapped there before. Bytes that are not copied
+ * yet are checked again when the process makes them read-only, which is another event. */
 static void find_moved_text(struct tracker *t, const struct process *p, uint32_t *nr_looks,
 			    struct mapping *m)
 {
@@ -248,8 +248,8 @@ static void find_moved_text(struct tracker *t, const struct process *p, uint32_t
 	look_at_moved_text(t, p->pid, nr_looks, m);
 }
 
-/* Opens the file, or finds it. An anonymous mapping has the offset of its address in the side-band
- * and 0 in /proc: dropped, so that the two agree. */
+/* Opens or finds the file. An anonymous mapping has the offset of its address in the side-band and
+ * 0 in /proc: it is dropped, so that the two agree. */
 static int describe_mapping(struct tracker *t, const struct mmap_event *e, pid_t ppid,
 			    struct file_world in, struct mapping *ret_mapping)
 {
@@ -289,7 +289,7 @@ static int describe_mapping(struct tracker *t, const struct mmap_event *e, pid_t
 	return 0;
 }
 
-/* Looked up once per program, not per mapping. */
+/* The world of a process: looked up once per program, not per mapping. */
 static struct file_world world_of(struct tracker *t, struct process *p, uint64_t time_ns)
 {
 	if (p->is_world_old)
@@ -311,8 +311,8 @@ struct scan {
 	struct mapping *found; /* owned; by address, disjoint */
 	uint32_t nr_found, cap_found;
 	uint32_t nr_looks; /* checks of this process for moved code */
-	uint64_t hurry_ns; /* when the end was first noticed to be requested; 0: not requested */
-	int error;         /* the first limit reached; the rest still counts */
+	uint64_t hurry_ns; /* when the request to finish was first noticed; 0: not requested */
+	int error;         /* the first limit that was reached; the rest is still used */
 };
 
 static void scan_done(struct scan *s)
@@ -330,7 +330,8 @@ static struct file_world scan_world(struct scan *s)
 	return s->world;
 }
 
-/* Tens of thousands of mappings take seconds, too long after the end was requested. */
+/* True if the user has asked to finish some time ago: tens of thousands of mappings take
+ * seconds. */
 static bool is_too_late(struct scan *s)
 {
 	uint64_t now_ns;
@@ -364,7 +365,8 @@ static int scan_entry(void *ctx, const struct maps_entry *e)
 	if (is_too_late(s))
 		return -ECANCELED;
 	if (s->nr_found && e->start < s->found[s->nr_found - 1].end)
-		return 0; /* the text of a process that changes meanwhile is not consistent */
+		/* the text about a process that changes at the same time is not consistent */
+		return 0;
 	in = scan_world(s);
 	in.root = filestore_place(s->t->files, in.root, &event.path);
 	r = ARRAY_RESERVE(s->found, s->cap_found, s->nr_found + 1, TRACKER_MAX_MAPPINGS);
@@ -377,7 +379,7 @@ static int scan_entry(void *ctx, const struct maps_entry *e)
 	return r == -E2BIG ? 0 : r;
 }
 
-/* Nothing is mapped if the first thread has exited before the others. */
+/* Reads nothing if the first thread has exited before the others. */
 static int read_maps(struct scan *s)
 {
 	pid_t thread;
@@ -401,7 +403,7 @@ static void find_all_moved_text(struct scan *s)
 
 		find_moved_text(s->t, s->known, &s->nr_looks, m);
 		if (m->kind != MAPPING_ANON || m->has_origin)
-			continue; /* found, or checked */
+			continue; /* found already, or checked already */
 		if (i && m->start == m[-1].end)
 			note_origin(m, &m[-1]);
 		else if (i + 1 < s->nr_found && m->end == m[1].start)
@@ -639,7 +641,7 @@ int tracker_build_id(struct tracker *t, pid_t pid, uint64_t start, const struct 
 	return filestore_set_build_id(t->files, m->file, id, &hint);
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 const struct process *tracker_find(const struct tracker *t, pid_t pid, uint64_t time_ns)
 {
@@ -650,7 +652,7 @@ const struct process *tracker_find(const struct tracker *t, pid_t pid, uint64_t 
 	return p;
 }
 
-/* ---- the past ---- */
+/* ---- history ---- */
 
 static void unlink_process(struct tracker *t, struct process *p)
 {

@@ -50,7 +50,7 @@ struct mapping {
 	bool is_jitdump; /* named jit-<number>.dump: a process maps it so that profilers find it */
 };
 
-/* Only executable mappings, in every call. */
+/* Every call refers to executable mappings only. */
 struct mmap_event {
 	uint64_t time_ns;
 	pid_t pid;
@@ -73,7 +73,7 @@ struct code_recognizer {
 	int (*find)(const uint8_t *code, size_t n); /* its number; negative: other code */
 };
 
-/* For mappings from now on. NULL: none; otherwise borrowed until tracker_free(). */
+/* Used for mappings from now on. NULL: none; otherwise borrowed until tracker_free(). */
 void tracker_set_recognizer(struct tracker *t, const struct code_recognizer *recognizer);
 
 /*
@@ -89,12 +89,12 @@ void tracker_set_recognizer(struct tracker *t, const struct code_recognizer *rec
 int tracker_fork(struct tracker *t, uint64_t time_ns, pid_t pid, pid_t ppid);
 int tracker_exec(struct tracker *t, uint64_t time_ns, pid_t pid);
 int tracker_exit(struct tracker *t, uint64_t time_ns, pid_t pid);
-/* Another source reports that an exec has ended. If no event reported it (a CPU that just came
+/* Reports an exec from a source other than events. If no event reported it (a CPU that just came
  * online is not watched yet), it is applied now, with what /proc shows, and 1 is returned. */
 int tracker_exec_heard(struct tracker *t, uint64_t time_ns, pid_t pid);
 int tracker_mmap(struct tracker *t, const struct mmap_event *e);
 
-/* The build-id of what process pid has mapped at start right now. -ENOENT is normal. */
+/* The build-id of what process pid has mapped at start at this moment. -ENOENT is normal. */
 int tracker_build_id(struct tracker *t, pid_t pid, uint64_t start, const struct build_id *id);
 
 /* Replaces the known mappings of pid by /proc/<pid>/maps, as of time_ns. An unknown process is
@@ -122,11 +122,11 @@ uint64_t process_image(const struct process *p, uint64_t time_ns);
  * have been mapped since, but replaced nothing else. False also if unknown. */
 bool process_has_code_of(const struct process *p, uint64_t addr, uint64_t time_ns, uint64_t image);
 bool process_is_over(const struct process *p);
-/* When it was forked; 0: before anyone looked. */
+/* When it was forked; 0: before the capture, or unknown. */
 uint64_t process_start_ns(const struct process *p);
 /* When its first thread exited; UINT64_MAX: not yet. */
 uint64_t process_end_ns(const struct process *p);
-/* How many jitdumps the program has mapped itself: an inherited one is its parent's. */
+/* How many jitdumps the program itself has mapped: an inherited one belongs to its parent. */
 uint32_t process_nr_jitdumps(const struct process *p, uint64_t time_ns);
 
 /* A program that continues in a forked child. */
@@ -157,8 +157,8 @@ uint32_t tracker_nr_processes(const struct tracker *t); /* includes exited proce
 
 struct tracker_losses {
 	uint64_t nr_bad_lines; /* lines of /proc/<pid>/maps that do not parse */
-	uint64_t
-		nr_versions; /* past states of processes over the limit, which samples could ask for */
+	/* past states of processes beyond the limit, which samples might have needed */
+	uint64_t nr_versions;
 };
 struct tracker_losses tracker_losses(const struct tracker *t);
 

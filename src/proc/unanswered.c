@@ -29,7 +29,7 @@ void unanswered_done(struct unanswered *u)
 	pthread_mutex_destroy(&u->lock);
 }
 
-/* A slot for one more among UNANSWERED_MAX, the oldest one's if necessary. */
+/* A slot for another item among UNANSWERED_MAX, if necessary that of the oldest. */
 static uint32_t next_place(uint32_t *nr)
 {
 	return (*nr)++ % UNANSWERED_MAX;
@@ -56,7 +56,7 @@ static void add_item(struct unanswered *u, pid_t pid, const char *what)
 	if (len > max)
 		what += len - max;
 	if (has_item(u, pid, what))
-		return; /* tried again, without success */
+		return; /* it was tried again, without success */
 	u->nr++;
 	if (u->nr_items == UNANSWERED_MAX_ITEMS)
 		return;

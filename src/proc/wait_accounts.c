@@ -11,9 +11,9 @@
 #define HURRY_NS (500 * NS_PER_MS)
 #define DEADLINE_NS (250 * NS_PER_MS)
 #define SHORT_DEADLINE_NS (50 * NS_PER_MS)
-#define FORGIVEN_SHARE 100 /* of the elapsed time, one part in this many */
+#define FORGIVEN_SHARE 100 /* one part in this many of the elapsed time is credited */
 
-/* What is in accounts. */
+/* The costs in accounts. */
 enum { SLEPT_NS, TEXT_NS /* part of it for text */ };
 
 static uint64_t limit_or(uint64_t limit, uint64_t usual)

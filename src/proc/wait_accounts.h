@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Limits how long the agent waits for whom. Every request to the reader has a payer, the user of
- * the process or root in question, and the reader's sleep is charged to that user, whether the
+ * Limits how long the agent waits for each user. Every request to the reader has a payer, the user
+ * of the process or root in question, and the reader's sleep is charged to that user, whether the
  * request was answered or not: a file system that is slow on purpose costs as much as a silent one.
  * When a user's account is used up, none of the user's files is opened any more. /proc text about
  * the user's processes is still read, with a short deadline, until that itself has cost as much:
@@ -32,22 +32,24 @@ enum wait_kind {
 
 /* 0: the default. */
 struct wait_limits {
-	uint64_t user_ns;     /* time asleep per user, and the same again for text */
-	uint64_t all_ns;      /* for all users but root: then the slowest have short deadlines */
-	uint64_t root_ns;     /* for root: then its deadlines are short */
-	uint64_t hurry_ns;    /* for all, once the end was requested */
+	uint64_t user_ns; /* time asleep per user, and as much again for text */
+	/* for all users but root; beyond it the slowest have short deadlines */
+	uint64_t all_ns;
+	uint64_t root_ns;     /* for root; beyond it its deadlines are short */
+	uint64_t hurry_ns;    /* for all together, once the user has asked to finish */
 	uint64_t deadline_ns; /* per step of a request */
-	uint64_t short_deadline_ns; /* the same over a limit or after the end was requested */
+	/* per step, over a limit or after the user has asked to finish */
+	uint64_t short_deadline_ns;
 };
 
 struct wait_accounts {
-	pthread_mutex_t lock; /* for all that follows except is_clean */
+	pthread_mutex_t lock; /* protects the members below, except is_clean */
 	struct wait_limits limits;
 	struct accounts users; /* time asleep, and the part of it for text */
 	uint64_t all_ns;       /* of all users but root */
-	uint64_t hurry_ns;     /* since the end was requested */
+	uint64_t hurry_ns;     /* since the user has asked to finish */
 	uint64_t last_ns;      /* time of the last credit */
-	uint64_t total_ns;     /* ever */
+	uint64_t total_ns;     /* in total */
 	struct {
 		int fd;
 		uint64_t payer;
@@ -60,13 +62,13 @@ struct wait_accounts {
 void wait_accounts_init(struct wait_accounts *a, const struct wait_limits *limits);
 void wait_accounts_done(struct wait_accounts *a);
 
-/* Before a request: what it may cost; -ETIMEDOUT: it must not be made; -EDQUOT: likewise, and to be
- * reported, since it is the payer's first refusal. *ret_wait is then the limit for a request that
- * is made nevertheless: a short deadline. */
+/* Called before a request; returns what it may cost. -ETIMEDOUT: it must not be made; -EDQUOT: it
+ * must not be made, and this is to be reported, since it is the payer's first refusal. *ret_wait is
+ * then the limit for a request that is made nevertheless: a short deadline. */
 int wait_accounts_ask(struct wait_accounts *a, uint64_t payer, enum wait_kind kind,
 		      struct reader_wait *ret_wait);
 
-/* After it. */
+/* Called after a request. */
 void wait_accounts_charge(struct wait_accounts *a, uint64_t payer, enum wait_kind kind,
 			  uint64_t slept_ns);
 
