@@ -37,7 +37,7 @@ static const char *const passed_on[] = {
 	"LD_LIBRARY_PATH",
 	"LANG",
 	"DEBUGINFOD_HEADERS_FILE",
-#ifdef FETCH_MORE_VARIABLES /* by the build, for what it adds to every program */
+#ifdef FETCH_MORE_VARIABLES /* added by the build, for what it adds to every program */
 	FETCH_MORE_VARIABLES,
 #endif
 };
@@ -49,7 +49,7 @@ static int add_variable(struct buf *b, size_t *offsets, size_t *nr, const char *
 	return buf_printf(b, "%s=%s%c", name, value, '\0');
 }
 
-/* The pointers, then the strings, in one block. */
+/* Builds the environment in one block: the pointers, then the strings. */
 static int join_environment(const struct buf *b, const size_t *offsets, size_t nr, char ***ret_env)
 {
 	size_t pointers = (nr + 1) * sizeof(char *);
@@ -75,7 +75,8 @@ int child_environment(const struct fetcher_config *cfg, char ***ret_env)
 	(void)snprintf(seconds, sizeof(seconds), "%llu",
 		       (unsigned long long)((cfg->timeout_ns + NS_PER_S - 1) / NS_PER_S));
 	r = add_variable(&b, offsets, &nr, "DEBUGINFOD_URLS", cfg->urls);
-	if (r == 0) /* of this one fetch: our limit applies, and it is removed afterwards */
+	/* a cache for this one fetch: our own limit applies, and it is removed afterwards */
+	if (r == 0)
 		r = add_variable(&b, offsets, &nr, "DEBUGINFOD_CACHE_PATH", "cache");
 	if (r == 0)
 		r = add_variable(&b, offsets, &nr, "DEBUGINFOD_TIMEOUT", seconds);
@@ -98,7 +99,7 @@ static void limit_child(uint64_t max_bytes)
 	(void)setrlimit(RLIMIT_CORE, &core);
 }
 
-/* It must not be able to write our files or trace our processes. */
+/* Changes to a user who can neither write our files nor trace our processes. */
 static bool become_nobody(void)
 {
 	return syscall(SYS_setgroups, 0, NULL) == 0 &&
@@ -202,7 +203,7 @@ static void kill_offspring(const struct child *c)
 		r = c->pidfd < 0 ? -1 : waitid(P_PIDFD, (id_t)c->pidfd, &info, WEXITED | WNOWAIT);
 	} while (r < 0 && c->pidfd >= 0 && errno == EINTR);
 	if (r == 0)
-		(void)kill(-c->pid, SIGKILL); /* usually there is none */
+		(void)kill(-c->pid, SIGKILL); /* usually no process is left */
 }
 
 enum fetch_result child_finish(struct child *c, bool do_kill)
@@ -223,6 +224,6 @@ enum fetch_result child_finish(struct child *c, bool do_kill)
 	c->pidfd = -1;
 	if (do_kill)
 		return FETCH_TIMEOUT;
-	/* Someone else in this process waited for it: only the file can tell. */
+	/* Another part of this process has waited for it: only the file shows the result. */
 	return got == c->pid ? result_of(status) : FETCH_FETCHED;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One fetch is one process. libdebuginfod takes its servers, cache and timeouts from the
- * environment only; and whatever it, libcurl and a TLS library do with a hostile reply, they do
- * without our privileges, with a limit on file size, and until a timer kills them.
+ * Each fetch has its own process. libdebuginfod gets its servers, cache and timeouts only from the
+ * environment; and whatever it, libcurl and a TLS library do with a hostile reply, they do without
+ * our privileges, with a limit on file size, and until a timer kills them.
  */
 #ifndef FETCH_CHILD_H
 #define FETCH_CHILD_H
@@ -15,11 +15,12 @@
 #define CHILD_RESULT "result" /* name of the file in the directory, once it is there */
 #define CHILD_LOG "log" /* libdebuginfod's, in the same directory; see fetch/debuginfod_log.h */
 
-#define CHILD_NOBODY 65534 /* owns nothing: kernel.overflowuid, and "nobody" of distributions */
+/* a user who owns nothing: kernel.overflowuid, and "nobody" of distributions */
+#define CHILD_NOBODY 65534
 
 struct child {
 	pid_t pid;
-	int pidfd; /* owned; readable once it has ended; -1: none */
+	int pidfd; /* owned; readable when the process has ended; -1: none */
 };
 
 struct child_setup {
@@ -34,14 +35,14 @@ struct child_setup {
 /* All borrowed during the call. */
 int child_start(const struct child_setup *setup, struct child *ret_child);
 
-/* Asks to be killed when the thread that started us ends; false: the process `parent` is already
- * gone. */
+/* Requests to be killed when the thread that started us ends; false: the process `parent` is
+ * already gone. */
 bool child_follow(pid_t parent);
 
 /* The environment for child_start(): NULL-terminated, one allocation, freed by the caller. */
 int child_environment(const struct fetcher_config *cfg, char ***ret_env);
 
-/* Waits for it, after killing it if `kill`, and returns the result. */
+/* Waits for the process, after killing it if `kill`, and returns the result. */
 enum fetch_result child_finish(struct child *c, bool kill);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 
-#define WORDS_SIZE 1024 /* of a line, as far as it matters */
+#define WORDS_SIZE 1024 /* bytes of a line that are examined */
 
 /*
  * libcurl's messages (curl_easy_strerror(), 7.74 to 8.11), by what they have in common across
@@ -53,7 +53,8 @@ static const char *behind(const char *line, const char *head)
 	return strncmp(line, head, n) == 0 ? line + n : NULL;
 }
 
-/* The server with the number at *at, which is advanced past it and a space; NULL: none. */
+/* The server with the number at *at, which is advanced past it and a space; NULL if there is
+ * none. */
 static struct server_reply *server_at(struct server_replies *a, const char **at)
 {
 	char *end;
@@ -94,7 +95,8 @@ static void see_server(struct reader *r, const char *at)
 
 	if (!a)
 		return;
-	if (!a->server[0]) /* a second attempt keeps the first one's result until it has its own */
+	/* a second attempt keeps the first one's result until it has a result itself */
+	if (!a->server[0])
 		name_server(at, a->server);
 	a->is_sender = false;
 }

@@ -13,7 +13,7 @@
 #include "fetch/fetcher.h"
 
 #define DEBUGINFOD_LOG_MAX_SERVERS 64
-#define DEBUGINFOD_LOG_MAX_BYTES (1u << 20) /* of a log; the rest is not read */
+#define DEBUGINFOD_LOG_MAX_BYTES (1u << 20) /* limit for a log; the rest is not read */
 
 struct server_reply {
 	char server[FETCH_SERVER_SIZE]; /* "": not asked */

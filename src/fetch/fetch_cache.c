@@ -50,7 +50,7 @@ static int open_inside(struct cache *c)
 		return r;
 	if (faccessat(c->dir_fd, CACHE_ENTRIES, R_OK | W_OK | X_OK, AT_EACCESS) < 0 ||
 	    faccessat(c->dir_fd, CACHE_TMP, R_OK | W_OK | X_OK, AT_EACCESS) < 0)
-		return -errno; /* otherwise it would be found out after the capture */
+		return -errno; /* otherwise the problem would show up after the capture */
 	c->lock_fd = openat(c->dir_fd, ".lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	return c->lock_fd < 0 ? -errno : 0;
 }
@@ -144,7 +144,7 @@ int cache_get(struct cache *c, const struct build_id *id)
 		return -errno;
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return -ENOENT;
-	(void)futimens(fd, NULL); /* otherwise its time of use is that of its download */
+	(void)futimens(fd, NULL); /* otherwise its access time is that of its download */
 	return TAKE_FD(fd);
 }
 
@@ -158,7 +158,7 @@ int cache_put(struct cache *c, const struct build_id *id, int dir_fd, const char
 		r = entry_path(c, id, CACHE_SUFFIX, true, path);
 	if (r < 0)
 		return r;
-	(void)utimensat(dir_fd, name, NULL, AT_SYMLINK_NOFOLLOW); /* used now */
+	(void)utimensat(dir_fd, name, NULL, AT_SYMLINK_NOFOLLOW); /* it is used now */
 	if (renameat(dir_fd, name, c->dir_fd, path) < 0)
 		return -errno;
 	return cache_trim(c);
@@ -169,10 +169,10 @@ void cache_drop(struct cache *c, const struct build_id *id)
 	char path[CACHE_PATH_SIZE];
 
 	if (entry_path(c, id, CACHE_SUFFIX, false, path) == 0)
-		(void)unlinkat(c->dir_fd, path, 0); /* already gone is fine */
+		(void)unlinkat(c->dir_fd, path, 0); /* it may be gone already */
 }
 
-/* What these servers lack, others may have, hence the salt. */
+/* Where it is recorded that a file is unavailable. Other servers may have it, hence the salt. */
 static int note_path(struct cache *c, const struct build_id *id, enum cache_note note, bool make,
 		     char path[CACHE_PATH_SIZE])
 {
@@ -248,7 +248,8 @@ int cache_tmp(struct cache *c, char name[CACHE_TMP_NAME_SIZE], int *ret_fd)
 		uint64_t number = 0;
 		int fd;
 
-		(void)!getrandom(&number, sizeof(number), GRND_NONBLOCK); /* 0 is a name, too */
+		/* 0 is a valid name, too */
+		(void)!getrandom(&number, sizeof(number), GRND_NONBLOCK);
 		(void)snprintf(name, CACHE_TMP_NAME_SIZE, "%016llx",
 			       (unsigned long long)number + (uint64_t)i);
 		(void)snprintf(path, sizeof(path), CACHE_TMP "/%s", name);

@@ -48,7 +48,8 @@ static bool load_library(struct library *l)
 }
 
 /* libdebuginfod reports many server failures, and partial replies, as "not found". A version before
- * 0.186 has no log and is believed; otherwise every run would request again what no server has. */
+ * 0.186 has no log, and its result is taken as true; otherwise every run would request files again
+ * that no server has. */
 static bool is_unknown(const struct library *l)
 {
 	_cleanup_(freep) struct server_replies *a = NULL;

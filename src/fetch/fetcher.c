@@ -15,7 +15,7 @@
 #include "fetch/nobody_dir.h"
 #include "fetch/probe.h"
 
-#define POLL_MS 50 /* latency of noticing a cancellation or a released lock */
+#define POLL_MS 50 /* delay until a cancellation or a released lock is noticed */
 
 struct fetcher {
 	struct fetcher_config cfg; /* its strings are owned */
@@ -160,7 +160,7 @@ static void report_progress(const struct round *r)
 		r->f->cfg.progress(r->f->cfg.ctx, &p);
 }
 
-/* True if a file is the one requested. */
+/* True if the file has the requested build-id. */
 static bool is_it(struct fetcher *f, int fd, const struct build_id *id)
 {
 	struct build_id found;
@@ -169,7 +169,7 @@ static bool is_it(struct fetcher *f, int fd, const struct build_id *id)
 	       build_id_eq(&found, id);
 }
 
-/* Hands out an open file, or closes it when enough are open. */
+/* Passes an open file to the caller, or closes it if enough are open. */
 static void hand_over_file(struct fetcher *f, struct fetch_request *rq, int fd)
 {
 	if (f->nr_held == FETCH_MAX_HELD) {
@@ -180,7 +180,7 @@ static void hand_over_file(struct fetcher *f, struct fetch_request *rq, int fd)
 	rq->fd = fd;
 }
 
-/* From the cache, if it is there and valid. */
+/* Uses the file in the cache, if it is there and valid. */
 static bool take_cached(struct fetcher *f, struct fetch_request *rq)
 {
 	int fd = cache_get(&f->cache, &rq->id);
@@ -243,8 +243,8 @@ static enum fetch_result result_of_copy(int r)
 	}
 }
 
-/* Into to_fd, a directory that the process never saw. The copy is verified before it gets its name.
- * */
+/* Copies the file to to_fd, a directory that the process never saw. The copy is verified before it
+ * gets its name. */
 static enum fetch_result take_copy(struct fetcher *f, struct job *j, int to_fd)
 {
 	_cleanup_(closep) int fd = -1;
@@ -258,7 +258,7 @@ static enum fetch_result take_copy(struct fetcher *f, struct job *j, int to_fd)
 	if (!is_it(f, fd, &j->rq->id))
 		return FETCH_WRONG_FILE;
 	hand_over_file(f, j->rq, TAKE_FD(fd));
-	/* Without room in the cache it is used once. */
+	/* If the cache has no room, the file is used once. */
 	r = cache_put(&f->cache, &j->rq->id, to_fd, CHILD_RESULT);
 	if (r < 0)
 		log_warn(f->cfg.log, "debuginfod: '%s': not kept in the cache: %s", j->rq->label,
@@ -280,7 +280,7 @@ static enum fetch_result take_result(struct fetcher *f, struct job *j)
 	return result;
 }
 
-/* The servers blamed by the log in the directory of a failed request. */
+/* Counts the servers that failed according to the log in the directory of a failed request. */
 static void blame(struct fetcher *f, const struct job *j, enum fetch_result result)
 {
 	_cleanup_(freep) struct server_replies *a = malloc(sizeof(*a));
@@ -288,7 +288,7 @@ static void blame(struct fetcher *f, const struct job *j, enum fetch_result resu
 	char text[FETCH_REASON_SIZE];
 
 	if (fetch_is_success(result) || !a || debuginfod_log_read(j->tmp_fd, CHILD_LOG, a) < 0)
-		return; /* the result is counted without it */
+		return; /* the result is counted anyway */
 	for (unsigned int i = 0; i < DEBUGINFOD_LOG_MAX_SERVERS; i++) {
 		if (!failure_of(&a->items[i], result, &one))
 			continue;
@@ -298,7 +298,8 @@ static void blame(struct fetcher *f, const struct job *j, enum fetch_result resu
 	}
 }
 
-/* Targets choose what is requested, and a server how long it takes to refuse. */
+/* Limits time, because targets choose what is requested, and servers how long they take to
+ * refuse. */
 static void count_time(struct fetcher *f, const struct job *j, enum fetch_result result)
 {
 	uint64_t took_ns = clock_mono_ns() - (j->deadline_ns - f->cfg.timeout_ns);
@@ -313,7 +314,8 @@ static bool is_given_up(const struct fetcher *f)
 	return f->vain_ns / FETCH_MAX_VAIN_TIMES >= f->cfg.timeout_ns;
 }
 
-/* The process has ended; its report about servers counts unless we killed it for another reason. */
+/* Handles the end of a process. Its report about servers counts unless we killed it for another
+ * reason. */
 static void settle_job(struct round *r, struct job *j, enum fetch_result result)
 {
 	bool is_again;
@@ -340,7 +342,7 @@ static void settle_job(struct round *r, struct job *j, enum fetch_result result)
 	}
 }
 
-/* In a directory owned by the process, inside one that no one else can enter. */
+/* Starts the process in a directory that it owns, inside one that nobody else can enter. */
 static int start_child(const struct fetcher *f, struct job *j, const char *hex)
 {
 	struct child_setup setup = { .program = f->cfg.program,
@@ -355,7 +357,7 @@ static int start_child(const struct fetcher *f, struct job *j, const char *hex)
 	return child_start(&setup, &j->child);
 }
 
-/* Its build-id is locked. */
+/* Starts a job whose build-id is locked. */
 static void run_job(struct round *r, struct job *j)
 {
 	struct fetcher *f = r->f;
@@ -397,7 +399,7 @@ static void start_job(struct round *r, struct job *j)
 		j->state = JOB_WAITING;
 		return;
 	}
-	/* Another agent may have just done it; without locks both simply fetch. */
+	/* Another agent may have just fetched it; without locks both of them fetch it. */
 	if (take_cached(f, j->rq)) {
 		cache_unlock(&f->cache, &j->rq->id);
 		end_job(r, j, FETCH_CACHED);
@@ -407,7 +409,7 @@ static void start_job(struct round *r, struct job *j)
 	run_job(r, j);
 }
 
-/* Requests that need no server are answered at once. */
+/* Answers requests that need no server. */
 static void answer_locally(struct round *r, struct job *j)
 {
 	if (j->rq->id.len < 2)
@@ -418,7 +420,7 @@ static void answer_locally(struct round *r, struct job *j)
 		end_job(r, j, FETCH_REMEMBERED);
 }
 
-/* A large file takes all the room. */
+/* A large file takes all of the room. */
 static bool has_room(const struct round *r, const struct job *j)
 {
 	return j->is_large ? r->nr_running == 0 : !r->is_large_running;
@@ -478,7 +480,7 @@ static void reap_jobs(struct round *r)
 	}
 }
 
-/* Running fetches are killed, the rest is not requested. */
+/* Kills running fetches; the rest is not requested. */
 static void stop_jobs(struct round *r, enum fetch_result why)
 {
 	for (size_t i = 0; i < r->nr; i++) {
@@ -493,7 +495,7 @@ static void stop_jobs(struct round *r, enum fetch_result why)
 	}
 }
 
-/* Among those that need a server. */
+/* Divides the room among the requests that need a server. */
 static void share_out(struct round *r)
 {
 	size_t nr = r->nr - r->nr_done;

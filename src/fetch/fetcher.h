@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fetches debug files from debuginfod servers by build-id. All files are requested together,
- * several at a time, each with its own timeout; results are verified, cached and handed over as
- * open files. Nothing is requested unless servers are configured. It cannot parse ELF: a callback
+ * several at a time, each with its own timeout; results are verified, cached and returned as open
+ * files. Nothing is requested unless servers are configured. It cannot parse ELF: a callback
  * returns a file's build-id.
  */
 #ifndef FETCH_FETCHER_H
@@ -37,12 +37,13 @@ enum fetch_reason {
 
 #define FETCH_SERVER_SIZE 128 /* host and port */
 #define FETCH_REASON_SIZE 64
-#define FETCH_MAX_FAILURES 64 /* distinct ones; further ones count only in the results */
+#define FETCH_MAX_FAILURES 64 /* distinct failures; further ones count only in the results */
 /* Concurrent downloads share the cache size: no file is larger than its share, and one that needs
  * more is fetched again alone. */
 #define FETCH_MAX_PARALLEL 8
-#define FETCH_MAX_HELD 256       /* files held open for the caller; further ones are reopened */
-#define FETCH_MAX_TIMEOUTS 8     /* consecutive; then the servers are not asked any more */
+#define FETCH_MAX_HELD 256 /* files held open for the caller; further ones are reopened */
+/* consecutive timeouts, after which servers are not asked any more */
+#define FETCH_MAX_TIMEOUTS 8
 #define FETCH_MAX_REQUESTS 65536 /* per run */
 /* Limit on the total time of requests that gave no file, in multiples of the timeout of one file.
  * */
@@ -90,13 +91,14 @@ struct fetch_request {
 };
 
 /* Answers all requests, in this order; IDs should be unique. -ECANCELED when *cancel (may be NULL)
- * becomes true: the rest is then FETCH_INTERRUPTED, and descriptors already handed out stay the
- * caller's. Another error: the processes could not be waited for, and the rest is
+ * becomes true: the rest is then FETCH_INTERRUPTED, and the caller still owns the returned
+ * descriptors. Another error: the processes could not be waited for, and the rest is
  * FETCH_UNAVAILABLE. */
 int fetcher_get(struct fetcher *f, struct fetch_request *requests, size_t nr,
 		const atomic_bool *cancel);
 
-/* A file in the cache: a descriptor owned by the caller, or -ENOENT. Any thread. */
+/* Opens a file in the cache: a descriptor owned by the caller, or -ENOENT. May be called by any
+ * thread. */
 int fetcher_open(struct fetcher *f, const struct build_id *id);
 
 /* What servers replied to failed requests. */
@@ -118,12 +120,12 @@ struct fetch_stats fetcher_stats(const struct fetcher *f);
 
 bool fetch_is_success(enum fetch_result r);
 
-/* For people, for programs; static. */
+/* Text for the user, and the machine-readable name; static. */
 const char *fetch_result_text(enum fetch_result r);
 const char *fetch_result_name(enum fetch_result r);
 const char *fetch_reason_name(enum fetch_reason r);
 
-/* For people, including the number if there is one. Returns text. */
+/* Text for the user, including the status if there is one. Returns text. */
 const char *fetch_reason_text(enum fetch_reason r, unsigned int http_status,
 			      char text[FETCH_REASON_SIZE]);
 

@@ -12,7 +12,8 @@
 
 #define BLOCK_BYTES (256u << 10)
 
-/* Only files that the process created: a link may lead to what it could not read itself. */
+/* Opens only files that the process created: a link may lead to a file that it could not read
+ * itself. */
 static int open_left(int dir_fd, uid_t owner)
 {
 	_cleanup_(closep) int fd =
@@ -96,7 +97,7 @@ static bool is_given(int fd)
 	return fchown(fd, CHILD_NOBODY, CHILD_NOBODY) == 0;
 }
 
-/* As a fetch would, with a file that is ours at first. */
+/* Tests a directory as a fetch would use it, with a file that is ours at first. */
 static bool try_in(int dir_fd)
 {
 	_cleanup_(closep) int made_fd =

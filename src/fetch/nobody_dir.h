@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The result of a fetch process is taken over as a copy. The process may have passed a descriptor
- * to a process that outlives it, and no change of owner, mode or name revokes that: what was
- * verified must be a file that it never could open.
+ * Only a copy of a fetch process's result is used. The process may have passed a descriptor to a
+ * process that outlives it, and no change of owner, mode or name revokes that: what was verified
+ * must be a file that it never could open.
  */
 #ifndef FETCH_NOBODY_DIR_H
 #define FETCH_NOBODY_DIR_H

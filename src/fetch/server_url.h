@@ -3,7 +3,7 @@
 #ifndef FETCH_SERVER_URL_H
 #define FETCH_SERVER_URL_H
 
-/* What is wrong with the URL, in a few words; NULL: nothing. Does not check whether the server
+/* Text about what is wrong with the URL; NULL if nothing is. Does not check whether the server
  * exists. */
 const char *server_url_mistake(const char *url);
 
