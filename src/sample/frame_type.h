@@ -20,10 +20,10 @@ struct frame_name {
 };
 
 struct frame_type {
-	uint32_t
-		kind; /* in records: 1 to 31, which also says how many words a frame has (bpf/abi.h) */
-	/* Names a place when a model sees it for the first time, because what it points to may be gone at
-	 * the end. False: it is shown as an address. NULL: they all are. */
+	/* in records: 1 to 31, which also says how many words a frame has (bpf/abi.h) */
+	uint32_t kind;
+	/* Names a place when a model sees it for the first time, because its data may be gone at
+	 * the end. False: it is shown as an address. NULL: all places are. */
 	bool (*name)(void *ctx, const struct sample *s, const struct frame *f,
 		     struct frame_name *ret);
 	void *ctx; /* borrowed */

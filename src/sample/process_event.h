@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An event of a process, or of the kernel's code, beside the samples. */
+/* An event of a process, or of the kernel's code, in addition to the samples. */
 #ifndef SAMPLE_PROCESS_EVENT_H
 #define SAMPLE_PROCESS_EVENT_H
 
@@ -12,7 +12,7 @@
 enum process_event_type {
 	EVENT_FORK, /* of a process; new threads are left out */
 	EVENT_EXEC,
-	EVENT_EXIT,     /* of a process's first thread */
+	EVENT_EXIT,     /* of the first thread of a process */
 	EVENT_MMAP,     /* executable memory */
 	EVENT_BUILD_ID, /* of the file mapped at start */
 	EVENT_KSYMBOL,  /* code that the kernel generated or removed */

@@ -15,7 +15,7 @@
 
 struct frame_type; /* sample/frame_type.h */
 struct mapping;    /* proc/tracker.h */
-struct process;    /* the same */
+struct process;    /* proc/tracker.h */
 
 enum frame_kind {
 	FRAME_KERNEL,
@@ -31,26 +31,29 @@ struct frame {
 	enum frame_kind kind;
 	uint64_t address;
 	uint64_t pc;                   /* as unwound: the return address of a caller */
-	uint64_t aux[2];               /* of FRAME_TYPED; 0 if unused */
-	const struct frame_type *type; /* the same */
-	const struct mapping *mapping; /* of the process; NULL: the kernel's, or unknown */
+	uint64_t aux[2];               /* for FRAME_TYPED; 0 if unused */
+	const struct frame_type *type; /* for FRAME_TYPED */
+	const struct mapping *mapping; /* of the process; NULL: kernel code, or unknown */
 };
 
 struct sample {
 	uint8_t origin; /* number of the trigger */
-	uint64_t wait; /* ID of a stack whose values come separately (sample/wait_sum.h); 0: none */
-	int syscall_nr;   /* that the thread is in, of this architecture; -1: none, or unknown */
+	/* ID of a stack whose values are delivered separately (sample/wait_sum.h); 0: none */
+	uint64_t wait;
+	/* the system call that the thread is in, of this architecture; -1: none, or unknown */
+	int syscall_nr;
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint32_t cpu;
 	pid_t pid, tid; /* in the agent's PID namespace */
-	uint64_t
-		cgroup_id; /* of cgroup v2: the inode of its directory; 0: nobody has asked for it */
-	const char *comm;  /* of the process; at most comm_bytes, possibly without a NUL */
-	const char *thread; /* of the thread, likewise */
+	/* of cgroup v2: the inode of its directory; 0: not requested */
+	uint64_t cgroup_id;
+	const char *comm;   /* of the process; at most comm_bytes, possibly without a NUL */
+	const char *thread; /* of the thread; at most as long, possibly without a NUL */
 	size_t comm_bytes;
 	const struct process *process; /* NULL: a kernel task, or unknown */
 	uint64_t program;              /* see process_program(); 0: unknown */
-	uint32_t user; /* the user who runs it, if all its user IDs agree; else SAMPLE_NO_USER */
+	/* the user who runs it, if all its user IDs agree; otherwise SAMPLE_NO_USER */
+	uint32_t user;
 
 	/* [0]: the number of events that the sample stands for; the trigger defines the others. */
 	int64_t values[SAMPLE_MAX_VALUES];
@@ -60,8 +63,9 @@ struct sample {
 	uint32_t nr_frames;
 	uint8_t stop; /* enum pa_stop: how unwinding the user stack ended */
 	bool is_in_kernel;
-	bool was_walked_again; /* finished by user space, on a copy of the stack */
-	bool is_finished;      /* ... and reached the outermost frame there */
+	bool was_walked_again; /* user space has finished the walk, on a copy of the stack */
+	/* user space has finished the walk, and reached the outermost frame */
+	bool is_finished;
 };
 
 #endif

@@ -13,15 +13,16 @@
 struct sample_sink {
 	/* In order of completion: samples that waited for an unwind table come later. */
 	void (*on_sample)(void *ctx, const struct sample *s);
-	/* Delivered at once: before older samples that are still in flight. NULL: not interested.
-	 * */
+	/* Delivered at once, possibly before older samples that are still in flight. NULL: not
+	 * interested. */
 	void (*on_event)(void *ctx, const struct process_event *e);
 	/* Called once per turn and at the end. NULL: nothing to do. */
 	int (*flush)(void *ctx);
 	void *ctx; /* borrowed */
-	/* Values of a sample that has come without, or will come. NULL: not interested. */
+	/* Values of a sample that is delivered separately, before or after them. NULL: not
+	 * interested. */
 	void (*on_sum)(void *ctx, const struct wait_sum *sum);
-	/* Once per turn, before flush(): samples older than that are not to be expected any more. NULL:
+	/* Called once per turn, before flush(): no samples older than until_ns will follow. NULL:
 	 * not interested. */
 	void (*on_settled)(void *ctx, uint64_t until_ns);
 };

@@ -16,7 +16,7 @@ struct value_types {
 	/* Indexes into types[]: the number of events that a sample stands for; the value for
 	 * formats that hold only one; the default of formats that hold all. */
 	uint32_t count_type, shown_type, default_type;
-	uint64_t period; /* of default_type, between samples; 0: each sample has its own */
+	uint64_t period; /* sampling period, in units of default_type; 0: each sample has its own */
 };
 
 #endif
