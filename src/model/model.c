@@ -11,7 +11,7 @@
 #define MAX_PROCESSES (1u << 24)
 #define HURRIED_PLACING_NS (NS_PER_S / 2)
 
-/* Releases what was held open for it. Returns true if it was the last. */
+/* Releases what is held open for the model. Returns true if it was the last one. */
 static bool uncount(struct model *m)
 {
 	if (!m->is_counted)
@@ -148,7 +148,7 @@ void model_leave(struct model *m, struct model_account *to)
 	m->account = to;
 }
 
-/* Placing samples by their time may have dropped some over a limit. */
+/* Corrects the counts: placing samples by their time may have dropped some over a limit. */
 static void account_for_names(struct model *m, const struct model_stats *before)
 {
 	struct model_stats *to = &m->account->stats;
@@ -164,14 +164,14 @@ static void account_for_names(struct model *m, const struct model_stats *before)
 
 /* ---- frames ---- */
 
-/* One sample on its way into the profile. */
+/* A sample that is being added to the profile. */
 struct adding {
 	struct model *m;
 	const struct sample *s;
 	uint32_t locations[PROFILE_MAX_FRAMES];
 	uint32_t nr;
-	uint32_t labels;   /* once it is kept */
-	bool has_jit_code; /* among its frames */
+	uint32_t labels;   /* valid once the sample is kept */
+	bool has_jit_code; /* one of its frames is JIT code */
 };
 
 static int intern_file(struct model *m, uint32_t file, struct file_strings *to)
@@ -189,7 +189,7 @@ static int intern_file(struct model *m, uint32_t file, struct file_strings *to)
 	return r;
 }
 
-/* Keeps the file open until the model is named. */
+/* Keeps a file open until the model is named. */
 static int hold_file(struct model *m, uint32_t file)
 {
 	int r = ARRAY_RESERVE(m->files, m->cap_files, file + 1, UINT32_MAX);
@@ -228,7 +228,7 @@ static int add_file_mapping(struct model *m, const struct mapping *from, struct 
 	return 0;
 }
 
-/* The profile's mapping for that of a process. */
+/* The profile's mapping that corresponds to one of a process. */
 static int add_mapping(struct adding *a, const struct frame *f, uint32_t *ret_id)
 {
 	struct profile *p = a->m->profile;
@@ -237,11 +237,12 @@ static int add_mapping(struct adding *a, const struct frame *f, uint32_t *ret_id
 				      .file_offset = f->mapping->offset };
 	int r;
 
-	if (f->kind == FRAME_JIT) { /* another program's bytes at that address are other code */
+	/* bytes of another program at that address are different code */
+	if (f->kind == FRAME_JIT) {
 		to.kind = PROFILE_MAPPING_JIT;
 		to.owner = a->s->program;
 		r = profile_string(p, "[jit]", &to.path);
-		/* Treated as if it had no file, except for its address. */
+		/* Treated as code without a file, except for its address. */
 		if (r == 0 && f->mapping->kind == MAPPING_FILE)
 			r = hold_file(a->m, f->mapping->file);
 	} else if (f->mapping->kind == MAPPING_VDSO) {
@@ -303,12 +304,13 @@ static int add_jit_frame(struct adding *a, const struct frame *f)
 	if (r < 0 || a->m->profile->nr_locations == nr)
 		return r;
 	jit_files_look(a->m->world->jit, a->s->process, a->s->pid, a->s->time_ns);
-	(void)jit_samples_add_address(&a->m->jit, a->s->program, &address); /* costs a symbol */
+	/* if it fails, a symbol is missing */
+	(void)jit_samples_add_address(&a->m->jit, a->s->program, &address);
 	hold_programs(a->m);
 	return 0;
 }
 
-/* A model without room for a name shows the address. */
+/* If the model has no room for a name, it shows the address. */
 static int name_now(struct model *m, uint32_t location, const struct frame_name *name)
 {
 	struct profile *p = m->profile;
@@ -324,7 +326,7 @@ static int name_now(struct model *m, uint32_t location, const struct frame_name 
 	return r < 0 ? r : profile_set_lines(p, location, &line, 1, true);
 }
 
-/* Words mean something in one program only. */
+/* Auxiliary words are specific to a program. */
 static int add_typed_frame(struct adding *a, const struct frame *f)
 {
 	struct profile *p = a->m->profile;
@@ -380,7 +382,8 @@ static int count_process(struct model *m, const struct sample *s)
 	return 0;
 }
 
-/* Adds it to the profile, unless its values or its code version are determined at the end. */
+/* Adds the sample to the profile, unless its values or its code version are determined at the
+ * end. */
 static int add_values(struct adding *a, uint32_t stack, uint32_t labels)
 {
 	const struct sample *s = a->s;
@@ -427,7 +430,8 @@ static void on_sample(void *ctx, const struct sample *s)
 	a.has_jit_code = false;
 	r = add_sample(&a);
 	if (s->wait)
-		return; /* it counts with its values; without a stack they are missed */
+		/* it is counted with its values; if the stack is lost, they are counted as lost */
+		return;
 	model_count_outcome(m, r, 1);
 	if (r < 0)
 		return;

@@ -22,30 +22,31 @@ struct model_config {
 	const struct value_types *values; /* all borrowed during the call */
 	const char *const *tags;
 	size_t nr_tags;
-	const char *program; /* its path, or what stands for it; NULL: not known yet */
-	pid_t program_pid;   /* the process that is that program, also after an execve(); 0: none */
-	bool kernel_stacks;  /* were asked for */
+	const char *program; /* its path, or text that stands for it; NULL: not known yet */
+	pid_t program_pid;   /* the process whose program it is, also after an execve(); 0: none */
+	bool kernel_stacks;  /* kernel stacks were requested */
 };
 
 /* What became of its samples. */
 struct model_stats {
 	uint64_t nr_kept; /* in the profile */
-	uint64_t nr_full; /* over a limit of it */
+	uint64_t nr_full; /* beyond a limit of the profile */
 	uint64_t nr_no_memory;
-	uint64_t nr_without_stack; /* intervals off the CPU whose stack has not come */
+	uint64_t nr_without_stack; /* off-CPU intervals whose stack has not arrived */
 	uint64_t first_ns;         /* time of the earliest kept sample; 0: none */
-	uint64_t nr_processes;     /* with samples */
-	uint64_t nr_in_kernel;     /* of those kept, in kernel mode */
-	uint64_t nr_walked_again;  /* of those kept, by user space on a copy of the stack */
-	uint64_t nr_finished;      /* of these, to the outermost frame */
-	uint64_t nr_untimed; /* of those kept, in code of a jitdump, resolved without their time */
-	uint64_t stops[PA_NR_STOPS]; /* of those kept, by enum pa_stop */
+	uint64_t nr_processes;     /* processes with samples */
+	uint64_t nr_in_kernel;     /* of nr_kept: in kernel mode */
+	/* of nr_kept: walked again in user space, on a copy of the stack */
+	uint64_t nr_walked_again;
+	uint64_t nr_finished; /* of nr_walked_again: up to the outermost frame */
+	uint64_t nr_untimed;  /* of nr_kept: in code of a jitdump, resolved without their time */
+	uint64_t stops[PA_NR_STOPS]; /* nr_kept by enum pa_stop */
 };
 
-/* Processes that occur in both count twice. */
+/* Adds counts; processes that occur in both are counted twice. */
 void model_stats_add(struct model_stats *to, const struct model_stats *more);
 
-/* What became of the samples of several models, and what naming did about them. */
+/* What became of the samples of several models, and the results of naming them. */
 struct model_account {
 	struct model_stats stats;
 	struct naming_stats naming;
@@ -54,10 +55,10 @@ struct model_account {
 
 #define MODEL_NR_LABELS 7
 
-/* Strings of the profile that stand for a file. */
+/* Strings of the profile for a file. */
 struct file_strings {
 	bool is_known;
-	bool is_held; /* in the store, until the model is named */
+	bool is_held; /* held in the store until the model is named */
 	uint32_t path, build_id;
 };
 
@@ -66,7 +67,7 @@ struct model {
 	struct profile *profile; /* owned */
 	struct model_stats stats;
 	struct jit_samples jit;        /* samples in generated code */
-	struct model_waits waits;      /* time off the CPU */
+	struct model_waits waits;      /* off-CPU time */
 	struct naming_job naming;      /* filled by model_name() */
 	struct model_account *account; /* see model_leave(); NULL: it was not taken out */
 	bool is_counted;               /* counted in the world's nr_unnamed_models */
@@ -75,11 +76,11 @@ struct model {
 	bool has_kernel_stacks;
 	bool is_program_next;                 /* its first mapping will be the program's file */
 	uint32_t label_keys[MODEL_NR_LABELS]; /* strings; see model_labels.c */
-	uint32_t state_key;                   /* the same; of time off the CPU */
+	uint32_t state_key;                   /* a string; for off-CPU time */
 	struct file_strings *files;           /* owned; by file number */
 	uint32_t cap_files, nr_files;
-	uint32_t nr_held_programs;    /* of jit, the first so many; see jit_files_hold() */
-	bool has_held;                /* files or programs */
+	uint32_t nr_held_programs;    /* the first so many of jit; see jit_files_hold() */
+	bool has_held;                /* it holds files or programs */
 	struct idtable process_index; /* processes with samples */
 	uint64_t *processes;          /* owned */
 	uint32_t nr_processes, cap_processes;
@@ -93,27 +94,28 @@ DEFINE_CLEANUP(struct model *, model_free)
  * Samples that take too long or find no room are resolved as of the first one, and counted. */
 void model_place_moments(struct model *m, const struct cancel *cancel);
 
-/* Resolves every location, once, when no more samples come. Any thread, while the world's own
- * continues under world_lock(); models are symbolized one after another. -ECANCELED when *cancel
- * becomes true. */
+/* Resolves every location, once, when no more samples come. May be called by any thread, while the
+ * world's own thread continues under world_lock(); models are symbolized one after another.
+ * -ECANCELED when *cancel becomes true. */
 int model_name(struct model *m, const atomic_bool *cancel);
 
 /* model_program.c: the first file that a process maps after an execve() is its program. */
 void model_follow_program(void *model, const struct process_event *e);
-/* A model that takes the place of another is of the same program. */
+/* A model that replaces another one has the same program. */
 void model_inherit_program(struct model *m, const struct model *from);
 
 /* Adds what a model has counted. */
 void model_account_add(struct model_account *to, const struct model *m);
 
-/* It was taken out of the pipe: what it has counted is in the account, and what it will find out when
- * it is named will be. Under world_lock(), as is all that looks at the account; it is borrowed. */
+/* Called when the model is taken out of the pipe: what it has counted goes to the account, and so
+ * will the results of naming it. Under world_lock(), like every access to the account, which is
+ * borrowed. */
 void model_leave(struct model *m, struct model_account *to);
 
 /* model_labels.c */
 int model_init_labels(struct model *m);
 int model_label_set(struct model *m, const struct sample *s, uint32_t *ret_id);
-/* The labels of a set, and the state of a thread that is off the CPU. */
+/* Adds the state of a thread that is off the CPU to the labels of a set. */
 int model_add_state_label(struct model *m, uint32_t labels, const char *state, uint32_t *ret_id);
 /* The key of the label with the truncation reason: a string of the profile. */
 uint32_t model_truncated_key(const struct model *m);

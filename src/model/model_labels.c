@@ -5,7 +5,7 @@
 #include "model/model.h"
 #include "model/syscall_name.h"
 
-/* Of one sample; neither: it has no such label. */
+/* One label of one sample. If neither member is set, the sample has no such label. */
 struct label_value {
 	bool is_number;
 	int64_t number;

@@ -68,7 +68,7 @@ static int choose_stack(struct placing *pl, const struct jit_versions *v, uint32
 	return r < 0 ? r : profile_stack_of(p, p->stack_users[*stack], frames, s.nr, stack);
 }
 
-/* v: NULL, nothing was replaced. */
+/* v: NULL if no code was replaced. */
 static int place_moment(void *ctx, uint32_t i, const struct jit_versions *v)
 {
 	struct placing *pl = ctx;
@@ -91,7 +91,7 @@ static int place_moment(void *ctx, uint32_t i, const struct jit_versions *v)
 	return 0;
 }
 
-/* Of one program. */
+/* Places the samples of one program. */
 static void place_all(struct placing *pl, const struct cancel *cancel)
 {
 	const struct jit_program *k = pl->program;

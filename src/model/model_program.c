@@ -6,7 +6,7 @@ static void set_program(struct profile *p, const char *path)
 {
 	uint32_t id;
 
-	if (profile_string(p, path, &id) == 0) /* a profile is as good without */
+	if (profile_string(p, path, &id) == 0) /* if it fails, the profile has no program */
 		p->program = id;
 }
 

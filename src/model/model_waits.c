@@ -155,7 +155,7 @@ static bool begins_with_one_of(const char *name, const char *const *words, size_
 	return false;
 }
 
-/* The name of a frame in the kernel; NULL: it is not there, or has none. */
+/* The name of a frame in the kernel; NULL if it is not in the kernel, or has no name. */
 static const char *kernel_name(const struct profile *p, uint32_t location)
 {
 	const struct profile_location *l = &p->locations[location];
@@ -166,7 +166,7 @@ static const char *kernel_name(const struct profile *p, uint32_t location)
 	return profile_str(p, p->functions[p->lines[l->first_line].function].name);
 }
 
-/* How many of its innermost frames are ours. */
+/* The number of innermost frames that belong to our tracepoint. */
 static uint32_t nr_tracing(const struct profile *p, const struct profile_span *s)
 {
 	static const char *const words[] = { "bpf_prog_",    "bpf_trace_run", "__bpf_trace_",
@@ -212,7 +212,7 @@ void model_trim_waits(struct model *m)
 		uint32_t nr = nr_tracing(p, s);
 
 		if (nr == s->nr)
-			continue; /* it is all there is */
+			continue; /* the whole stack */
 		s->first += nr;
 		s->nr -= nr;
 		if (!m->has_kernel_stacks && s->nr && kernel_name(p, p->frames[s->first]))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Time off the CPU: stacks and the values that belong to them come separately, in any order, and meet
- * here. Both are kept until the model is named.
+ * Off-CPU time: stacks and their values arrive separately, in any order, and are combined here.
+ * Both are kept until the model is named.
  */
 #ifndef MODEL_MODEL_WAITS_H
 #define MODEL_MODEL_WAITS_H
@@ -16,11 +16,11 @@ struct sample;
 /* One stack of one thread. */
 struct model_wait {
 	uint64_t id;
-	bool is_known; /* the stack has come, with which … */
-	bool has_dump; /* … the names depend on its time */
+	bool is_known; /* the stack has arrived */
+	bool has_dump; /* the stack has code whose names depend on its time */
 	uint8_t stop;  /* enum pa_stop */
 	bool was_walked_again, is_finished;
-	uint32_t stack, labels; /* of the profile; the label of the state is missing */
+	uint32_t stack, labels; /* numbers in the profile; without the label of the state */
 	int syscall_nr;
 	uint64_t time_ns, program;
 	struct pa_wait_sum sums[PA_NR_WAIT_STATES];
@@ -36,15 +36,15 @@ struct model_waits {
 
 void model_waits_done(struct model_waits *w);
 
-/* Values, from the pipe. */
+/* Adds values, which come from the pipe. */
 void model_add_sum(void *model, const struct wait_sum *sum);
 
-/* A stack. -EEXIST: it has come before. */
+/* Adds a stack. -EEXIST: it has arrived before. */
 struct model_wait;
 int model_know_wait(struct model *m, const struct sample *s, uint32_t stack, uint32_t labels,
 		    bool has_dump);
 
-/* Adds them to the profile, when all have come. */
+/* Adds all stacks and values to the profile, when all have arrived. */
 void model_place_waits(struct model *m);
 
 /* After naming: kernel frames of the tracepoint that recorded a stack are removed. Without kernel

@@ -2,7 +2,8 @@
 #ifndef MODEL_SYSCALL_NAME_H
 #define MODEL_SYSCALL_NAME_H
 
-/* Of this architecture; NULL: the kernel headers that this was built with have no such system call. */
+/* The name of a system call of this architecture; NULL if it is not in the kernel headers that this
+ * was built with. */
 const char *syscall_name(int nr);
 
 #endif
