@@ -11,7 +11,7 @@
 #include "digest/functions.h"
 #include "digest/sums.h"
 
-/* What functions of two profiles are compared by. */
+/* The identity by which functions of two profiles are compared. */
 struct change_key {
 	const char *name, *file; /* borrowed from a profile; file: without directories */
 	bool is_unnamed;
@@ -19,7 +19,7 @@ struct change_key {
 
 struct matching {
 	const struct functions *base, *now;
-	struct change_key *keys; /* owned, like the list: one for each change */
+	struct change_key *keys; /* owned, like the list: one per change */
 	struct change *list;
 	uint32_t nr, cap, cap_keys;
 	struct idtable index;
@@ -81,7 +81,7 @@ static int change_intern(struct matching *m, const struct functions *f, uint32_t
 	return 0;
 }
 
-/* One profile, as it is counted. */
+/* The counting of one profile. */
 struct side_count {
 	struct matching *m;
 	const struct functions *f;

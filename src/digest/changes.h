@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions of two profiles side by side. They are the same if their names and the names of their files
- * without directories are: another build has other addresses, and may have been installed elsewhere.
+ * Compares the functions of two profiles. Two functions are the same if their names, and the names
+ * of their files without directories, are equal: another build has other addresses, and may be
+ * installed elsewhere.
  */
 #ifndef DIGEST_CHANGES_H
 #define DIGEST_CHANGES_H
@@ -10,11 +11,12 @@
 
 struct functions;
 
-/* Sums of one function, or of several of one profile that are the same here. */
+/* Sums of one function, or of several in one profile that count as the same here. */
 struct change_side {
-	uint32_t function; /* the first, see digest/functions.h; PROFILE_NONE: there is none */
+	/* the first of them, see digest/functions.h; PROFILE_NONE if there is none */
+	uint32_t function;
 	int64_t self;
-	int64_t total; /* a stack counts once */
+	int64_t total; /* each stack is counted once */
 };
 
 struct change {
@@ -32,7 +34,7 @@ struct changes {
 int digest_changes(const struct functions *base, const struct functions *now,
 		   struct changes *ret_changes);
 
-/* By how much a share changed: between -1 and 1. */
+/* The change of a share: between -1 and 1. */
 double changes_of_self(const struct changes *all, const struct change *c);
 double changes_of_total(const struct changes *all, const struct change *c);
 

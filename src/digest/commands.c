@@ -107,7 +107,7 @@ int digest_processes(const struct profile *p, struct process_share **ret_process
 	_cleanup_(process_list_done) struct process_list l = { .p = p };
 	int r = find_processes(&l);
 
-	if (r == 0) /* an empty profile gives an array, too, not NULL */
+	if (r == 0) /* an empty profile gives an empty array, not NULL */
 		r = ARRAY_RESERVE(l.shares, l.cap, 1, PROFILE_MAX_THINGS);
 	if (r < 0)
 		return r;

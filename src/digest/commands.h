@@ -12,7 +12,7 @@ struct process_share {
 	int64_t pid;       /* 0: its samples have no such label */
 	uint32_t comm;     /* string; 0: its samples have no such label */
 	int64_t count;     /* of events; see profile_count() */
-	int64_t in_kernel; /* of these, in kernel mode */
+	int64_t in_kernel; /* of count: in kernel mode */
 };
 
 struct command_share {
@@ -25,7 +25,7 @@ struct command_share {
 int digest_processes(const struct profile *p, struct process_share **ret_processes,
 		     uint32_t *ret_nr);
 
-/* The same by name only, computed from the processes. */
+/* As digest_processes(), by name only; computed from the processes. */
 int digest_commands(const struct profile *p, const struct process_share *processes,
 		    uint32_t nr_processes, struct command_share **ret_commands, uint32_t *ret_nr);
 

@@ -16,8 +16,8 @@
 
 struct functions {
 	const struct profile *p; /* borrowed */
-	uint32_t type;           /* whose values are summed: an index into p->types */
-	uint32_t nr;             /* numbers of functions are below it */
+	uint32_t type;           /* index into p->types of the values that are summed up */
+	uint32_t nr;             /* function numbers are below this */
 	uint32_t *same_as;       /* owned: by function of the model, the first that is the same */
 	/* owned: by mapping, the first of the same path; the one past the end: no mapping */
 	uint32_t *unnamed_in;

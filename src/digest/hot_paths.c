@@ -13,18 +13,19 @@
 #include "digest/functions.h"
 #include "digest/sums.h"
 
-#define MIN_SHARE_OF 100 /* one part of as many */
-#define FOLD_SHARE 0.95  /* of the first row of the branch */
+#define MIN_SHARE_OF 100 /* the smallest share of a row: one part in this many */
+#define FOLD_SHARE 0.95  /* share of the branch's first row */
 #define NO_FUNCTION UINT32_MAX
 #define NO_BRANCH UINT32_MAX
 #define MAX_CANDIDATES ((HOT_PATHS_MAX_BRANCHES + 1) * MIN_SHARE_OF)
 
-/* A stack on its way from the outermost frame to the leaf. */
+/* The position in a stack, between the outermost frame and the leaf. */
 struct walker {
 	uint32_t stack;
 	uint32_t frames_left; /* the next frame is the one before */
-	uint32_t lines_left;  /* of the frame after it: functions inlined there, outermost first */
-	uint32_t next; /* the function that it would step to; NO_FUNCTION: it is at the leaf */
+	/* in the frame after that one: functions inlined there, outermost first */
+	uint32_t lines_left;
+	uint32_t next; /* the function of the next step; NO_FUNCTION: it is at the leaf */
 };
 
 /* A range of walkers[]. */
@@ -43,7 +44,7 @@ struct branch {
 	uint32_t caller; /* number of another branch, NO_BRANCH */
 	uint32_t depth;
 	struct callee entry; /* its first function */
-	bool is_row;         /* otherwise a candidate */
+	bool is_row;         /* otherwise it is a candidate */
 	uint32_t nr_rows;
 	struct hot_path rows[HOT_PATHS_MAX_FOLDED];
 };
@@ -185,7 +186,7 @@ static int callees_sum(struct tree *t, const struct stretch *s, int64_t *ret_sel
 	return 0;
 }
 
-/* Keeps those that are worth a row, the largest first. */
+/* Keeps the callees that deserve a row, the largest first. */
 static void callees_choose(struct tree *t)
 {
 	uint32_t nr = 0;
@@ -206,7 +207,7 @@ static void callees_choose(struct tree *t)
 }
 
 /* Groups the walkers by callee and steps them into it. Those without a callee go to the end and are
- * not used any more. */
+ * no longer used. */
 static void callees_divide(struct tree *t, const struct stretch *s)
 {
 	uint32_t at = s->first;
@@ -323,7 +324,7 @@ static int branch_follow(struct tree *t, uint32_t number)
 	return b->depth + 1 < HOT_PATHS_MAX_DEPTH ? branches_add(t, number, b->depth + 1) : 0;
 }
 
-/* The largest branch that is not a row yet; NO_BRANCH: none is left. */
+/* The largest branch that is not a row yet; NO_BRANCH if none is left. */
 static uint32_t branch_choose(const struct tree *t)
 {
 	uint32_t best = NO_BRANCH;

@@ -16,8 +16,8 @@ struct label_value {
 	int64_t count; /* see profile_count() */
 };
 
-/* Of the label with this key, most samples first; the caller frees the array. A sample that has the label
- * several times counts for the first. */
+/* The values of the label with this key, most samples first; the caller frees the array. If a
+ * sample has the label several times, the first counts. */
 int digest_label_values(const struct profile *p, uint32_t key, struct label_value **ret_values,
 			uint32_t *ret_nr);
 

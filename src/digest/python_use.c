@@ -50,7 +50,7 @@ bool python_is_interpreter(const char *path, unsigned int *ret_minor)
 struct look {
 	const struct profile *p;
 	uint8_t *minors; /* owned; by mapping: NOT_PYTHON, or its minor version */
-	bool has_python; /* any of them is CPython */
+	bool has_python; /* at least one of them is CPython */
 	struct python_process *processes;
 	uint32_t nr, cap;
 	struct idtable index; /* of processes, by PID */
@@ -86,7 +86,7 @@ static bool is_script(const struct profile *p, const struct profile_location *l)
 	return strncmp(profile_str(p, f->system_name), SCRIPT_PREFIX, strlen(SCRIPT_PREFIX)) == 0;
 }
 
-/* False: the interpreter is not on that stack. */
+/* False if the interpreter is not on that stack. */
 static bool look_at_stack(const struct look *l, uint32_t stack, struct python_process *to)
 {
 	const struct profile_span *s = &l->p->stacks[stack];

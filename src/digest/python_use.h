@@ -14,12 +14,12 @@
 struct profile;
 
 /* True if the file is CPython, by its name: a program (python3.11) or its library
- * (libpython3.11.so.1.0). *ret_minor: of "3.<minor>"; 0: not in the name. */
+ * (libpython3.11.so.1.0). *ret_minor: the minor version of "3.<minor>"; 0: not in the name. */
 bool python_is_interpreter(const char *path, unsigned int *ret_minor);
 
 struct python_process {
 	pid_t pid;
-	unsigned int minor;  /* of its version, 3.<minor>; 0: not known */
+	unsigned int minor;  /* of its version, 3.<minor>; 0: unknown */
 	bool shows_script;   /* a function of the script is on a stack */
 	uint64_t nr_samples; /* with the interpreter on the stack */
 };

@@ -116,7 +116,8 @@ static int sort_samples(const struct kind_list *l, struct stack_kinds *to)
 		ends[i + 1] += ends[i];
 	for (uint32_t i = 0; i < l->p->nr_samples; i++) {
 		to->of_sample[i] = l->kinds[to->of_sample[i]].number;
-		to->samples[ends[to->of_sample[i]]++] = i; /* from the end of the kind before on */
+		/* filled downwards, from the end of each kind */
+		to->samples[ends[to->of_sample[i]]++] = i;
 	}
 	free(ends);
 	return 0;

@@ -7,9 +7,10 @@
 #include "digest/stack_kinds.h"
 #include "digest/sums.h"
 
-#define EVERYWHERE_SHARE 0.95 /* of the stacks of a kind */
-#define MOST 0.5              /* of its total is in such kinds */
-#define OWN_SHARE 0.05        /* a function with more self time than this is of interest itself */
+#define EVERYWHERE_SHARE 0.95 /* share of the stacks of a kind */
+#define MOST 0.5              /* share of its total in such kinds */
+/* a function with a higher share of self time is of interest itself */
+#define OWN_SHARE 0.05
 
 struct tally {
 	const struct functions *f;
@@ -17,11 +18,12 @@ struct tally {
 	struct stack_kinds kinds;
 	struct top_function *tops; /* owned, one per function */
 	uint32_t *seen_in;         /* owned: the last sample that contained it, plus 1; 0: none */
-	int64_t *in_every; /* owned: of its total, in kinds whose stacks nearly all have it */
+	/* owned: the part of its total in kinds in which nearly all stacks have it */
+	int64_t *in_every;
 
-	/* Of the kind of stacks that is looked at. */
+	/* For the kind of stacks that is being counted: */
 	int64_t *in_kind; /* owned: total of each function */
-	uint32_t *met;    /* owned: functions that are there */
+	uint32_t *met;    /* owned: functions that occur in it */
 	uint8_t *is_met;  /* owned */
 	uint32_t nr_met;
 };
@@ -73,7 +75,7 @@ static void count_sample(struct tally *t, uint32_t sample)
 		for (uint32_t k = 0; k < nr; k++) {
 			uint32_t f = functions_at(t->f, location, k);
 
-			/* of an inline chain, the innermost function ran */
+			/* in an inline chain, the innermost function was running */
 			if (i == 0 && k == 0)
 				t->tops[f].self = add_saturated(t->tops[f].self, value);
 			count_function(t, f, sample, value);
