@@ -34,7 +34,7 @@ static const struct crc_known *find_crc(const struct crc_cache *c, const struct 
 	return NULL;
 }
 
-/* Honest programs have no more files than fit, nor more bytes than allowed. */
+/* Normal programs have no more files than fit, nor more bytes than allowed. */
 static int read_crc(struct crc_cache *c, const struct elf_image *img, struct crc_known *k)
 {
 	if (k->size > CRC_FILE_MAX_BYTES || k->size > c->left_bytes || c->nr == CRC_CACHE_FILES)

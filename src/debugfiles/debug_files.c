@@ -37,7 +37,7 @@ struct debug_files {
 	struct fetched *fetched; /* owned */
 	uint32_t nr_fetched, cap_fetched;
 
-	pthread_mutex_t lock; /* of stats */
+	pthread_mutex_t lock; /* protects stats */
 	struct debug_stats stats;
 	struct crc_cache crcs; /* has its own lock */
 };
@@ -199,11 +199,11 @@ struct debug_query debug_files_query(const struct debug_files *d, const struct f
 	struct debug_query q = debug_search_query(d->files, f);
 
 	q.image = img;
-	q.crcs = (struct crc_cache *)(uintptr_t)&d->crcs; /* a cache: logically const */
+	q.crcs = (struct crc_cache *)(uintptr_t)&d->crcs; /* does not change d's contents */
 	return q;
 }
 
-/* In a descriptor of its own. */
+/* Returns a descriptor of its own. */
 int debug_files_open_fetched(struct debug_files *d, const struct build_id *id,
 			     struct debug_file *ret_file)
 {
@@ -218,11 +218,11 @@ int debug_files_open_fetched(struct debug_files *d, const struct build_id *id,
 		return -ENOENT;
 	r = debug_file_open(fd, id, ret_file);
 	if (r == 0)
-		(void)TAKE_FD(fd); /* now owned by the file */
+		(void)TAKE_FD(fd); /* the file owns it now */
 	return r == -ENOMEM ? r : r < 0 ? -ENOENT : 0;
 }
 
-/* The separate debug file; a fetched one if none on this machine has lines. */
+/* Opens the separate debug file; a fetched one if no file on this machine has lines. */
 static int open_debug(struct debug_files *d, const struct debug_query *q,
 		      struct debug_search_stats *stats, struct debug_file *ret_file)
 {
@@ -258,7 +258,7 @@ static int open_alt(struct debug_files *d, const struct debug_query *q,
 	return r == -ENOMEM ? r : 0;
 }
 
-/* Why the servers did not help, if there are any. */
+/* Explains why the servers did not help, if there are any. */
 static void explain_fetch(struct debug_files *d, const struct build_id *id, struct debug_set *s)
 {
 	const struct fetched *known = find_fetched(d, id);
@@ -292,7 +292,8 @@ static void count_search(struct debug_files *d, const struct debug_search_stats 
 	pthread_mutex_unlock(&d->lock);
 }
 
-/* Its own sections, otherwise a separate file; then the files that either refers to. */
+/* Opens the binary's own sections, otherwise a separate file; then the files that either refers
+ * to. */
 static int open_set(struct debug_files *d, const struct debug_query *q,
 		    struct debug_search_stats *st, struct debug_set *s)
 {
@@ -348,14 +349,14 @@ static int request_add(struct debug_files *d, struct request_list *w, const stru
 		return 0;
 	r = ARRAY_RESERVE(w->items, w->cap, (size_t)w->nr + 1, FETCH_MAX_REQUESTS);
 	if (r < 0)
-		return r == -E2BIG ? 0 : r; /* the rest is reported as not requested */
+		return r == -E2BIG ? 0 : r; /* the others are reported as not requested */
 	w->items[w->nr++] = (struct fetch_request){
 		.id = *id, .label = label, .is_foreign = is_foreign, .fd = -1
 	};
 	return 0;
 }
 
-/* What one binary lacks now. */
+/* Adds what one binary lacks. */
 static int request_open_file(struct debug_files *d, struct request_list *w, const struct file *f,
 			     const struct cancel *cancel)
 {
@@ -394,7 +395,8 @@ static int by_request_id(const void *a, const void *b)
 	return order ? order : x->is_foreign - y->is_foreign;
 }
 
-/* Files of untrusted owners come last: they may be any number, and take as long as servers like. */
+/* Files of untrusted owners come last: there may be any number of them, and servers may take any
+ * time. */
 static int by_trust(const void *a, const void *b)
 {
 	const struct fetch_request *x = a, *y = b;
@@ -445,7 +447,7 @@ static int request_file(struct debug_files *d, struct request_list *w, uint32_t 
 	return r;
 }
 
-/* One round: fetches what all files lack. *ret_nr: number of requests. */
+/* Fetches in one round what all files lack. *ret_nr: number of requests. */
 static int fetch_round(struct debug_files *d, const uint32_t *files, uint32_t nr,
 		       const struct build_id *kernel, const atomic_bool *cancel, uint32_t *ret_nr)
 {
@@ -465,7 +467,7 @@ static int fetch_round(struct debug_files *d, const uint32_t *files, uint32_t nr
 	if (r < 0)
 		return r;
 	r = fetcher_get(d->fetcher, w.items, w.nr, cancel);
-	keep_fetched(d, &w); /* also those of a cancelled round */
+	keep_fetched(d, &w); /* including those of a cancelled round */
 	*ret_nr = w.nr;
 	return r;
 }

@@ -40,7 +40,7 @@ DEFINE_CLEANUP(struct debug_files *, debug_files_free)
 /* True if servers are configured and there is a usable cache. */
 bool debug_files_can_fetch(const struct debug_files *d);
 
-/* The result of fetch_probe() for its program; FETCH_FETCHED if fetching is off. */
+/* The result of fetch_probe() for the configured program; FETCH_FETCHED if fetching is off. */
 enum fetch_result debug_files_client(const struct debug_files *d);
 
 /* Fetches what these files lack, and the kernel's file with this build-id (NULL: none). -ECANCELED;
@@ -52,11 +52,11 @@ int debug_files_fetch(struct debug_files *d, const uint32_t *files, uint32_t nr,
 int debug_files_open_fetched(struct debug_files *d, const struct build_id *id,
 			     struct debug_file *ret_file);
 
-/* The debug information of one binary besides its own sections. */
+/* The debug information of one binary in addition to its own sections. */
 struct debug_set {
 	struct debug_file debug, alt;
-	/* NULL if no servers are configured, or lines are available. Otherwise why there are none,
-	 * and what to do; static strings. */
+	/* Why there are no lines, and what to do; static strings. NULL if no servers are
+	 * configured, or there are lines. */
 	const char *why, *advice;
 	bool is_refused; /* fail_closed, and nothing could be fetched */
 	bool has_lines;

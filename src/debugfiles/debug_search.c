@@ -63,15 +63,16 @@ static uid_t owner_of_binary(const struct debug_query *q)
 	return q->fd >= 0 && fstat(q->fd, &st) == 0 ? st.st_uid : PROC_NO_USER;
 }
 
-/* True if the owner of the binary may have meant a file of that user: their own, root's (ours, or
- * of that root directory), or our own user's. Anyone can put a file beside a binary in /tmp; below
- * /usr/lib/debug only users who may write there. */
+/* True if the owner of the binary may have referred to a file of that user: their own, root's
+ * (ours, or that of the root directory), or our own user's. Anyone can put a file next to a binary
+ * in /tmp; below /usr/lib/debug only users who may write there. */
 static bool may_be_meant(const struct debug_query *q, uid_t owner, uid_t user)
 {
 	return user == owner || user == 0 || user == q->root_user || user == geteuid();
 }
 
-/* A file that everyone may read, or that the owner of the binary that names it may read. */
+/* Opens a file that everyone may read, or that the owner of the binary that refers to it may
+ * read. */
 static int open_named(const struct debug_query *q, const char *path)
 {
 	bool is_below = is_below_debug_dir(path);
@@ -89,7 +90,7 @@ static int open_named(const struct debug_query *q, const char *path)
 	return fd < 0 ? fd : TAKE_FD(fd);
 }
 
-/* In our own root, for a process with another root. */
+/* Opens a file in our own root, for a process with another root. */
 static int open_own(const struct debug_query *q, const char *path)
 {
 	if (q->is_own || q->own_root < 0 || !is_below_debug_dir(path))
@@ -123,7 +124,7 @@ static int is_itself(const struct debug_query *q, int fd, bool *ret_is)
 	return 0;
 }
 
-/* 0: it belongs to the binary; -ESTALE: it does not. */
+/* 0: the file belongs to the binary; -ESTALE: it does not. */
 static int believe(struct search *s, const struct elf_image *img, int fd)
 {
 	uint32_t crc;
@@ -145,7 +146,7 @@ static int believe(struct search *s, const struct elf_image *img, int fd)
 	return r;
 }
 
-/* Keeps it if it is better than what was found before. 1: nothing can be better. */
+/* Keeps the file if it is better than what was found before. 1: no file can be better. */
 static int keep_better(struct search *s, struct debug_file *f)
 {
 	bool has_dwarf = elf_image_has_dwarf(f->image);
@@ -158,7 +159,7 @@ static int keep_better(struct search *s, struct debug_file *f)
 	return has_dwarf;
 }
 
-/* Takes fd; negative: why there is none. 1: found; 0: continue; -ENOMEM. */
+/* Takes fd; a negative fd is the reason why there is none. 1: found; 0: continue; -ENOMEM. */
 static int try_opened(struct search *s, int fd, const char *path)
 {
 	_cleanup_(debug_file_done) struct debug_file f = DEBUG_FILE_NONE;
@@ -211,7 +212,7 @@ static int try_build_id(struct search *s)
 	return try_printf(s, DEBUG_DIR "/.build-id/%.2s/%s.debug", hex, hex + 2);
 }
 
-/* Beside the binary, in .debug/ beside it, and in the same directory below /usr/lib/debug. */
+/* Tries the binary's directory, .debug/ in it, and the same directory below /usr/lib/debug. */
 static int try_debuglink(struct search *s)
 {
 	_cleanup_(freep) char *dir = NULL;
@@ -255,8 +256,8 @@ int debug_search(const struct debug_query *q, struct debug_search_stats *stats,
 	return end_search(&s, r, ret_file);
 }
 
-/* Relative to the directory of the file with the link, resolving its "../" first: files below
- * /usr/lib/debug are recognized by their path. */
+/* Resolves the path relative to the directory of the file with the link, beginning with its "../":
+ * files below /usr/lib/debug are recognized by their path. */
 static int try_alt_path(struct search *s, const char *path, const char *from_path)
 {
 	_cleanup_(freep) char *dir = NULL;

@@ -40,18 +40,18 @@ struct debug_file {
 
 void debug_file_done(struct debug_file *f);
 
-/* The binary whose debug file is wanted; all borrowed. */
+/* The binary whose debug file is searched; all borrowed. */
 struct debug_query {
 	const struct elf_image *image;
 	const struct procfs *procfs;
-	int fd;           /* of the binary, so that it does not find itself; -1: not open */
-	const char *path; /* of the binary, in the root of its process */
-	int root;         /* that root; -1: unknown */
-	uid_t root_user;  /* owner of that root */
-	int own_root;     /* our root; -1: do not search it */
-	bool is_own;      /* both roots are the same */
+	int fd;                    /* the binary's, so that it does not find itself; -1: not open */
+	const char *path;          /* path of the binary in the root of its process */
+	int root;                  /* that root; -1: unknown */
+	uid_t root_user;           /* owner of that root */
+	int own_root;              /* our root; -1: do not search it */
+	bool is_own;               /* both roots are the same */
 	struct work_limits limits; /* for reading each candidate */
-	struct crc_cache *crcs;    /* NULL: do not compute checksums of files */
+	struct crc_cache *crcs;    /* NULL: do not compute checksums */
 };
 
 #define DEBUG_QUERY_NONE ((struct debug_query){ .fd = -1, .root = -1, .own_root = -1 })
@@ -69,8 +69,9 @@ struct debug_search_stats {
 int debug_search(const struct debug_query *q, struct debug_search_stats *stats,
 		 struct debug_file *ret_file);
 
-/* The file into which dwz moved common parts of `from` (q->image, or its debug file): by its link,
- * by build-id, in .dwz. from_path is from's own path, NULL: none. -ENOENT; -ENOMEM. */
+/* Finds the supplementary file into which dwz moved common parts of `from` (q->image, or its debug
+ * file): by its link, by build-id, in .dwz. from_path is from's own path, NULL: none. -ENOENT;
+ * -ENOMEM. */
 int debug_search_alt(const struct debug_query *q, const struct elf_altlink *link,
 		     const char *from_path, struct debug_search_stats *stats,
 		     struct debug_file *ret_file);

@@ -13,7 +13,7 @@
 
 #define NOTES_MAX_BYTES (1u << 20)
 
-/* With the kernel release in between. */
+/* The kernel release is inserted between the two parts. */
 static const struct place {
 	const char *before, *after;
 } places[] = {
@@ -52,7 +52,7 @@ int kernel_file_build_id(const char *notes_path, struct build_id *ret_id)
 	return r == 0 && !ret_id->len ? -ENOENT : r;
 }
 
-/* The file at path, if it belongs to this kernel. */
+/* Opens the file at path, if it belongs to this kernel. */
 static int try_path(const char *path, const struct build_id *id, struct kernel_file *v)
 {
 	int r;
@@ -83,7 +83,7 @@ int kernel_file_find(const char *root, const char *notes_path, struct kernel_fil
 
 		if (asprintf(&path, "%s%s%s%s", root, places[i].before, u.release,
 			     places[i].after) < 0) {
-			path = NULL; /* otherwise it is undefined */
+			path = NULL; /* asprintf() leaves it undefined */
 			return -ENOMEM;
 		}
 		r = try_path(path, &id, v);
