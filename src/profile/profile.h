@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The model: what was seen, each thing kept once, in no format. Mappings, locations, functions,
- * stacks, label sets and samples are numbered from 0 in the order of first sight; everything that
- * refers to them does so by number. Writers read it, the session fills it, the naming stage adds
- * functions to locations at the end. One thread at a time.
+ * The model: what was sampled, each item stored once, independent of formats. Mappings, locations,
+ * functions, stacks, label sets and samples are numbered from 0 in the order in which they were
+ * first seen; everything that refers to them does so by number. The session fills it, the naming
+ * stage adds functions to locations at the end, and writers read it. Used by one thread at a time.
  */
 #ifndef PROFILE_PROFILE_H
 #define PROFILE_PROFILE_H
@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/strtab.h"
 
-#define PROFILE_NONE UINT32_MAX /* no such thing: a location without a mapping */
+#define PROFILE_NONE UINT32_MAX /* no such item: a location without a mapping */
 #define PROFILE_NO_USER UINT32_MAX
 #define PROFILE_MAX_LABELS 32   /* per sample */
 #define PROFILE_MAX_FRAMES 4096 /* per stack */
@@ -41,7 +41,7 @@ struct profile_mapping {
 	uint64_t limit; /* first address after it */
 	uint64_t file_offset;
 	uint32_t path;      /* string */
-	uint32_t build_id;  /* string: hex, 0 when none */
+	uint32_t build_id;  /* string: hexadecimal; 0: none */
 	bool has_functions; /* set by profile_set_lines() */
 	bool has_filenames;
 	bool has_line_numbers;
@@ -49,24 +49,24 @@ struct profile_mapping {
 };
 
 struct profile_function {
-	uint32_t name;        /* string, as people read it */
-	uint32_t system_name; /* string, as the symbol table has it */
-	uint32_t filename;    /* string, 0: not known */
-	uint32_t start_line;  /* 0: not known */
+	uint32_t name;        /* string, for the user */
+	uint32_t system_name; /* string, as in the symbol table */
+	uint32_t filename;    /* string, 0: unknown */
+	uint32_t start_line;  /* 0: unknown */
 	uint32_t mapping;     /* or PROFILE_NONE; functions of two files are two functions */
 };
 
 struct profile_line {
 	uint32_t function;
-	uint32_t line; /* 0: not known */
+	uint32_t line; /* 0: unknown */
 };
 
 /* Identity is (mapping, address, version), and the kind and auxiliary words of code that is not machine code. */
 struct profile_location {
 	uint32_t mapping;    /* or PROFILE_NONE */
 	uint32_t kind;       /* see sample/frame_type.h; 0: machine code */
-	uint64_t address;    /* rebased to the mapping's start; return addresses already minus 1 */
-	uint64_t version;    /* of code that was replaced in its place; 0: as it was seen first */
+	uint64_t address;    /* rebased to the mapping's start; for return addresses, minus 1 */
+	uint64_t version;    /* for code that was replaced in place; 0: as it was seen first */
 	uint64_t aux[2];     /* 0 if unused */
 	uint32_t first_line; /* index into lines[]: innermost first */
 	uint32_t nr_lines;   /* 0: not named yet */
@@ -105,10 +105,10 @@ struct profile {
 	struct profile_location *locations;
 	uint32_t *frames; /* location numbers of all stacks, leaf first */
 	struct profile_span *stacks;
-	uint32_t *stack_users; /* of each stack; not written anywhere */
+	uint32_t *stack_users; /* user of each stack; not written to any format */
 	struct profile_label *labels;
 	struct profile_span *label_sets;
-	int64_t *in_kernel; /* of each label set: how many events were in kernel mode */
+	int64_t *in_kernel; /* by label set: the number of events in kernel mode */
 	struct profile_sample *samples;
 	int64_t *values;    /* of all samples: nr_types each, in their order */
 	uint32_t *comments; /* strings */
@@ -126,26 +126,26 @@ struct profile {
 	struct profile_type *types;
 	uint32_t nr_types, cap_types;
 	uint32_t count_type;   /* index into types[]: how many events a sample stands for */
-	uint32_t shown_type;   /* what a format shows that has one value per stack */
-	uint32_t default_type; /* what a reader of all of them should show first */
+	uint32_t shown_type;   /* the one to show in formats with one value per stack */
+	uint32_t default_type; /* the one that readers of all types should show first */
 	struct profile_type period_type;
 	int64_t period;
-	uint32_t program; /* string: path of what was profiled, or a name for it; 0: not known */
+	uint32_t program; /* string: path or name of what was profiled; 0: unknown */
 	int64_t time_ns;  /* CLOCK_REALTIME at the start */
 	int64_t duration_ns;
 
 	struct idtable mapping_index, function_index, location_index, stack_index, label_index,
 		sample_index;
-	uint64_t hash_seed; /* random: a target chooses its addresses, not their hashes */
+	uint64_t hash_seed; /* random: a target can choose its addresses, but not their hashes */
 };
 
 int profile_new(struct profile **ret_profile);
 struct profile *profile_free(struct profile *p);
 DEFINE_CLEANUP(struct profile *, profile_free)
 
-/* Each finds or adds, and gives the number. -E2BIG: a limit of the model is reached. -EINVAL: a
- * number that is not in the model, an empty mapping, an address outside of its mapping. On failure
- * the model is as before, but for strings. */
+/* Each of these finds or adds an item, and returns its number. -E2BIG: a limit of the model is
+ * reached. -EINVAL: a number that is not in the model, an empty mapping, an address outside of its
+ * mapping. If it fails the model is unchanged, except for strings. */
 int profile_string(struct profile *p, const char *s, uint32_t *ret_id);
 int profile_mapping(struct profile *p, const struct profile_mapping *m, uint32_t *ret_id);
 int profile_location(struct profile *p, uint32_t mapping, uint64_t address, uint32_t *ret_id);
@@ -155,8 +155,9 @@ int profile_location_version(struct profile *p, uint32_t mapping, uint64_t addre
 int profile_place(struct profile *p, const struct profile_location *place, uint32_t *ret_id);
 int profile_function(struct profile *p, const struct profile_function *f, uint32_t *ret_id);
 int profile_stack(struct profile *p, const uint32_t *locations, uint32_t nr, uint32_t *ret_id);
-/* The same for code that a user runs: stacks of two users are two, since what one user tells about
- * code names his own alone. PROFILE_NO_USER: not known. */
+/* As profile_stack(), for code that a user runs: equal stacks of two users are different, since
+ * what one user's process says about its code applies to that user only. PROFILE_NO_USER:
+ * unknown. */
 int profile_stack_of(struct profile *p, uint32_t user, const uint32_t *locations, uint32_t nr,
 		     uint32_t *ret_id);
 int profile_label_set(struct profile *p, const struct profile_label *labels, uint32_t nr,
@@ -165,10 +166,10 @@ int profile_label_set(struct profile *p, const struct profile_label *labels, uin
 /* Adds values[nr_types] to the sample (stack, labels). -EOVERFLOW when a sum does not fit. */
 int profile_add(struct profile *p, uint32_t stack, uint32_t labels, const int64_t *values);
 
-/* Events of samples with these labels were in kernel mode, whether or not their stacks show it. */
+/* Counts events with these labels that were in kernel mode, whether or not their stacks show it. */
 void profile_count_in_kernel(struct profile *p, uint32_t labels, int64_t nr);
 
-/* Appends a type of value; -EBUSY: there are samples, which have none of it. */
+/* Adds a type of value; -EBUSY: there are samples already, which have no such value. */
 int profile_add_type(struct profile *p, const char *type, const char *unit);
 
 int profile_add_comment(struct profile *p, const char *text);
@@ -178,15 +179,15 @@ int profile_add_comment(struct profile *p, const char *text);
 int profile_set_lines(struct profile *p, uint32_t location, const struct profile_line *lines,
 		      uint32_t nr, bool is_named);
 
-/* Takes back the name of a location that was only an address: it is not named so far. */
+/* Removes the name of a location that was only an address, so that it counts as not named. */
 void profile_unname(struct profile *p, uint32_t location);
 
-/* Each frame of each stack becomes the location that fn gives for it: one was split. Stacks are not
- * found again by what they are then, only by number. */
+/* Replaces each frame of each stack by the location that fn returns for it, because a location was
+ * split. Afterwards stacks can be found only by number, not by their contents. */
 typedef uint32_t (*profile_frame_fn)(void *ctx, uint32_t user, uint32_t location);
 void profile_replace_frames(struct profile *p, profile_frame_fn fn, void *ctx);
 
-/* The value of a sample of one type; 0 where there is no such type. */
+/* The value of a sample of one type; 0 if the type does not exist. */
 static inline int64_t profile_value(const struct profile *p, uint32_t sample, uint32_t type)
 {
 	return type < p->nr_types ? p->values[(size_t)sample * p->nr_types + type] : 0;
@@ -198,7 +199,7 @@ static inline int64_t profile_count(const struct profile *p, uint32_t sample)
 	return profile_value(p, sample, p->count_type);
 }
 
-/* The string of a number. */
+/* The string with that number. */
 static inline const char *profile_str(const struct profile *p, uint32_t id)
 {
 	return strtab_get(&p->strings, id);
