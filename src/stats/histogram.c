@@ -29,7 +29,7 @@ uint64_t histogram_bucket_value(uint32_t bucket)
 	return (uint64_t)(2 * min * max / (min + max) + 0.5);
 }
 
-/* The value of the rank'th smallest, from 1 on. */
+/* The value with that rank, from 1 on. */
 static uint64_t value_of_rank(const struct pa_histogram *h, uint64_t rank)
 {
 	uint64_t nr = 0;
@@ -40,7 +40,7 @@ static uint64_t value_of_rank(const struct pa_histogram *h, uint64_t rank)
 	return histogram_bucket_value(i);
 }
 
-/* The smallest value that at least so many of a thousand are not above. */
+/* The smallest value that is not below so many of a thousand values. */
 static uint64_t percentile_of(const struct pa_histogram *h, uint64_t count, uint64_t per_mille)
 {
 	uint64_t rank = count / 1000 * per_mille + (count % 1000 * per_mille + 999) / 1000;

@@ -9,20 +9,21 @@
 #include "bpf/buckets.h"
 
 struct distribution {
-	uint64_t count; /* 0: the rest is 0 as well */
+	uint64_t count; /* if 0, all other members are 0 as well */
 	uint64_t sum_ns;
 	uint64_t min_ns, max_ns, mean_ns;
 	uint64_t p50_ns, p95_ns, p99_ns, p999_ns; /* percentiles, by nearest rank */
 };
 
-/* As if all values of `from` had been counted in `to`. */
+/* Adds the values of `from` to `to`. */
 void histogram_merge(struct pa_histogram *to, const struct pa_histogram *from);
 
-/* The smallest and the largest value of a bucket; the last one has no end, and is said to have one. */
+/* The smallest and the largest value of a bucket; that of the last one is an approximation, since
+ * it has no upper end. */
 uint64_t histogram_bucket_min(uint32_t bucket);
 uint64_t histogram_bucket_max(uint32_t bucket);
 
-/* The value that stands for all of a bucket: equally far, in proportion, from its smallest and largest. */
+/* The value that represents a bucket: at the same ratio from its smallest and its largest value. */
 uint64_t histogram_bucket_value(uint32_t bucket);
 
 void histogram_describe(const struct pa_histogram *h, struct distribution *ret_distribution);

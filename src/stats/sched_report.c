@@ -29,7 +29,9 @@ void sched_stats_merge(struct pa_sched_stats *to, const struct pa_sched_stats *f
 uint64_t sched_counter_scaled(const struct pa_counter_sum *c)
 {
 	if (!c->running_ns)
-		return c->enabled_ns ? PA_UNKNOWN : 0; /* else nothing ran that could be counted */
+		/* enabled without a counter: unknown; otherwise nothing ran that could be
+		 * counted */
+		return c->enabled_ns ? PA_UNKNOWN : 0;
 	if (c->running_ns >= c->enabled_ns)
 		return c->value;
 	return (uint64_t)((double)c->value * ((double)c->enabled_ns / (double)c->running_ns) + 0.5);
@@ -52,7 +54,7 @@ void sched_block_fill(struct sched_block *b, pid_t pid, const struct pa_sched_st
 						    : PA_UNKNOWN;
 }
 
-/* Equal ones by number, so that the order is always the same. */
+/* Equal ones are ordered by number, so that the order is deterministic. */
 static int compare_waits(const void *a, const void *b)
 {
 	const struct sched_block *x = a, *y = b;

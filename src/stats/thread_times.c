@@ -48,7 +48,8 @@ uint64_t thread_time_unaccounted(const struct thread_time *t)
 
 int thread_times_list(struct thread_times *to, const struct thread_time *t)
 {
-	const uint32_t max = 2 * PA_MAX_TIMED_THREADS; /* ended ones of 256 CPUs, and living ones */
+	/* ended threads of 256 CPUs, and living ones */
+	const uint32_t max = 2 * PA_MAX_TIMED_THREADS;
 	int r;
 
 	if (to->nr_listed == max)
@@ -78,7 +79,7 @@ void thread_times_add_ended(struct thread_times *to, const struct pa_time_stats 
 		to->total.ns[i] += st->ended_in[i];
 }
 
-/* Equal ones by number, so that the order is always the same. */
+/* Equal ones are ordered by number, so that the order is deterministic. */
 static int compare_elapsed(const void *a, const void *b)
 {
 	const struct thread_time *x = a, *y = b;
