@@ -15,7 +15,7 @@
 #include "cli/suggest.h"
 
 #define DEFAULT_PATH "/bin:/usr/bin" /* glibc's default if PATH is not set */
-#define EXIT_NOT_RUN 127 /* only a tracer sees it: the agent has its own status for failures */
+#define EXIT_NOT_RUN 127 /* only a tracer sees it: for failures the agent has its own exit status */
 
 static ssize_t read_retrying(int fd, void *bytes, size_t n)
 {
@@ -45,7 +45,7 @@ __attribute__((noreturn)) static void child(char *const argv[], const struct sig
 
 	signals_restore(signals);
 	if (read_retrying(go_fd, &go, 1) != 1)
-		_exit(EXIT_NOT_RUN); /* the session did not start, or the agent died */
+		_exit(EXIT_NOT_RUN); /* the session did not start, or the agent has died */
 	if (dup2(stdout_fd, STDOUT_FILENO) >= 0 && drop_capabilities() == 0)
 		execvp(argv[0], argv);
 	e = errno;

@@ -54,7 +54,7 @@ static void put_message(const char *prefix, const char *text)
 	uint32_t columns = text_terminal_columns(STDERR_FILENO), used = (uint32_t)strlen(prefix);
 	_cleanup_(freep) char *copy = columns > used ? strdup(text) : NULL;
 
-	(void)fputs(prefix, stderr); /* an error here has no better place to be reported */
+	(void)fputs(prefix, stderr); /* a write error here could only be reported here */
 	if (copy)
 		text_wrap(stderr, copy, columns - used, used);
 	else

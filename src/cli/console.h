@@ -15,19 +15,19 @@
 
 struct console_line {
 	const char *prefix; /* static */
-	char *text;         /* owned; NULL: memory was short */
+	char *text;         /* owned; NULL: out of memory */
 };
 
 struct console {
-	pthread_mutex_t lock; /* for the stream, has_status and held lines */
+	pthread_mutex_t lock; /* protects the stream, has_status and held lines */
 	bool has_status;      /* a status line is shown */
 	enum pa_log_level max_level;
-	atomic_uint nr_warnings; /* also those that were not printed */
+	atomic_uint nr_warnings; /* including those that were not printed */
 	bool is_quiet;
 	bool is_terminal; /* standard error is a terminal */
 	bool is_held;     /* a command writes to the terminal: messages wait */
 	struct console_line held[CONSOLE_MAX_HELD];
-	size_t nr_held; /* also those that found no room */
+	size_t nr_held; /* including those for which there was no room */
 	bool is_live;   /* no command shares the terminal, and not quiet: status lines are shown */
 };
 
@@ -35,7 +35,7 @@ struct console {
  * lines and prompts, so a terminal gets no status lines, and messages only after console_release(). */
 void console_init(struct console *c, bool quiet, unsigned int verbosity, bool is_shared);
 
-/* Prints the messages that waited; from here on, others are printed at once. */
+/* Prints the messages that waited; later ones are printed at once. */
 void console_release(struct console *c);
 
 /* A pa_log_fn; ctx is the console. */

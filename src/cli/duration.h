@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Durations as people write them: 10s, 1m30s, 250ms, 1.5s, 1h; a bare number is seconds. */
+/* Durations as users write them: 10s, 1m30s, 250ms, 1.5s, 1h; a bare number is seconds. */
 #ifndef CLI_DURATION_H
 #define CLI_DURATION_H
 

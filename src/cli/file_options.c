@@ -159,7 +159,7 @@ int file_options_report(int argc, char *argv[], struct file_options *ret_options
 	return parse_file_options(argc, argv, ret_options);
 }
 
-/* "json" of "a/b.json"; NULL: there is no suffix. */
+/* "json" of "a/b.json"; NULL if there is no suffix. */
 static const char *suffix_of(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');

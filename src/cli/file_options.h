@@ -13,12 +13,12 @@ struct file_options {
 	const char *paths[FILE_OPTIONS_MAX_PATHS];
 	size_t nr_paths;
 	const char *value_type; /* NULL: the library's choice */
-	const char *label;      /* of --by; NULL: none */
+	const char *label;      /* from --by; NULL: none */
 	enum report_sort sort;
 	unsigned int top; /* 0: the default */
 	bool verbose;
 	const char *output; /* NULL: none */
-	const char *format; /* of the output: as given, else by its suffix */
+	const char *format; /* of the output: as given, otherwise by its suffix */
 	double fail_over_percent;
 };
 

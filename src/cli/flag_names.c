@@ -11,7 +11,8 @@
 #define DOCTOR "pa_doctor()"
 #define STARTS_WITH(text, word) (!strncmp(text, word, sizeof(word) - 1))
 
-/* The length of the library's name at text that has another name on the command line; 0: none. */
+/* The length of the library's name at text, if it has another name on the command line; otherwise
+ * 0. */
 static size_t translate(const char *text, char *to, size_t size)
 {
 	const char *member = text + sizeof(MEMBER) - 1, *flag;
@@ -31,9 +32,9 @@ static size_t translate(const char *text, char *to, size_t size)
 	return sizeof(MEMBER) - 1 + len;
 }
 
-/* The library puts paths and names of others in quotes, and its own names outside of them. What is
- * quoted may contain quotes: all from the first one that opens to the last one is foreign, and to
- * the end if none closes. An apostrophe does not open. */
+/* Skips quoted text. The library quotes paths and names of others, but not its own names. Quoted
+ * text may contain quotes: everything from the first opening quote to the last one is skipped, and
+ * to the end if none closes. An apostrophe does not open a quote. */
 struct foreign {
 	const char *start, *end;
 };

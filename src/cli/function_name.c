@@ -45,7 +45,7 @@ static size_t length_without_qualifiers(const char *s)
 	return len;
 }
 
-/* The opening parenthesis of the one at the end of len bytes; NULL: none. */
+/* The parenthesis that matches the last of len bytes; NULL if there is none. */
 static char *opening_parenthesis(char *s, size_t len)
 {
 	size_t depth = 0;

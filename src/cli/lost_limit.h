@@ -9,7 +9,8 @@
 
 #define LOST_LIMIT_TEXT_SIZE 256
 
-/* The option and what was counted, as a sentence in text. NULL: nothing exceeds a limit. */
+/* Returns text: a sentence with the option and what was counted. NULL if nothing exceeds a
+ * limit. */
 const char *lost_limit_exceeded(const struct options *o, const struct pa_summary *s,
 				char text[LOST_LIMIT_TEXT_SIZE]);
 

@@ -38,8 +38,8 @@ static bool open_standard_fds(void)
 	return true;
 }
 
-/* File capabilities are for captures. Subcommands that only work on files, also hostile ones, have those of
- * the caller: root keeps its own. */
+/* File capabilities are for captures. Subcommands that only work on files, possibly hostile ones,
+ * have the capabilities of the caller: root keeps its own. */
 static int run_subcommand(const struct subcommand *sub, int argc, char *argv[])
 {
 	if (!sub->is_privileged && geteuid() != 0 && !capabilities_give_up()) {
@@ -61,7 +61,7 @@ int main(int argc, char *argv[])
 		(void)fprintf(stderr, "perf-agent: cannot open '/': %s\n", strerror(errno));
 		return EXIT_STATUS_FAILED;
 	}
-	(void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES); /* optional */
+	(void)mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES); /* optional: saves memory */
 	(void)setlocale(LC_CTYPE, ""); /* only for the width of names; the C locale suffices */
 	(void)setvbuf(stderr, NULL, _IOLBF, BUFSIZ); /* whole lines */
 

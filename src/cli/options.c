@@ -66,7 +66,7 @@ static int handle_duration(void *ctx, const struct option_def *def, const char *
 	return OPTPARSE_CONTINUE;
 }
 
-/* Of a wait, which may be none at all. */
+/* The minimum duration of a wait, which may be 0. */
 static int handle_min_block(void *ctx, const struct option_def *def, const char *value)
 {
 	struct options *o = ctx;
@@ -89,7 +89,7 @@ static const struct {
 	{ "preempted", PA_OFF_CPU_PREEMPTED },
 };
 
-/* The state of these len bytes; 0: there is no such state. */
+/* The state named by these len bytes; 0 if there is none. */
 static unsigned int state_of(const char *word, size_t len)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(state_words); i++)
@@ -171,7 +171,7 @@ static int handle_tag(void *ctx, const struct option_def *def, const char *value
 	return OPTPARSE_CONTINUE;
 }
 
-/* what: the option or variable that contains it. */
+/* Adds a URL. what: the option or variable that contains it. */
 static int add_url(struct options *o, const char *what, const char *url)
 {
 	const char *mistake = pa_url_mistake(url);
@@ -192,7 +192,7 @@ static int handle_url(void *ctx, const struct option_def *def, const char *value
 	return add_url(ctx, "--debuginfod-url", value);
 }
 
-/* 512M, 2G, 1048576: a number of bytes, with units of 1024. */
+/* Parses 512M, 2G, 1048576: a number of bytes, with units of 1024. */
 static int handle_size(void *ctx, const struct option_def *def, const char *value)
 {
 	static const char units[] = "KMGT";
@@ -357,7 +357,7 @@ static const struct option_def doctor_defs[] = {
 
 static const struct option_table capture_table = { capture_defs, ARRAY_SIZE(capture_defs),
 						   .advise = perf_words_option };
-/* Options of a capture that users try here too. */
+/* For options of a capture that users try here, too. */
 static const char *advise_doctor(const char *spelling)
 {
 	static const char *const output[] = { "--json", "-v", "--verbose", "-q", "--quiet" };

@@ -8,7 +8,7 @@
 
 #include "cli/report.h"
 
-#define OPTIONS_MAX_PIDS 1024 /* also of TIDs */
+#define OPTIONS_MAX_PIDS 1024 /* and of TIDs */
 #define OPTIONS_MAX_NAMES 64
 #define OPTIONS_NAMES_SIZE 4096
 #define OPTIONS_MAX_TAGS 64
@@ -34,7 +34,7 @@ struct options {
 	bool pmu;
 	bool per_pid;
 	bool all;
-	bool follow_children; /* as given; if neither is, children are followed */
+	bool follow_children; /* if neither this nor the opposite is given, children are followed */
 	bool no_follow_children;
 	char **command; /* NULL-terminated; NULL: none */
 	pid_t pids[OPTIONS_MAX_PIDS];
@@ -44,11 +44,11 @@ struct options {
 	char names_text[OPTIONS_NAMES_SIZE]; /* storage of names */
 	pid_t tids[OPTIONS_MAX_PIDS];
 	size_t nr_tids;
-	const char *user_text; /* as given; NULL: no user is selected */
+	const char *user_text; /* as given; NULL: not selected by user */
 	uid_t user;
 	const char *cgroup;
 
-	bool has_duration;    /* given */
+	bool has_duration;    /* a duration was given */
 	uint64_t duration_ns; /* 0: until the target ends, or Ctrl-C */
 	unsigned int sample_rate_hz;
 	enum pa_event event;
@@ -59,7 +59,7 @@ struct options {
 	uint64_t min_block_ns;
 
 	const char *profile_output; /* NULL: an automatic name */
-	const char *offcpu_output;  /* likewise */
+	const char *offcpu_output;  /* NULL: an automatic name */
 	bool no_profile_output;
 	const char *folded_output;
 	const char *perf_data_output;
@@ -70,7 +70,8 @@ struct options {
 	bool json;
 	const char *json_path; /* NULL: standard output */
 
-	const char *urls[OPTIONS_MAX_URLS]; /* of debuginfod servers; none: no network */
+	/* of debuginfod servers; if there are none, no network is used */
+	const char *urls[OPTIONS_MAX_URLS];
 	size_t nr_urls;
 	char urls_text[OPTIONS_URLS_SIZE]; /* storage of urls that come from the environment */
 	const char *symbol_cache_dir;      /* NULL: the library's default */
@@ -98,8 +99,8 @@ int options_parse_doctor(int argc, char *argv[], struct options *ret_options);
  * that takes standard output. */
 const char *options_pmu_path(const struct options *o);
 
-/* The flag, without dashes, that sets the member of struct pa_options with this name of len bytes;
- * NULL: none. */
+/* The flag, without dashes, for the member of struct pa_options with this name of len bytes; NULL
+ * if there is none. */
 const char *options_flag(const char *member, size_t len);
 
 /* Prints the beginning of the help, with examples. */

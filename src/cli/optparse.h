@@ -13,7 +13,7 @@
 
 #define OPTPARSE_MAX_OPTIONS 64
 
-/* Results of a handler, besides a negative errno after usage_error(). */
+/* Results of a handler, in addition to a negative errno after usage_error(). */
 #define OPTPARSE_CONTINUE 0
 #define OPTPARSE_STOP 1 /* ignore the rest of the command line: --help, --version */
 
@@ -31,10 +31,10 @@ struct option_def {
 	const char *arg;      /* as help shows it; NULL: takes no value */
 	const char *group;    /* heading in help, where it differs from the previous one */
 	const char *help;     /* may have several lines */
-	const char
-		*member; /* of struct pa_options that it sets, one or several words; NULL: none */
-	size_t field;    /* for the handler: offsetof() in its context */
-	size_t clears;   /* offset of a bool that the option resets; 0: none */
+	/* of struct pa_options that it sets, one or several words; NULL: none */
+	const char *member;
+	size_t field;                        /* for the handler: offsetof() in its context */
+	size_t clears;                       /* offset of a bool that the option resets; 0: none */
 	const struct option_choice *choices; /* for the handler: the accepted words */
 	const char *choices_text;            /* the accepted words, for messages */
 	int (*handle)(void *ctx, const struct option_def *def, const char *value);
@@ -43,8 +43,8 @@ struct option_def {
 struct option_table {
 	const struct option_def *defs;
 	size_t nr_defs;
-	/* What to write instead of an option that is not in the table, "-x" or "--name"; may return
-	 * NULL, may be NULL. */
+	/* Returns advice for an option that is not in the table, "-x" or "--name"; may return NULL,
+	 * may be NULL. */
 	const char *(*advise)(const char *spelling);
 };
 
@@ -65,7 +65,7 @@ void optparse_help(const struct option_table *table, FILE *out);
  */
 int usage_error(const char *what, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same for an option, by its long name. */
+/* As usage_error(), for an option, by its long name. */
 int option_error(const struct option_def *def, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 

@@ -76,7 +76,7 @@ static bool append_part(char text[PROGRESS_TEXT_SIZE], const char *part, uint32_
 	return true;
 }
 
-/* Samples, waits, or both. Returns how many parts that is. */
+/* Formats samples, waits, or both. Returns the number of parts. */
 static size_t taken_parts(const struct pa_progress *p, char (*parts)[PART_SIZE])
 {
 	bool has_waits = p->modes & PA_MODE_OFFCPU;

@@ -20,8 +20,8 @@ struct progress_meter {
 void progress_measure(struct progress_meter *m, const struct pa_progress *p);
 
 /*
- * Fits into max_cols columns by leaving out whole numbers, the least important ones first.
- * is_ending: the capture was asked to end. Returns text.
+ * Fits the text into max_cols columns by leaving out whole numbers, the least important ones first.
+ * is_ending: the user has asked to stop the capture. Returns text.
  */
 const char *progress_format(const struct pa_progress *p, const struct progress_meter *m,
 			    bool is_ending, uint32_t max_cols, char text[PROGRESS_TEXT_SIZE]);

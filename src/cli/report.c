@@ -9,10 +9,10 @@
 #include "cli/terminal_text.h"
 
 #define MUCH_UNNAMED_PERCENT 50
-#define FIRST_SCREEN 20 /* lines, in which the tables and the hottest path are to begin */
-#define ROWS_MIN 2      /* of each table, however many lines others take */
+#define FIRST_SCREEN 20 /* lines in which the tables and the hottest path must begin */
+#define ROWS_MIN 2      /* rows of each table, however many lines the others take */
 #define ROWS_MAX 8
-#define PATHS_LINES 3 /* of the hot paths on the first screen: the heading and two rows */
+#define PATHS_LINES 3 /* lines of the hot paths on the first screen: the heading and two rows */
 
 static void print_output(FILE *out, const char *path, const char *kind, uint64_t size_bytes)
 {
@@ -37,8 +37,8 @@ void report_outputs(const struct report_page *p)
 		print_output(p->out, p->opts->json_path, "json", p->opts->json_size_bytes);
 }
 
-/* If most samples are in code that has not even an offset in a file, the functions name no culprit: then the
- * reason and the fix come before them, unless a hint says both. */
+/* If most samples are in code without even an offset in a file, the list of functions is useless:
+ * then the reason and the fix come before it, unless a hint says both. */
 static bool is_mostly_unnamed(const struct pa_summary *s)
 {
 	uint64_t nr = 0;
@@ -64,7 +64,7 @@ static void print_without_profile(const struct report_page *p)
 	report_overhead(p);
 }
 
-/* The head and the tables of where CPU time went, as far as the hot paths. */
+/* Prints the head, and the tables before the hot paths. */
 static void print_tables(const struct report_page *p)
 {
 	report_head(p);
@@ -102,7 +102,7 @@ static void print_quality(const struct report_page *p)
 	report_limits(p);
 }
 
-/* 0: unknown, because memory is short. */
+/* 0: unknown, because it is out of memory. */
 static size_t count_table_lines(const struct report_page *p)
 {
 	_cleanup_(freep) char *text = NULL;
@@ -120,7 +120,7 @@ static size_t count_table_lines(const struct report_page *p)
 	return nr;
 }
 
-/* As many rows as let the hot paths begin on the first screen. */
+/* The number of rows with which the hot paths begin on the first screen. */
 static size_t choose_max_rows(const struct report_page *page)
 {
 	struct report_page p = *page;
@@ -131,7 +131,8 @@ static size_t choose_max_rows(const struct report_page *page)
 	return p.max_rows;
 }
 
-/* The functions come first, then what is missing; if most is missing, in the other order. */
+/* The functions come first, then what is missing; if most of them are missing, in the opposite
+ * order. */
 void report_print(const struct pa_summary *s, const struct report_options *opts, FILE *out)
 {
 	struct report_page page = { s, opts, out, ROWS_MAX };

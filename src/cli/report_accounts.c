@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where every event went, and what the agent itself did: with -v only, except for the overhead. */
+/* The accounts of all events, and the agent's own activity: with -v only, except for the
+ * overhead. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 
 #define LABEL_LENGTH_MAX 8 /* longer labels become part of the text */
 
-/* What is due and in none of the sums. */
+/* Events that are due but in none of the sums. */
 static int64_t unexplained(const struct pa_summary *s, const struct pa_section *c)
 {
 	uint64_t sum = c->samples + c->lost;

@@ -6,7 +6,7 @@
 
 #define NR_COMMANDS 8
 #define NR_COMMANDS_VERBOSE 30
-#define NR_COMMANDS_SMALL 3 /* shown however small they are */
+#define NR_COMMANDS_SMALL 3 /* printed however small they are */
 #define SMALL_PERCENT 1
 
 #define KERNEL_COLUMNS 8

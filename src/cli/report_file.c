@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report of a profile that was read from a file: of any program, so it says only what the file holds. */
+/* The report of a profile that was read from a file. Any program may have written it, so only what
+ * the file contains is reported. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +68,7 @@ static void put_other_types(FILE *f, const struct pa_summary *s)
 		if (!strncmp(type, shown, len) && type[len] == '/')
 			continue;
 		if (!s->value_type && !strcmp(type, "cpu/nanoseconds"))
-			continue; /* the same in another unit */
+			continue; /* only the unit differs */
 		(void)fputs(nr++ ? ", " : "; also has ", f);
 		(void)text_put(f, type, TEXT_NO_LIMIT);
 	}
@@ -114,7 +115,7 @@ static void print_label_row(const struct report_page *p, uint64_t nr_samples, co
 	(void)fputc('\n', p->out);
 }
 
-/* Of the commands, if there are several; with --by also of a single value. */
+/* Prints the table of commands, if there are several; with --by also for a single value. */
 static void print_label_values(const struct report_page *p)
 {
 	const struct pa_summary *s = p->s;

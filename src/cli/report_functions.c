@@ -12,14 +12,14 @@
 #include "cli/scope.h"
 #include "cli/terminal_text.h"
 
-#define NR_FUNCTIONS_BOTH 6 /* of each of two lists */
-#define NR_FUNCTIONS_ONE 10 /* of a single one */
+#define NR_FUNCTIONS_BOTH 6 /* rows of each of two lists */
+#define NR_FUNCTIONS_ONE 10 /* rows of a single list */
 #define NR_FUNCTIONS_VERBOSE 30
 #define BESIDE_COLUMNS 160 /* from this width on, the two lists are side by side */
 #define FILE_ROOM_MAX 43
 #define NAME_COLUMNS_IN_FILE 120 /* C++ has names of a thousand letters */
 #define FILE_ROOM_MIN 8
-#define NR_FUNCTIONS_SMALL 3 /* shown by default however small they are */
+#define NR_FUNCTIONS_SMALL 3 /* printed by default however small they are */
 #define SMALL_SELF_PER_MILLE 5
 #define SMALL_TOTAL_PER_MILLE 20
 #define NEARLY_SAME_PERCENT 2
@@ -131,7 +131,7 @@ static void print_function(const struct report_page *p, const struct pa_function
 	(void)fprintf(p->out, "%s\n", same);
 }
 
-/* Summarizes what a list leaves out. Totals overlap, so they have no sum. */
+/* Summarizes what a list leaves out. Totals overlap, so they cannot be summed up. */
 static void print_more_functions(const struct report_page *p, size_t nr_shown)
 {
 	uint64_t more = p->s->functions_seen - nr_shown, self = p->s->functions_self;
@@ -141,7 +141,7 @@ static void print_more_functions(const struct report_page *p, size_t nr_shown)
 	for (size_t i = 0; i < nr_shown; i++)
 		self -= PA_ITEM(p->s, pa_function_stat, p->s->functions, i)->nr_self;
 	if (!self)
-		return; /* callers of those that are listed */
+		return; /* callers of listed functions */
 	(void)report_cpu_s_column(p, self);
 	(void)report_share_column(p, self);
 	(void)fprintf(p->out, "%*s  %" PRIu64 " more%s\n",
@@ -208,7 +208,8 @@ static size_t count_same_total(const struct report_page *p, struct function_list
 	return nr;
 }
 
-/* Of functions with nearly the same total, one row is printed: the first that has a symbol, if any has. */
+/* Of functions with nearly the same total, one row is printed: the first that has a symbol, if
+ * there is one. */
 static const struct pa_function_stat *best_name(const struct pa_summary *s,
 						const struct pa_function_stat *functions, size_t nr)
 {
@@ -246,7 +247,7 @@ static size_t print_list(const struct report_page *p, struct function_list list,
 	return nr;
 }
 
-/* Each list in half the columns, as text. */
+/* Renders each list as text, in half the columns. */
 static char *render_list(const struct report_page *p, struct function_list list, size_t nr_by_self)
 {
 	struct report_options opts = *p->opts;

@@ -8,7 +8,7 @@
 #include "cli/scope.h"
 #include "cli/terminal_text.h"
 
-#define TARGET_COLUMNS_MAX 100 /* of a command line */
+#define TARGET_COLUMNS_MAX 100 /* for a command line */
 #define TARGET_COLUMNS_MIN 20  /* a PID is whole, and a command is recognized */
 #define FRAME_SIZE 512
 #define FEW_SAMPLES 100 /* with fewer, a share can be wrong by several per cent */
@@ -19,7 +19,7 @@
 #define END_SIZE 80
 #define NAMES_SIZE 40
 
-/* Rounded to a useful precision. */
+/* Rounds to a useful precision. */
 static const char *brief_duration(uint64_t ns, char text[DURATION_TEXT_SIZE])
 {
 	if (ns >= NS_PER_S)
@@ -27,7 +27,7 @@ static const char *brief_duration(uint64_t ns, char text[DURATION_TEXT_SIZE])
 	return duration_format(ns, text);
 }
 
-/* "1.9s of 30s" if the capture ended early, otherwise "for 30s" if that was asked for. */
+/* "1.9s of 30s" if the capture ended early, otherwise "for 30s" if that was requested. */
 static const char *span_text(const struct pa_summary *s, char text[DURATION_BRIEF_SIZE])
 {
 	char took[DURATION_TEXT_SIZE], asked[DURATION_TEXT_SIZE];
@@ -42,7 +42,7 @@ static const char *span_text(const struct pa_summary *s, char text[DURATION_BRIE
 	return text;
 }
 
-/* ", until it was killed by SIGSEGV"; nothing for a duration that is over. */
+/* ", until it was killed by SIGSEGV"; empty if the duration is over. */
 static const char *end_text(const struct pa_summary *s, char text[END_SIZE])
 {
 	bool is_command = !strcmp(s->end_reason, "command_exited");
@@ -58,7 +58,8 @@ static const char *end_text(const struct pa_summary *s, char text[END_SIZE])
 	return text;
 }
 
-/* The columns that a target can have beside text, so that all of it is one line if possible. */
+/* The columns that are left for the target next to text, so that all of it is one line if
+ * possible. */
 static uint32_t target_columns(const struct report_page *p, const char *text)
 {
 	uint32_t cols = p->opts->max_cols, used = text_columns(text);

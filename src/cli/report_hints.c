@@ -4,7 +4,7 @@
 #define MIN_PERCENT 1 /* of the samples; hints below it are shown with -v only */
 #define MAIN_PERCENT 50
 
-/* Without this hint the functions name no culprit. */
+/* True for a hint without which the list of functions is useless. */
 bool report_is_main_hint(const struct pa_summary *s, const struct pa_hint *h)
 {
 	return !report_is_off_cpu(s) && h->nr_samples * 100 > s->samples * MAIN_PERCENT;

@@ -15,15 +15,15 @@
 
 #define KEY_SIZE 64
 
-/* The object while it is composed. */
+/* The object that is being composed. */
 struct json_summary {
 	const struct pa_summary *summary; /* borrowed */
-	size_t nr_bytes;                  /* of its texts so far */
+	size_t nr_bytes;                  /* size of its texts so far */
 	bool is_too_large;
 };
 
-/* The bytes of the character at s, of n bytes, as they are written: names are the same as in a profile. A path
- * that was used is written as it is, as far as it is text. */
+/* The bytes of the character at s, of n bytes, in the output: names are the same as in a profile. A
+ * path that was used is written unchanged, as far as it is text. */
 static const char *shown_char(const char *s, size_t *n, bool is_verbatim)
 {
 	if (*n && (is_verbatim || is_clean_char(utf8_code_point(s, *n))))
@@ -123,7 +123,7 @@ static int append_item(struct json_summary *j, json_t *array, const void *base,
 	return of->fields[0].name ? set_structure(j, item, base, of) : 0;
 }
 
-/* The distance from one item to the next: the library may have larger ones. */
+/* The distance from one item to the next: the items of the library may be larger. */
 static size_t stride_of(const struct json_summary *j, const struct summary_structure *of)
 {
 	return of->size_offset
@@ -163,7 +163,7 @@ static int set_structure(struct json_summary *j, json_t *object, const void *bas
 	return r;
 }
 
-/* Members from before there were sections: the counts of on-CPU under their old names. */
+/* Sets members from before there were sections: the counts of on-CPU under their old names. */
 static int set_ticks(json_t *object, const struct pa_summary *s, size_t i)
 {
 	const struct pa_section *c = PA_ITEM(s, pa_section, s->sections, i);

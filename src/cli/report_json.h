@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The summary for programs: one JSON object, documented in docs/json-schema.md. */
+/* The summary as one machine-readable JSON object, documented in docs/json-schema.md. */
 #ifndef CLI_REPORT_JSON_H
 #define CLI_REPORT_JSON_H
 
 #include <perfagent/perfagent.h>
 
 #define REPORT_JSON_SCHEMA_VERSION 1
-#define REPORT_JSON_MAX_BYTES (64u << 20) /* of texts, before any character is escaped */
+#define REPORT_JSON_MAX_BYTES (64u << 20) /* for all texts, before escaping */
 
 /*
  * Returns the object as text that ends with a newline; the caller frees it. error is the message of

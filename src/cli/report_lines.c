@@ -134,7 +134,7 @@ const char *report_brief_time(uint64_t ns, char text[REPORT_TIME_SIZE])
 	return text;
 }
 
-/* How many seconds a unit of pprof is; 0: it is not of time. */
+/* The number of seconds in a unit of pprof; 0 if it is not a unit of time. */
 static double unit_seconds(const char *unit)
 {
 	static const struct {
@@ -181,7 +181,7 @@ bool report_is_count(const struct pa_summary *s)
 	return !report_cpu_s(s, 0, &unused) && (!s->value_unit || !strcmp(s->value_unit, "count"));
 }
 
-/* 0: the table has no such column. */
+/* 0 if the table has no such column. */
 static uint32_t amount_columns(const struct report_page *p)
 {
 	double unused;

@@ -10,7 +10,8 @@ struct report_page {
 	const struct pa_summary *s;
 	const struct report_options *opts;
 	FILE *out;
-	size_t max_rows; /* of each table before the hot paths, unless the user asked for a number */
+	/* rows of each table before the hot paths, unless the user requested a number */
+	size_t max_rows;
 };
 
 /* "label    text", wrapped. */
@@ -21,7 +22,7 @@ __attribute__((format(printf, 3, 4))) void report_line(const struct report_page 
 __attribute__((format(printf, 2, 3))) void report_sentence(const struct report_page *p,
 							   const char *fmt, ...);
 
-/* "text: why" below a label; if that is longer than a line, why has a line of its own. */
+/* "text: why" below a label; if that is longer than a line, `why` has a line of its own. */
 __attribute__((format(printf, 3, 4))) void report_line_with_why(const struct report_page *p,
 								const char *why, const char *fmt,
 								...);
@@ -36,8 +37,8 @@ const char *report_brief_time(uint64_t ns, char text[REPORT_TIME_SIZE]);
 /* The CPU seconds that a number of samples represents; false: the event does not measure time. */
 bool report_cpu_s(const struct pa_summary *s, uint64_t nr_samples, double *ret_s);
 
-/* What samples stand for, in the unit of the first column of tables: seconds, or of a file what its values are.
- * Returns text. */
+/* The value that samples represent, in the unit of the first column of tables: seconds, or for a
+ * file the unit of its values. Returns text. */
 #define REPORT_AMOUNT_SIZE 40
 const char *report_amount(const struct pa_summary *s, uint64_t value,
 			  char text[REPORT_AMOUNT_SIZE]);
@@ -51,8 +52,8 @@ uint32_t report_columns_after(const struct report_page *p, uint32_t used);
 /* True if a table has room for all of its columns. */
 bool report_is_wide(const struct report_page *p);
 
-/* The first column of a table: "cpu-s", or report_amount(). Returns its width; 0: there is no such
- * column. */
+/* Prints the heading of a table's first column: "cpu-s", or that of report_amount(). Returns its
+ * width; 0 if there is no such column. */
 uint32_t report_cpu_s_heading(const struct report_page *p);
 uint32_t report_cpu_s_column(const struct report_page *p, uint64_t nr_samples);
 
@@ -67,7 +68,7 @@ void report_beside(FILE *out, const char *left, const char *right);
 /* The count with that name; 0 if the list does not have it. */
 uint64_t report_count_of(const struct pa_count *counts, size_t nr, const char *name);
 
-/* The account of clock ticks; NULL: no CPU was sampled by a clock. */
+/* The account of clock ticks; NULL if no CPU was sampled by a clock. */
 const struct pa_section *report_ticks(const struct pa_summary *s);
 
 /* Whether the capture took samples at all, whatever became of them. */

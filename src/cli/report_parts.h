@@ -13,19 +13,19 @@ void report_commands(const struct report_page *p);
 void report_functions(const struct report_page *p);
 void report_paths(const struct report_page *p);
 
-/* Whether the hot paths have one of two functions below the other. */
+/* Whether one function is below the other in the hot paths. */
 bool report_paths_are_nested(const struct pa_summary *s, const struct pa_function_stat *a,
 			     const struct pa_function_stat *b);
 
 void report_waits(const struct report_page *p);
 
-/* Whether only time off the CPU was profiled. */
+/* Whether only off-CPU time was profiled. */
 bool report_is_off_cpu(const struct pa_summary *s);
 
 /* How long the targets were off the CPU. */
 void report_off_cpu(const struct report_page *p);
 
-/* How long the targets' threads existed, and what they did meanwhile. */
+/* How long the threads of targets existed, and what they did in that time. */
 void report_threads(const struct report_page *p);
 
 /* The files that were written. */
@@ -35,7 +35,7 @@ void report_outputs(const struct report_page *p);
 void report_stacks(const struct report_page *p);
 void report_symbols(const struct report_page *p);
 void report_hints(const struct report_page *p);      /* for language runtimes */
-void report_main_hints(const struct report_page *p); /* … that are about most of the samples */
+void report_main_hints(const struct report_page *p); /* those that affect most of the samples */
 bool report_is_main_hint(const struct pa_summary *s, const struct pa_hint *h);
 void report_debug_files(const struct report_page *p);
 void report_limits(const struct report_page *p);

@@ -44,7 +44,8 @@ static size_t list_lines(const struct pa_summary *s, struct path_line *lines)
 	return nr;
 }
 
-/* Whether it belongs to what the C library does before a program's or a thread's own first function. */
+/* Whether the function is part of what the C library runs before a program's or a thread's own
+ * first function. */
 static bool is_of_runtime(const struct pa_path_stat *row)
 {
 	static const char *const names[] = { "_start",
@@ -63,7 +64,8 @@ static bool is_of_runtime(const struct pa_path_stat *row)
 	return false;
 }
 
-/* What nearly every stack begins with says little: a line begins with the last of these functions. */
+/* Functions with which nearly every stack begins say little: the line begins with the last of
+ * them. */
 static void skip_starts(const struct pa_summary *s, struct path_line *line)
 {
 	size_t nr_starts = 0;
@@ -98,7 +100,7 @@ static void choose_lines(const struct pa_summary *s, struct path_line *lines, si
 	}
 }
 
-/* In at most max_cols columns; the caller frees it. */
+/* The name in at most max_cols columns; the caller frees it. */
 static char *name_text(const struct pa_path_stat *row, uint32_t max_cols)
 {
 	char *text = NULL;
@@ -215,7 +217,8 @@ static const struct pa_path_stat *row_at(const struct pa_summary *s, size_t i)
 	return PA_ITEM(s, pa_path_stat, s->paths, i);
 }
 
-/* The end of the rows below row i: of the chain that it is in, and of the branches where that ends. */
+/* The end of the rows below row i: those of its chain, and of the branches at the end of the
+ * chain. */
 static size_t end_below(const struct pa_summary *s, size_t i)
 {
 	uint32_t depth = row_at(s, i)->depth;

@@ -12,7 +12,7 @@
 
 #define NR_ENTRIES 3
 #define NR_LIMITS 3
-#define NR_FILES_SMALL 2 /* at least so many files with a small share are only counted */
+#define NR_FILES_SMALL 2 /* from this many files with a small share on, they are only counted */
 #define SMALL_FILE_PER_MILLE 10
 
 /* Samples that lack something for a reason in a file. */
@@ -26,8 +26,8 @@ struct missing {
 struct missing_list {
 	struct missing *items;
 	size_t nr;
-	uint64_t seen, samples; /* also of files that the list leaves out */
-	uint64_t whole;         /* what shares refer to */
+	uint64_t seen, samples; /* including files that the list leaves out */
+	uint64_t whole;         /* the total that shares refer to */
 	const char *what;       /* "truncated" */
 };
 
@@ -205,7 +205,7 @@ static struct pa_section whole_of(const struct pa_summary *s)
 	};
 }
 
-/* A further section that has stacks; NULL: that one has none. */
+/* The nth further section with stacks; NULL if that section has none. */
 static const struct pa_section *further(const struct pa_summary *s, size_t i)
 {
 	const struct pa_section *c = PA_ITEM(s, pa_section, s->sections, i);

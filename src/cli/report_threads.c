@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the time of all threads went: one line. */
+/* The time that all threads spent in each state: one line. */
 #include <inttypes.h>
 
 #include "cli/report_parts.h"

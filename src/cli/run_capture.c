@@ -40,7 +40,7 @@ struct capture_run {
 	char target[TARGET_TEXT_SIZE];
 	struct progress_meter meter;
 	unsigned int nr_interrupts;
-	int abort_signal; /* the second interrupt; 0: none */
+	int abort_signal; /* the signal that interrupted a second time; 0: none */
 	bool is_waiting;  /* everything is written, and the command still runs */
 	bool has_passed_on;
 };
@@ -66,7 +66,7 @@ static int report_json_error(struct capture_run *c, int r, const struct pa_error
 	return EXIT_STATUS_FAILED;
 }
 
-/* Returns their number. */
+/* Lists the outputs; returns their number. */
 static size_t list_outputs(const struct options *o, struct pa_output list[MAX_OUTPUTS])
 {
 	const char *pmu = options_pmu_path(o);
@@ -191,7 +191,7 @@ static void announce(struct capture_run *c)
 			     rate);
 }
 
-/* Errors are ignored: the session may have ended meanwhile, which is what was wanted. */
+/* Errors are ignored: the session may have ended already, as intended. */
 static void request_stop(struct capture_run *c)
 {
 	(void)pa_session_request_stop(c->session);
@@ -314,7 +314,7 @@ static void print_report(struct capture_run *c, const struct pa_summary *summary
 	if (c->o->quiet)
 		return;
 	report_print(summary, &opts, stderr);
-	(void)fflush(stderr); /* if the reader is gone, an error message is useless, too */
+	(void)fflush(stderr); /* if the reader is gone, an error message would be lost, too */
 }
 
 /* *ret_size_bytes is set on success only. */
@@ -419,7 +419,8 @@ static void *start_thread(void *arg)
 	return NULL;
 }
 
-/* Handles signals meanwhile. If no thread can be created, they are handled afterwards. */
+/* Starts the session while signals are handled. If no thread can be created, they are handled
+ * afterwards. */
 static int start_session(struct capture_run *c, struct pa_error *err)
 {
 	_cleanup_(closep) int done_fd = eventfd(0, EFD_CLOEXEC);

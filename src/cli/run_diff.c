@@ -37,7 +37,7 @@ static double points(uint64_t base, uint64_t base_sum, uint64_t now, uint64_t su
 	return text_percent(now, sum) - text_percent(base, base_sum);
 }
 
-/* In per cent of the totals. */
+/* In percentage points of the totals. */
 static double self_points(const struct pa_diff *d, const struct pa_change *c)
 {
 	return points(c->base_self, d->base_sum, c->self, d->sum);
@@ -100,7 +100,7 @@ static int by_total_points(const void *left, const void *right, void *diff)
 	return a > b ? -1 : a < b;
 }
 
-/* What the table shows, in its order; the caller frees it. */
+/* The changes in the order of the table; the caller frees the list. */
 static struct pa_change *sorted_changes(const struct diff_run *run)
 {
 	const struct pa_diff *d = run->diff;
@@ -143,7 +143,7 @@ static void print_changes(const struct diff_run *run)
 		(void)printf("%*zu more (--top N)\n", REPORT_SHARE_COLUMNS, nr_large - nr);
 }
 
-/* The function that grew most; NULL: none grew. */
+/* The function that grew most; NULL if none grew. */
 static const struct pa_change *largest_growth(const struct pa_diff *d,
 					      double (*growth)(const struct pa_diff *,
 							       const struct pa_change *),
@@ -163,7 +163,7 @@ static const struct pa_change *largest_growth(const struct pa_diff *d,
 	return largest;
 }
 
-/* Of self first: where total grew, callers grew with it. */
+/* Checks self time first: if a total grew, those of callers grew with it. */
 static int check_growth(const struct diff_run *run)
 {
 	double limit = run->o.fail_over_percent, grew;

@@ -20,7 +20,7 @@ static const char *const state_labels[] = {
 
 struct findings {
 	FILE *out;
-	char fix[FLAG_NAMES_SIZE]; /* of the last lines, not printed yet; "": none */
+	char fix[FLAG_NAMES_SIZE]; /* fix of the last lines, not printed yet; "": none */
 	size_t nr_limited;
 };
 
@@ -83,7 +83,7 @@ int run_doctor(int argc, char *argv[])
 	opts.pids = o.pids;
 	opts.nr_pids = o.nr_pids;
 	opts.fetch_program = "/proc/self/exe";
-	fd_limit_raise(); /* like a capture */
+	fd_limit_raise(); /* as in a capture */
 	r = pa_doctor(&opts, print_check, &findings);
 	print_fix(&findings);
 	if (r < 0) {

@@ -12,7 +12,7 @@
 #include "cli/scope.h"
 #include "cli/terminal_text.h"
 
-#define JSON_FUNCTIONS 100 /* as of a capture */
+#define JSON_FUNCTIONS 100 /* as in a capture */
 
 int run_files_failed(int r, const struct pa_error *err)
 {

@@ -9,11 +9,11 @@
 int run_report(int argc, char *argv[]);
 int run_convert(int argc, char *argv[]);
 
-/* Reads a profile. NULL: after an error was printed. */
+/* Reads a profile. NULL, after an error was printed, if it fails. */
 struct file_options;
 struct pa_profile *run_files_read(const struct file_options *o, const char *path);
 
-/* The rules for files that are written: they belong to who called sudo. */
+/* The options for files that are written: they belong to the user who called sudo. */
 struct pa_file_options run_files_owned(void);
 
 /* Prints a message of the library, which has the cause and the fix. Returns the exit status. */

@@ -33,7 +33,7 @@ int signals_block(struct signals *s);
 
 void signals_done(struct signals *s);
 
-/* In the child, before exec: restores what the agent was started with. */
+/* Called in the child before exec: restores the signal state that the agent was started with. */
 void signals_restore(const struct signals *s);
 
 /*

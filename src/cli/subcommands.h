@@ -13,7 +13,7 @@ struct subcommand {
 	int (*run)(int argc, char *argv[]);
 };
 
-/* NULL: there is none of that name. */
+/* NULL if there is none with that name. */
 const struct subcommand *subcommand_find(const char *name);
 
 #endif

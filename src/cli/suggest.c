@@ -39,7 +39,7 @@ static size_t count_typos(const char *word, size_t len, const char *name, size_t
 	return rows[len % 3][name_len];
 }
 
-/* SIZE_MAX: too many typos. */
+/* SIZE_MAX if there are too many typos. */
 static size_t typos_if_close(const char *word, size_t len, const char *name)
 {
 	size_t name_len = strlen(name), typos;

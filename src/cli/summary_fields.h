@@ -9,9 +9,11 @@
 #include <perfagent/perfagent.h>
 
 enum summary_field_type {
-	FIELD_STRING,    /* const char *; may be NULL */
-	FIELD_USED_PATH, /* the same; a path to be opened by who reads the summary */
-	FIELD_ADVICE,    /* the same; a message that may name members of pa_options */
+	FIELD_STRING, /* const char *; may be NULL */
+	/* const char *, may be NULL; a path that readers of the summary may open */
+	FIELD_USED_PATH,
+	/* const char *, may be NULL; a message that may name members of pa_options */
+	FIELD_ADVICE,
 	FIELD_U64,
 	FIELD_I64,
 	FIELD_U64_OR_NULL, /* null for PA_UNKNOWN */
@@ -37,7 +39,9 @@ struct summary_list {
 
 struct summary_structure {
 	size_t size,
-		size_offset; /* in this program; the member of a summary with that in the library, 0: none */
+		/* in this program; size_offset: the member of a summary with the library's size, 0:
+		 * none */
+		size_offset;
 	const struct summary_field *fields;
 	size_t nr_fields;
 	const struct summary_list *lists;

@@ -38,7 +38,7 @@ static void read_comm(pid_t pid, char comm[COMM_SIZE])
 		comm[n - 1] = '\0';
 }
 
-/* Processes or threads; a single one by number and name. */
+/* Describes processes or threads; a single one by number and name. */
 static void describe_ids(const pid_t *ids, size_t nr, const char *one, const char *many,
 			 char text[TARGET_TEXT_SIZE])
 {

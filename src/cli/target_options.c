@@ -12,7 +12,7 @@
 struct id_list {
 	pid_t *ids; /* room for OPTIONS_MAX_PIDS */
 	size_t *nr;
-	const char *what, *plural; /* for messages: what one is called, and several */
+	const char *what, *plural; /* for messages: singular and plural */
 };
 
 static int add_id(const struct id_list *list, const struct option_def *def, const char *text,

@@ -9,7 +9,7 @@
 /* A list of PIDs and process names; replaces the previous one. Extra commas are ignored. */
 int target_options_pid(void *ctx, const struct option_def *def, const char *value);
 
-/* The same for TIDs. */
+/* As target_options_pid(), for TIDs. */
 int target_options_tid(void *ctx, const struct option_def *def, const char *value);
 
 /* A user ID, or a name from /etc/passwd. */

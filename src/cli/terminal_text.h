@@ -20,7 +20,7 @@ uint32_t text_columns(const char *s);
  * used. */
 uint32_t text_put(FILE *out, const char *s, uint32_t max_cols);
 
-/* The same, but a text longer than max_cols begins with "..." and keeps its end. */
+/* As text_put(), but a text longer than max_cols begins with "..." and keeps its end. */
 uint32_t text_put_end(FILE *out, const char *s, uint32_t max_cols);
 
 /* Writes s without control characters in lines of at most max_cols, wrapped at spaces; every line but
@@ -34,8 +34,8 @@ const char *text_size(uint64_t size_bytes, char text[TEXT_SIZE_SIZE]);
 /* part of whole in per cent; 0 if whole is 0. */
 double text_percent(uint64_t part, uint64_t whole);
 
-/* The same as text; nothing and all are never rounded to: "<0.1%", "99.9%" for all but one in a
- * million. Returns text. */
+/* As text_percent(), as text; nothing and all are never rounded to: "<0.1%", "99.9%" for all but
+ * one in a million. Returns text. */
 #define TEXT_SHARE_SIZE 16
 const char *text_share(uint64_t part, uint64_t whole, char text[TEXT_SHARE_SIZE]);
 
