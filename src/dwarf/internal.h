@@ -47,8 +47,8 @@ enum dw_section_id {
 	DW_NR_SECTIONS,
 };
 
-#define DW_NR_ABBREVS 8 /* cached tables */
-#define DW_NR_DWOS 4    /* likewise */
+#define DW_NR_ABBREVS 8 /* cached abbreviation tables */
+#define DW_NR_DWOS 4    /* cached .dwo files */
 
 struct elf_section;
 struct elf_strings;

@@ -11,7 +11,7 @@ struct finding {
 	const char *linkage_name; /* kept */
 	const char *name;         /* kept */
 	struct dw_file *file;     /* of the entry that has the name */
-	uint64_t offset;          /* likewise, in .debug_info */
+	uint64_t offset;          /* of that entry, in .debug_info */
 	const char *scope;        /* kept */
 	uint32_t scope_mangled_bytes;
 	uint32_t start_line;

@@ -41,7 +41,7 @@ bool dw_work(struct dwarf *d, uint64_t bytes)
 	return note_end(d, work_charge(&d->work, bytes));
 }
 
-/* The same, but always checks for cancellation. */
+/* As dw_work(), but always checks for cancellation. */
 static bool work_and_look(struct dwarf *d, uint64_t bytes)
 {
 	return dw_work(d, bytes) && note_end(d, work_look(&d->work));

@@ -151,8 +151,8 @@ static int read_root(struct dw_unit *u, struct cursor c)
 	return c.bad ? -EBADMSG : 0;
 }
 
-/* The start of the entries after a header of .debug_str_offsets, if no attribute says it: a split
- * unit has the section, or its part of it, for itself. */
+/* The start of the entries after a header of .debug_str_offsets, if no attribute contains it: a
+ * split unit has the section, or its part of it, to itself. */
 static uint64_t default_str_offsets_base(const struct dw_unit *u)
 {
 	if (u->version < 5)
@@ -167,7 +167,8 @@ static uint64_t number_or(const struct dw_value *v, uint64_t otherwise)
 	return dw_value_number(v, &n) ? n : otherwise;
 }
 
-/* Likewise for .debug_rnglists: length, version, two sizes, count of offsets. */
+/* The start of the entries after a header of .debug_rnglists (length, version, two sizes, count of
+ * offsets), if no attribute contains it. */
 static uint64_t default_rnglists_base(const struct dw_unit *u)
 {
 	return u->offset_bytes == 8 ? 20 : 12;
