@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads profile.proto, whoever wrote it, into the model. The bytes are untrusted: every length, number and
- * reference is checked, and the memory of the model is limited.
+ * Reads profile.proto of any program into the model. The bytes are untrusted: every length, number
+ * and reference is checked, and the memory of the model is limited.
  */
 #ifndef READ_PPROF_DECODE_H
 #define READ_PPROF_DECODE_H
