@@ -72,10 +72,12 @@ enum pa_mode {
 	PA_MODE_PMU = 4,     /* scheduler statistics and hardware counters */
 };
 
-/* What a thread does that is not on a CPU; a bit each. */
+/* What a thread does while it is off the CPU; a bit each. */
 enum pa_off_cpu_state {
-	PA_OFF_CPU_SLEEP = 1,     /* until it is woken up; also stopped by a signal or a tracer */
-	PA_OFF_CPU_DISK = 2,      /* the same, uninterruptible: state D of ps */
+	/* asleep or stopped by a signal or a tracer, until it is woken up */
+	PA_OFF_CPU_SLEEP = 1,
+	/* an uninterruptible sleep (state D of ps), until it is woken up */
+	PA_OFF_CPU_DISK = 2,
 	PA_OFF_CPU_RUNQUEUE = 4,  /* woken up, until it runs */
 	PA_OFF_CPU_PREEMPTED = 8, /* still runnable, until it runs again */
 };
@@ -238,16 +240,16 @@ struct pa_progress {
 	uint64_t elapsed_ns;  /* since sampling began; stops with it */
 	uint64_t duration_ns; /* as requested; 0: no limit */
 	uint64_t nr_samples;  /* in the on-CPU profile so far; with PA_MODE_PMU alone: switches */
-	uint64_t nr_stacks;   /* distinct ones */
+	uint64_t nr_stacks;   /* distinct stacks */
 	uint64_t nr_lost; /* with ticks that the kernel has not delivered, a second ago at most */
 	uint64_t agent_cpu_ns;      /* the whole process, user and system */
 	uint64_t nr_fetches_wanted; /* debug files from servers, while symbolizing */
 	uint64_t nr_fetches_done;
 	uint64_t fetched_bytes;
 	unsigned int modes; /* enum pa_mode: what is captured */
-	uint64_t
-		nr_intervals; /* with PA_MODE_OFFCPU: those that have ended, a second ago at most */
-	uint64_t off_cpu_ns;  /* … and how long they were */
+	/* with PA_MODE_OFFCPU: intervals that have ended, a second ago at most */
+	uint64_t nr_intervals;
+	uint64_t off_cpu_ns; /* total length of those intervals */
 };
 PA_API void pa_session_progress(const struct pa_session *s, struct pa_progress *ret_progress);
 
@@ -304,10 +306,10 @@ struct pa_path_stat {
 	uint64_t nr_samples; /* samples that came this way */
 	uint64_t nr_self;    /* of these, it ran itself */
 	uint64_t nr_rest;    /* of these, in callees that are not rows */
-	unsigned int
-		nr_skipped; /* functions left out between the row before and one that continues */
-	bool is_unnamed;    /* as in pa_function_stat */
-	bool is_start;      /* nearly every stack of its kind contains it, as _start and main:
+	/* functions left out between the row before and one that continues */
+	unsigned int nr_skipped;
+	bool is_unnamed; /* as in pa_function_stat */
+	bool is_start;   /* nearly every stack of its kind contains it, as _start and main:
 			     * functions_by_total leaves it out */
 };
 
@@ -383,9 +385,9 @@ struct pa_unanswered_stat {
 /* What would make the code of a language runtime readable: one for each runtime and problem. */
 struct pa_hint {
 	const char *runtime; /* "java", "node", "python", … */
-	const char
-		*problem; /* machine-readable: "no_symbols", "truncated", "no_script_functions" */
-	const char *text; /* for people: one line, with the version and the PIDs */
+	/* machine-readable: "no_symbols", "truncated", "no_script_functions" */
+	const char *problem;
+	const char *text;    /* for people: one line, with the version and the PIDs */
 	uint64_t nr_samples; /* that it is about */
 	uint64_t nr_processes;
 };
@@ -407,8 +409,8 @@ struct pa_pmu_stat {
 	uint64_t nr_stopped, nr_exited;
 	struct pa_distribution on_cpu;    /* time slices: from one context switch to the next */
 	struct pa_distribution run_queue; /* waits for a CPU, after a wake-up or a preemption */
-	uint64_t
-		on_cpu_total_ns; /* with slices that began before the capture or went on after it */
+	/* with slices that began before the capture or went on after it */
+	uint64_t on_cpu_total_ns;
 	/* Hardware counters while it ran; PA_UNKNOWN: not available. */
 	uint64_t cycles, instructions;
 	uint64_t cache_misses;
@@ -546,8 +548,8 @@ struct pa_summary {
 	uint64_t walks_again;       /* stacks that user space unwound again, with any result */
 	uint64_t samples_in_kernel; /* of samples: the CPU was in kernel mode */
 
-	/* Likewise for truncations[] and unnamed[]: how many there are, and the sum of their nr_samples.
-	 * */
+	/* How many truncations[] and unnamed[] there are, including those that are not listed, and
+	 * the sums of their nr_samples. */
 	uint64_t truncations_seen;
 	uint64_t truncations_samples;
 	uint64_t unnamed_seen;
@@ -641,8 +643,8 @@ struct pa_summary {
 	const struct pa_thread_stat *threads;
 	size_t nr_threads;
 	uint64_t threads_seen;
-	uint64_t
-		thread_events_no_room; /* events of more than 65,536 threads; those are in no sum */
+	/* events of more than 65,536 threads; those are in no sum */
+	uint64_t thread_events_no_room;
 
 	/*
 	 * Of pa_profile_summary() alone. What the summary counts are then samples that each stand for
