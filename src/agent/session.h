@@ -70,7 +70,7 @@ struct pa_session {
 	struct output *outputs;           /* owned */
 	uint32_t nr_outputs;
 	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
-	/* The same, when the triggers had been switched on and off: the agent may have to wait for a CPU. */
+	/* When the triggers were on and off: later, because the agent may have to wait for a CPU. */
 	uint64_t enabled_ns, disabled_ns;
 	uint64_t start_real_ns;
 	/* CPU time and memory of the agent at those times */

@@ -56,18 +56,16 @@ int unwinder_fd(const struct unwinder *u);
 /* True if that file's table (finished_walk.missing) is being compiled. */
 bool unwinder_is_awaited(const struct unwinder *u, uint32_t file);
 
-/* A stack contains code of that mapping. */
 /* To be called when the store releases the file; false: its table is being compiled. */
 bool unwinder_forget_file(struct unwinder *u, uint32_t file);
-
+/* To be called when a stack contains code of that mapping. */
 void unwinder_use(struct unwinder *u, const struct mapping *m, uint64_t time_ns);
 
 /* Compiles the tables of everything that the processes to be published have mapped, and waits for
  * them, within a limit. */
 void unwinder_compile_touched(struct unwinder *u);
 
-/* Publishes everything new to the kernel; returns whether there was anything. Called once per
- * turn. */
+/* Publishes what is new to the kernel, once per turn; returns whether there was anything. */
 bool unwinder_publish(struct unwinder *u);
 
 /* True if a walk with mappings of that generation used the code that process p had at time_ns: none
