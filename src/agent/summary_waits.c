@@ -47,14 +47,14 @@ static enum wait_code code_of(const struct profile *p, const struct profile_loca
 }
 
 /* Adds the functions of one frame from a line on: inlined ones, and the one that they were inlined
- * into. Below functions of the program, those of an interpreter are left out. */
+ * into. Where the program has functions of its own, only those. */
 static uint32_t add_functions(const struct profile *p, uint32_t location, uint32_t line,
 			      enum wait_code best, struct row *to, uint32_t nr)
 {
 	const struct profile_location *l = &p->locations[location];
 
 	for (; line < l->nr_lines && nr < NR_OWN_FRAMES; line++)
-		if (best < WAIT_CODE_OWN || code_of(p, l, line) != WAIT_CODE_INTERPRETER)
+		if (best < WAIT_CODE_OWN || code_of(p, l, line) == WAIT_CODE_OWN)
 			to->functions[nr++] = p->lines[l->first_line + line].function;
 	return nr;
 }

@@ -121,6 +121,8 @@ enum wait_code wait_code_of(enum profile_mapping_kind kind, const char *path, co
 	if (begins_with(base, "libjvm.so") &&
 	    begins_with_one_of(symbol, java_waits, NR(java_waits)))
 		return WAIT_CODE_SYSTEM;
+	if (!strcmp(symbol, "_start"))
+		return WAIT_CODE_SYSTEM;
 	if (python_is_interpreter(path, &unused))
 		return WAIT_CODE_INTERPRETER;
 	for (size_t i = 0; i < NR(files); i++)

@@ -28,6 +28,8 @@ static void test_libraries(void)
 	check("/usr/lib/libcurl.so.4", "read", "read", WAIT_CODE_OWN);
 	check("/usr/lib/libstdc++.so.6.0.33", "_ZNSt6thread4joinEv", "std::thread::join()",
 	      WAIT_CODE_RUNTIME);
+	check("/a/prog", "_start", "_start", WAIT_CODE_SYSTEM);
+	check("/a/prog", "_start_it", "_start_it", WAIT_CODE_OWN);
 	check("/usr/bin/node", "uv__io_poll", "uv__io_poll", WAIT_CODE_RUNTIME);
 }
 
