@@ -129,8 +129,9 @@ static void print_label_values(const struct report_page *p)
 	if (!s->label || (!p->opts->shows_label && s->label_values_seen < 2))
 		return;
 	(void)report_cpu_s_heading(p);
-	(void)fprintf(p->out, "%*s  %s\n", REPORT_SHARE_COLUMNS, "share",
-		      strcmp(s->label, "comm") ? s->label : "command");
+	(void)fprintf(p->out, "%*s  ", REPORT_SHARE_COLUMNS, "share");
+	(void)text_put(p->out, strcmp(s->label, "comm") ? s->label : "command", TEXT_NO_LIMIT);
+	(void)fputc('\n', p->out);
 	for (size_t i = 0; i < nr; i++) {
 		const struct pa_label_stat *v = PA_ITEM(s, pa_label_stat, s->label_values, i);
 

@@ -44,6 +44,19 @@ static size_t list_lines(const struct pa_summary *s, struct path_line *lines)
 	return nr;
 }
 
+/* Whether the file is a C library or its loader. Where it is stripped, its functions have no names of
+ * their own. */
+static bool is_c_library(const char *path)
+{
+	static const char *const names[] = { "libc.so.", "libc-", "ld-linux", "ld-musl" };
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strncmp(base, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
 /* Whether the function is part of what the C library runs before a program's or a thread's own
  * first function. */
 static bool is_of_runtime(const struct pa_path_stat *row)
@@ -61,7 +74,7 @@ static bool is_of_runtime(const struct pa_path_stat *row)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(row->name, names[i]))
 			return true;
-	return false;
+	return is_c_library(row->file);
 }
 
 /* Functions with which nearly every stack begins say little: the line begins with the last of

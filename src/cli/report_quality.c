@@ -273,7 +273,7 @@ void report_symbols(const struct report_page *p)
 		report_line(p, "symbols", "%s of %" PRIu64 " address%s resolved",
 			    text_share(s->nr_locations_named, s->nr_locations, share),
 			    s->nr_locations, s->nr_locations == 1 ? "" : "es");
-	print_unresolved(p, &first, "without symbols");
+	print_unresolved(p, &first, "of samples without symbols");
 	for (size_t i = 0; i < s->nr_sections; i++) {
 		const struct pa_section *c = further(s, i);
 

@@ -132,7 +132,7 @@ static void test_runtime_hints(void)
 	    "hints: if one is about most of the samples, it alone precedes the functions");
 	has(&s,
 	    "\nsymbols  90.0% of 10 addresses resolved\n"
-	    "         5.0% without symbols in [jit]: no perf map\nlost",
+	    "         5.0% of samples without symbols in [jit]: no perf map\nlost",
 	    "hints: one that precedes the functions does not follow them as well");
 	has_not(&s, "fix: jcmd", "hints: a fix is not repeated");
 	hint.nr_samples = 50;
@@ -162,7 +162,7 @@ static void test_unnamed_code(void)
 	s.nr_functions = s.functions_seen = 1;
 	has(&s,
 	    "on average\n\nsymbols  90.0% of 10 addresses resolved\n"
-	    "         60.0% without symbols in [jit]: no perf map\n"
+	    "         60.0% of samples without symbols in [jit]: no perf map\n"
 	    "           fix: write one\n\n   cpu-s",
 	    "symbols: if most samples are one row without a name, why precedes the functions");
 }
@@ -464,6 +464,10 @@ static void test_starts_of_paths(void)
 		   "-v: paths begin with all start functions");
 	s.nr_paths = 2;
 	has(&s, "0.99  99.0%  main\n", "paths: a line leaves out _start");
+	chain[0].name = "libc+0x271d0";
+	chain[0].file = "/lib/x86_64-linux-gnu/libc.so.6";
+	has(&s, "0.99  99.0%  main\n",
+	    "paths: a line leaves out functions of a stripped C library");
 	chain[1].name = "start_thread";
 	has(&s, "0.99  99.0%  start_thread\n", "paths: a line has at least one function");
 }

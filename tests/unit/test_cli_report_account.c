@@ -45,7 +45,8 @@ static void test_small_files(void)
 	s.nr_unnamed = s.unnamed_seen = 4;
 	s.unnamed_samples = 63;
 	has(&s,
-	    "6.3% without symbols in /opt/big.so (5.0%), /opt/one.so (1.0%), 2 more files (0.3%): "
+	    "6.3% of samples without symbols in /opt/big.so (5.0%), /opt/one.so (1.0%), 2 more "
+	    "files (0.3%): "
 	    "stripped\n",
 	    "symbols: files with less than one percent are counted together");
 	check_with(&s, &verbose, "/opt/tiny.so (0.2%), /opt/less.so (0.1%): stripped\n", true,
@@ -62,11 +63,13 @@ static void test_symbols(void)
 
 	has(&s,
 	    "\nsymbols  90.0% of 10 addresses resolved\n"
-	    "         7.0% without symbols in /opt/libstripped.so (5.0%), /opt/libthird.so (2.0%): "
+	    "         7.0% of samples without symbols in /opt/libstripped.so (5.0%), "
+	    "/opt/libthird.so (2.0%): "
 	    "it "
 	    "has no symbol table\n"
 	    "           fix: install its debug package\n"
-	    "         3.0% without symbols in /opt/libother.so: it is not readable\nlost",
+	    "         3.0% of samples without symbols in /opt/libother.so: it is not "
+	    "readable\nlost",
 	    "symbols: files with the same reason and fix are one entry");
 	has_not(&s, "kernel: ", "symbols: the source of kernel symbols is not shown");
 	s.kernel_stacks = true;

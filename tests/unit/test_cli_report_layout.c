@@ -87,8 +87,8 @@ static void test_reasons_are_whole(uint32_t cols)
 	s.fetches = fetches;
 	s.nr_fetches = 1;
 	text = unwrapped(print(&s, &(struct report_options){ .max_cols = cols }));
-	ok(strstr(text,
-		  "5.0% without symbols in /opt/lib/libstripped.so.1 " LONG_WHY " fix: " LONG_WHY),
+	ok(strstr(text, "5.0% of samples without symbols in /opt/lib/libstripped.so.1 " LONG_WHY
+			" fix: " LONG_WHY),
 	   "%u columns: why symbols are missing, and the fix, are whole", cols);
 	ok(strstr(text, "4.0% truncated in /opt/lib/b.so " LONG_WHY " "),
 	   "%u columns: why stacks are truncated is whole", cols);
