@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Off-CPU profiles of targets that are hard to follow: more context switches than could be copied, 10,000 threads,
-threads that live less than a millisecond, processes whose first thread has exited, members of a cgroup that wait before
-the capture. Every interval is accounted for."""
+more threads than there is room for, threads that live less than a millisecond, processes whose first thread has
+exited, members of a cgroup that wait before the capture. Every interval is accounted for."""
 import json
 import os
 import re
 import subprocess
 
-from harness import cgroup2_mount, done, end, need_root, note, ok, prog, skip, wait_for, workdir
+from harness import PROGS, cgroup2_mount, done, end, need_root, note, ok, prog, skip, wait_for, workdir
 from pprof import Profile
 
 SECONDS = 3
@@ -136,6 +136,27 @@ def check_many(tmp, what, *how):
     ok(counts(s)["threads_full"] == 0, f"{what}: there is room for all of them")
 
 
+def check_full(tmp):
+    """More threads than the kernel's map has room for."""
+    room, nr = 20, 30
+    target = prog("threads", nr, 0, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    target.stdout.readline()
+    path = os.path.join(tmp, "full.pb.gz")
+    r = subprocess.run([os.path.join(PROGS, "full_threads"), "1", path, str(target.pid), str(room)], capture_output=True,
+                       text=True, check=False)
+    end(target)
+    note(r.stdout + r.stderr)
+    words = r.stdout.split()
+    s = dict(zip(words[2:10:2], map(int, words[3:10:2])))
+    losses = {a[1]: int(a[2]) for a in (line.split() for line in r.stdout.splitlines()) if a[0] == "#"}
+    ok(r.returncode == 0 and s["due"] == s["sum"] and s["lost"] == sum(losses.values()),
+       "a full map of threads: all intervals are accounted for")
+    ok(losses["threads_full"] == nr + 1 - room, f"a full map of threads: {losses['threads_full']} intervals found no room")
+    p = Profile(path)
+    ok(len({x.labels["tid"] for x in p.samples}) == p.total() == s["samples"] == room,
+       f"a full map of threads: those that have room are in the profile: {p.total()}")
+
+
 def check_brief(tmp):
     target = prog("crowd", 20, SECONDS, "brief", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     target.stdout.readline()
@@ -189,6 +210,7 @@ directory = workdir()
 check_fast(directory)
 check_many(directory, f"{NR_THREADS} threads")
 check_many(directory, f"{NR_THREADS} threads that wait all the time", "long")
+check_full(directory)
 check_brief(directory)
 check_first_thread_gone(directory)
 check_first_thread_gone(directory, "-a")

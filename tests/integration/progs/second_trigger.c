@@ -13,6 +13,7 @@
 #include "collect/events.h"
 #include "collect/programs.h"
 #include "collect/trigger.h"
+#include "sections.h"
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wcast-qual"
 #include "page_faults.skel.h"
@@ -124,19 +125,7 @@ static const struct trigger page_faults = {
 
 static void show(const struct pa_summary *s)
 {
-	for (size_t i = 0; i < s->nr_sections; i++) {
-		const struct pa_section *c = &s->sections[i];
-		uint64_t sum = c->samples + c->lost;
-
-		for (size_t k = 0; k < c->nr_counts; k++)
-			sum += c->counts[k].count;
-		printf("section %s due %llu sum %llu samples %llu lost %llu\n", c->name,
-		       (unsigned long long)c->due, (unsigned long long)sum,
-		       (unsigned long long)c->samples, (unsigned long long)c->lost);
-		for (size_t k = 0; k < c->nr_losses; k++)
-			printf("# %s %llu\n", c->losses[k].name,
-			       (unsigned long long)c->losses[k].count);
-	}
+	sections_show(s);
 	for (size_t i = 0; i < s->nr_outputs; i++)
 		printf("output %s %s\n", s->outputs[i].kind, s->outputs[i].path);
 	printf("tables %llu\n", (unsigned long long)s->nr_tables);
