@@ -11,6 +11,7 @@
 #define NR_WAITS_VERBOSE 30
 #define SMALL_PER_MILLE 5 /* a row that is smaller is left out, unless -v */
 #define NR_CELLS 6
+#define OTHER_STATES_SIZE 64
 
 static size_t rows_wanted(const struct report_page *p)
 {
@@ -65,16 +66,49 @@ void report_waits(const struct report_page *p)
 		print_wait(p, w);
 	}
 	if (i < s->waits_seen)
-		(void)fprintf(p->out, "%7s and %" PRIu64 " more (-v)\n", "", s->waits_seen - i);
+		(void)fprintf(p->out, "%7s and %" PRIu64 " more%s\n", "", s->waits_seen - i,
+			      p->opts->top          ? ""
+			      : p->opts->is_verbose ? " (--top N)"
+						    : " (-v)");
 	(void)fputc('\n', p->out);
+}
+
+/* NULL: waits were not profiled. */
+static const struct pa_section *off_cpu_section(const struct pa_summary *s)
+{
+	for (size_t i = 0; i < s->nr_sections; i++) {
+		const struct pa_section *c = PA_ITEM(s, pa_section, s->sections, i);
+
+		if (!strcmp(c->name, "off-cpu"))
+			return c;
+	}
+	return NULL;
 }
 
 bool report_is_off_cpu(const struct pa_summary *s)
 {
-	for (size_t i = 0; i < s->nr_sections; i++)
-		if (!strcmp(PA_ITEM(s, pa_section, s->sections, i)->name, "off-cpu"))
-			return !report_ticks(s);
-	return false;
+	return off_cpu_section(s) && !report_ticks(s);
+}
+
+/* Intervals that the options exclude are only counted: then threads did wait. */
+static void print_no_waits(const struct report_page *p)
+{
+	const struct pa_section *c = off_cpu_section(p->s);
+	uint64_t nr_short = report_count_of(c->counts, c->nr_counts, "too_short");
+	uint64_t nr_other = report_count_of(c->counts, c->nr_counts, "other_states");
+	char other[OTHER_STATES_SIZE] = "";
+
+	if (nr_other)
+		(void)snprintf(other, sizeof(other),
+			       "%s%" PRIu64 " in other states (--offcpu-states)",
+			       nr_short ? ", " : "", nr_other);
+	if (nr_short)
+		report_sentence(p, "no waits to show: %" PRIu64 " too short (--min-block)%s",
+				nr_short, other);
+	else if (nr_other)
+		report_sentence(p, "no waits to show: %s", other);
+	else
+		report_sentence(p, "no thread of the target waited");
 }
 
 void report_off_cpu(const struct report_page *p)
@@ -87,5 +121,5 @@ void report_off_cpu(const struct report_page *p)
 				report_brief_time(s->off_cpu_ns, total), s->off_cpu_intervals,
 				text_plural(s->off_cpu_intervals));
 	else
-		report_sentence(p, "no thread of the target waited");
+		print_no_waits(p);
 }

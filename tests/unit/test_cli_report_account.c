@@ -200,6 +200,49 @@ static void test_stacks_of_sections(void)
 	has_not(&s, "off-cpu:", "stacks: nothing is said of events without stacks");
 }
 
+/* Intervals that the options exclude are counted, so "nothing waited" would be wrong. */
+static void test_no_waits(void)
+{
+	static struct pa_count outside[] = { { "too_short", "too short", 0 },
+					     { "other_states", "other states", 0 } };
+	struct pa_summary s = sample();
+
+	*ticks = (struct pa_section){ .name = "off-cpu",
+				      .unit = "interval",
+				      .units = "intervals",
+				      .counts = outside,
+				      .nr_counts = 2 };
+	s.samples = 0;
+	has(&s, "no thread of the target waited\n", "no waits: the target did not wait");
+	outside[0].count = 5;
+	has(&s, "no waits to show: 5 too short (--min-block)\n", "no waits: all were too short");
+	outside[1].count = 7;
+	has(&s,
+	    "no waits to show: 5 too short (--min-block), 7 in other states (--offcpu-states)\n",
+	    "no waits: too short, and in states that were not asked for");
+	outside[0].count = 0;
+	has(&s, "no waits to show: 7 in other states (--offcpu-states)\n",
+	    "no waits: all were in states that were not asked for");
+}
+
+/* What is left out is followed by the option that shows it. */
+static void test_more_waits(void)
+{
+	static const struct pa_wait_stat wait = { "f < main", "sleep", "read", 1, 1000000000 };
+	const struct report_options top = { .max_cols = 80, .top = 1 };
+	struct pa_summary s = sample();
+
+	s.waits = &wait;
+	s.nr_waits = 1;
+	s.waits_seen = 40;
+	s.off_cpu_ns = 1000000000;
+	s.off_cpu_intervals = 40;
+	has(&s, "39 more (-v)\n", "more waits: -v shows some");
+	check_with(&s, &verbose, "39 more (--top N)\n", true,
+		   "more waits: --top shows more than -v");
+	check_with(&s, &top, "39 more\n", true, "more waits: --top shows as many as it says");
+}
+
 static void test_tables(void)
 {
 	struct pa_summary s = sample();
@@ -374,6 +417,8 @@ int main(void)
 	test_more_sections();
 	test_compiled_tables();
 	test_stacks_of_sections();
+	test_no_waits();
+	test_more_waits();
 	test_tables();
 	test_debug_files();
 	test_gaps();
