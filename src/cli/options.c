@@ -189,7 +189,10 @@ static int add_url(struct options *o, const char *what, const char *url)
 
 static int handle_url(void *ctx, const struct option_def *def, const char *value)
 {
-	return add_url(ctx, "--debuginfod-url", value);
+	struct options *o = ctx;
+
+	o->has_url = true;
+	return add_url(o, "--debuginfod-url", value);
 }
 
 /* Parses 512M, 2G, 1048576: a number of bytes, with units of 1024. */

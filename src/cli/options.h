@@ -70,6 +70,7 @@ struct options {
 	bool json;
 	const char *json_path; /* NULL: standard output */
 
+	bool has_url; /* a server was given as an option, not only in the environment */
 	/* of debuginfod servers; if there are none, no network is used */
 	const char *urls[OPTIONS_MAX_URLS];
 	size_t nr_urls;

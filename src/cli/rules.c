@@ -135,6 +135,10 @@ static int check_profile(const struct options *o)
 		{ "--sort", o->sort },
 		{ "--top", o->top },
 		{ "--symbol-fail-closed", o->symbol_fail_closed },
+		{ "--symbol-cache-dir", o->symbol_cache_dir },
+		{ "--symbol-cache-max", o->symbol_cache_max_bytes },
+		{ "--symbol-fetch-timeout", o->symbol_fetch_timeout_ns },
+		{ "--debuginfod-url", o->has_url },
 	};
 
 	for (size_t i = 0;
@@ -176,6 +180,12 @@ static int check_offcpu(const struct options *o)
 	if (o->sample_rate_hz && o->offcpu && !o->profile)
 		return usage_error("--sample-rate", "has no meaning without --profile; %s",
 				   "time off the CPU is measured, not sampled");
+	if (o->event && o->offcpu && !o->profile)
+		return usage_error("--event", "has no meaning without --profile; %s",
+				   "time off the CPU is measured, not sampled");
+	if (o->sort && o->offcpu && !o->profile)
+		return usage_error("--sort", "has no meaning without --profile; %s",
+				   "waits are listed by their total time");
 	return 0;
 }
 

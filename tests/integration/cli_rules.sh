@@ -123,6 +123,8 @@ test_usage() {
 	usage "^perf-agent: --offcpu-states: '' is not a state" -a --offcpu --offcpu-states ,
 	usage '^perf-agent: --profile-output: is for the on-CPU profile; add --profile' -a --offcpu -o x
 	usage '^perf-agent: --sample-rate: has no meaning without --profile' -a --offcpu -F 9
+	usage '^perf-agent: --event: has no meaning without --profile' -a --offcpu --event cycles
+	usage '^perf-agent: --sort: has no meaning without --profile; waits are listed by' -a --offcpu --sort total
 	usage "^perf-agent: --offcpu-output: 'x' is --profile-output already" -a --profile --offcpu -o x --offcpu-output x
 	usage '^perf-agent: --profile: takes no value' --profile=yes
 	usage '^perf-agent: --duration: a value is missing' --profile -a -d
@@ -328,7 +330,8 @@ test_usage_pmu() {
 	usage '^perf-agent: --json: .*is where --pmu writes' -a --pmu --pmu-output - --json
 	usage '^perf-agent: --profile-output: .*is where --pmu writes' -a --pmu --profile -o -
 	for flag in '-F 99' '--event cycles' '--unwind fp' --kernel-stacks '-o x' '--folded-output x' '--perf-data-output x' '--tag a=b' \
-		'--top 5' '--sort total'; do
+		'--top 5' '--sort total' '--debuginfod-url http://a' '--symbol-cache-dir d' '--symbol-cache-max 1G' \
+		'--symbol-fetch-timeout 1s' --symbol-fail-closed; do
 		# shellcheck disable=SC2086 # a flag and its value are two words
 		usage 'has no meaning without a profile; add --profile' -a --pmu $flag
 	done
@@ -423,6 +426,7 @@ test_repeated() {
 	given nr_outputs=0
 	status 0 -q -a -d 5s -d 0 -d 1s
 	given duration_ns=1000000000
+	DEBUGINFOD_URLS=' http://a' status 0 -q -a --pmu --pmu-output x
 	unset FAKE_OPTIONS
 	status 0 -q -v -a
 	says 'samples'
