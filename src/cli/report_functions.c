@@ -67,11 +67,6 @@ static void print_heading(const struct report_page *p, bool is_by_total)
 		(void)fprintf(p->out, "  functions by %s%s\n", columns[is_by_total], time);
 }
 
-static const char *name_of(const struct pa_function_stat *f)
-{
-	return f->is_unnamed ? "code without symbols" : f->name;
-}
-
 /* The columns of the file, with brackets and a space: a third of cols, or more if the name leaves more. */
 static uint32_t file_room(uint32_t name_cols, uint32_t cols)
 {
@@ -82,10 +77,10 @@ static uint32_t file_room(uint32_t name_cols, uint32_t cols)
 	return room < FILE_ROOM_MAX ? room : FILE_ROOM_MAX;
 }
 
-/* "name [file]", or the name alone if there is hardly any room for the file. */
-static void print_name(const struct report_page *p, const struct pa_function_stat *f, uint32_t cols)
+void report_function_name(const struct report_page *p, const struct pa_function_stat *f,
+			  uint32_t cols)
 {
-	const char *name = name_of(f);
+	const char *name = f->is_unnamed ? "code without symbols" : f->name;
 	const char *file = p->opts->is_verbose ? f->file : text_file_name(f->file);
 	bool has_brackets = file[0] == '[';
 	uint32_t brackets = has_brackets ? 1 : 3, file_cols = text_columns(file);
@@ -93,7 +88,7 @@ static void print_name(const struct report_page *p, const struct pa_function_sta
 	if (cols != TEXT_NO_LIMIT) {
 		uint32_t room = file_room(text_columns(name), cols);
 
-		if (room < FILE_ROOM_MIN) {
+		if (!report_is_wide(p) || room < FILE_ROOM_MIN) {
 			(void)function_name_put(p->out, name, cols);
 			return;
 		}
@@ -124,10 +119,7 @@ static void print_function(const struct report_page *p, const struct pa_function
 	if (report_is_wide(p) && nr_same)
 		(void)snprintf(same, sizeof(same), " and %zu more", nr_same);
 	used += 2 + (uint32_t)strlen(same);
-	if (report_is_wide(p))
-		print_name(p, f, report_columns_after(p, used));
-	else
-		(void)function_name_put(p->out, name_of(f), report_columns_after(p, used));
+	report_function_name(p, f, report_columns_after(p, used));
 	(void)fprintf(p->out, "%s\n", same);
 }
 

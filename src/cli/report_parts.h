@@ -13,6 +13,10 @@ void report_commands(const struct report_page *p);
 void report_functions(const struct report_page *p);
 void report_paths(const struct report_page *p);
 
+/* "name [file]" in at most cols columns; the name alone if there is hardly any room for the file. */
+void report_function_name(const struct report_page *p, const struct pa_function_stat *f,
+			  uint32_t cols);
+
 /* Whether one function is below the other in the hot paths. */
 bool report_paths_are_nested(const struct pa_summary *s, const struct pa_function_stat *a,
 			     const struct pa_function_stat *b);

@@ -5,11 +5,11 @@
 #include <perfagent/perfagent.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/exit_status.h"
 #include "cli/file_options.h"
-#include "cli/function_name.h"
-#include "cli/report_lines.h"
+#include "cli/report_parts.h"
 #include "cli/run_files.h"
 #include "cli/scope.h"
 #include "cli/terminal_text.h"
@@ -17,7 +17,6 @@
 #define NR_CHANGES 20
 #define SMALL_POINTS 0.05 /* shown as 0.0 */
 #define CHANGE_COLUMNS 8
-#define NAME_COLUMNS_IN_FILE 120
 
 struct diff_run {
 	struct file_options o;
@@ -53,44 +52,56 @@ static double magnitude(double v)
 	return v < 0 ? -v : v;
 }
 
-/* "base     old.pb.gz: 2.97 cpu-s" */
-static void print_side(const char *label, const struct pa_profile *p)
+/* "base     old.pb.gz: 2.97s CPU in 297 samples" */
+static void print_side(const struct report_page *page, const char *label,
+		       const struct pa_profile *p)
 {
 	const struct pa_summary *s = pa_profile_summary(p);
 	char amount[REPORT_AMOUNT_SIZE];
 	double unused;
+	bool is_time = report_cpu_s(s, 0, &unused);
 
-	(void)printf("%-8s ", label);
-	(void)text_put(stdout, s->source_file, TEXT_NO_LIMIT);
-	if (report_cpu_s(s, 0, &unused) && !s->value_type)
-		(void)printf(": %ss CPU in %" PRIu64 " sample%s\n",
-			     report_amount(s, s->samples, amount), s->samples,
-			     text_plural(s->samples));
+	(void)report_amount(s, s->samples, amount);
+	if (is_time && !s->value_type)
+		report_line(page, label, "%s: %ss CPU in %" PRIu64 " sample%s", s->source_file,
+			    amount, s->samples, text_plural(s->samples));
 	else
-		(void)printf(": %s%s%s %s\n", report_amount(s, s->samples, amount),
-			     report_cpu_s(s, 0, &unused) ? "s" : "",
-			     report_is_count(s) ? "" : " of",
-			     s->value_type ? s->value_type : "samples");
+		report_line(page, label, "%s: %s%s%s %s", s->source_file, amount,
+			    is_time ? "s" : "", report_is_count(s) ? "" : " of",
+			    s->value_type ? s->value_type : "samples");
 }
 
-static void print_change(const struct pa_diff *d, const struct pa_change *c, uint32_t max_cols)
+static void print_heading(const struct report_page *page)
 {
-	char self[TEXT_SHARE_SIZE], total[TEXT_SHARE_SIZE];
-	const char *file = text_file_name(c->file);
-	int used = printf("%*s%+*.1f%*s%+*.1f  ", REPORT_SHARE_COLUMNS,
-			  text_share(c->self, d->sum, self), CHANGE_COLUMNS, self_points(d, c),
-			  REPORT_SHARE_COLUMNS + 1, text_share(c->total, d->sum, total),
-			  CHANGE_COLUMNS, total_points(d, c));
-	uint32_t cols = NAME_COLUMNS_IN_FILE, file_cols = text_columns(file) + 3;
+	if (report_is_wide(page))
+		(void)printf("%*s%*s%*s%*s  function\n", REPORT_SHARE_COLUMNS, "self",
+			     CHANGE_COLUMNS, "change", REPORT_SHARE_COLUMNS + 1, "total",
+			     CHANGE_COLUMNS, "change");
+	else
+		(void)printf("%*s  function\n", CHANGE_COLUMNS, "change");
+}
 
-	if (max_cols != TEXT_NO_LIMIT)
-		cols = max_cols > (uint32_t)used + file_cols + 8
-			       ? max_cols - (uint32_t)used - file_cols
-			       : 8;
-	(void)function_name_put(stdout, c->is_unnamed ? "code without symbols" : c->name, cols);
-	(void)fputs(file[0] == '[' ? " " : " [", stdout);
-	(void)text_put(stdout, file, TEXT_NO_LIMIT);
-	(void)fputs(file[0] == '[' ? "\n" : "]\n", stdout);
+/* On a narrow terminal only the change that the table is sorted by. */
+static void print_change(const struct report_page *page, const struct pa_diff *d,
+			 const struct pa_change *c)
+{
+	const struct pa_function_stat f = { .name = c->name,
+					    .file = c->file,
+					    .is_unnamed = c->is_unnamed };
+	bool is_by_total = page->opts->sort == REPORT_SORT_TOTAL;
+	char self[TEXT_SHARE_SIZE], total[TEXT_SHARE_SIZE];
+	int used;
+
+	if (report_is_wide(page))
+		used = printf("%*s%+*.1f%*s%+*.1f  ", REPORT_SHARE_COLUMNS,
+			      text_share(c->self, d->sum, self), CHANGE_COLUMNS, self_points(d, c),
+			      REPORT_SHARE_COLUMNS + 1, text_share(c->total, d->sum, total),
+			      CHANGE_COLUMNS, total_points(d, c));
+	else
+		used = printf("%+*.1f  ", CHANGE_COLUMNS,
+			      is_by_total ? total_points(d, c) : self_points(d, c));
+	report_function_name(page, &f, report_columns_after(page, used < 0 ? 0 : (uint32_t)used));
+	(void)fputc('\n', stdout);
 }
 
 static int by_total_points(const void *left, const void *right, void *diff)
@@ -119,10 +130,9 @@ static bool is_small(const struct pa_diff *d, const struct pa_change *c)
 	       magnitude(total_points(d, c)) < SMALL_POINTS;
 }
 
-static void print_changes(const struct diff_run *run)
+static void print_changes(const struct report_page *page, const struct diff_run *run)
 {
 	_cleanup_(freep) struct pa_change *list = sorted_changes(run);
-	uint32_t columns = text_terminal_columns(STDOUT_FILENO);
 	size_t max = run->o.top ? run->o.top : NR_CHANGES, nr = 0, nr_large = 0;
 
 	for (size_t i = 0; list && i < run->diff->nr_changes; i++) {
@@ -132,15 +142,27 @@ static void print_changes(const struct diff_run *run)
 		if (nr == max)
 			continue;
 		if (!nr++)
-			(void)printf("%*s%*s%*s%*s  function\n", REPORT_SHARE_COLUMNS, "self",
-				     CHANGE_COLUMNS, "change", REPORT_SHARE_COLUMNS + 1, "total",
-				     CHANGE_COLUMNS, "change");
-		print_change(run->diff, &list[i], columns ? columns : TEXT_NO_LIMIT);
+			print_heading(page);
+		print_change(page, run->diff, &list[i]);
 	}
 	if (!nr)
-		(void)puts("no function changed its share");
+		report_sentence(page, "no function changed its share");
 	else if (nr_large > nr)
-		(void)printf("%*zu more (--top N)\n", REPORT_SHARE_COLUMNS, nr_large - nr);
+		(void)printf("%*zu more%s\n", REPORT_SHARE_COLUMNS, nr_large - nr,
+			     report_is_wide(page) && !run->o.top ? " (--top N)" : "");
+}
+
+static void print_diff(const struct diff_run *run)
+{
+	uint32_t columns = text_terminal_columns(STDOUT_FILENO);
+	const struct report_options opts = { .max_cols = columns ? columns : TEXT_NO_LIMIT,
+					     .sort = run->o.sort };
+	const struct report_page page = { NULL, &opts, stdout, SIZE_MAX };
+
+	print_side(&page, "base", run->base);
+	print_side(&page, "new", run->now);
+	(void)fputc('\n', stdout);
+	print_changes(&page, run);
 }
 
 /* The function that grew most; NULL if none grew. */
@@ -206,10 +228,7 @@ static int diff_to_end(struct diff_run *run)
 		r = write_page(run, &err);
 	if (r < 0)
 		return run_files_failed(r, &err);
-	print_side("base", run->base);
-	print_side("new", run->now);
-	(void)fputc('\n', stdout);
-	print_changes(run);
+	print_diff(run);
 	return check_growth(run);
 }
 

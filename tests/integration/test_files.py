@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """report, convert and diff: files of this program, of Go's runtime/pprof, handcrafted ones, and hostile ones."""
+import fcntl
 import gzip
 import json
 import os
 import re
+import struct
 import subprocess
+import termios
 
 import go_pprof
 from harness import AGENT, done, note, ok, skip, workdir
@@ -59,6 +62,22 @@ def path(name):
 
 def run(*args, **kwargs):
     return subprocess.run([AGENT, *args], capture_output=True, text=True, cwd=tmp, **kwargs)
+
+
+def on_terminal(columns, *args):
+    """The lines that a terminal of that width gets."""
+    terminal, side = os.openpty()
+    fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("4H", 24, columns, 0, 0))
+    with subprocess.Popen([AGENT, *args], stdout=side, stderr=subprocess.DEVNULL, cwd=tmp):
+        os.close(side)
+        with os.fdopen(terminal, "rb") as f:
+            out = bytearray()
+            try:
+                while part := f.raw.read(4096):
+                    out += part
+            except OSError:  # EIO: the program has ended
+                pass
+    return out.decode().split("\r\n")
 
 
 def converted(name, *args):
@@ -277,9 +296,26 @@ def test_diff():
     ok("base     count.pb: 7 time\n" in r.stdout, f"diff: a number is a number of its type: {r.stdout!r}")
     r = run("report", "count.pb")
     ok("\n7 time" in r.stdout, f"report: a number is a number of its type: {r.stdout!r}")
+    test_diff_width()
     r = run("diff", "base.pb", "new.pb", "-o", "diff.html")
     with open(path("diff.html")) as f:
         ok(r.returncode == 0 and "<html" in f.read(1000), "diff: a page of the differences is written")
+
+
+def test_diff_width():
+    """Names of functions and files are shortened to the width of the terminal, as in report."""
+    where = "/opt/" + "a-long-name-of-a-program" * 3
+    make("wide1.pb", {"very_long_name_of_a_function" * 3: 100, "f": 300, "": 3}, where=where)
+    make("wide2.pb", {"very_long_name_of_a_function" * 3: 300, "f": 100, "": 300}, where=where)
+    for columns in (20, 40, 80, 400):
+        for args in ((), ("--sort", "total"), ("--top", "1"), ("wide1.pb",)):
+            files = ("wide1.pb", *args) if args == ("wide1.pb",) else ("wide1.pb", "wide2.pb", *args)
+            lines = on_terminal(columns, "diff", *files)
+            long = [line for line in lines if len(line) > columns]
+            ok(len(lines) > 3 and not long, f"diff {' '.join(files)}: lines fit {columns} columns {long[:1]}")
+    lines = on_terminal(20, "diff", "wide1.pb", "wide2.pb")
+    ok("  change  function" in lines and any(re.fullmatch(r" +-60\.2  f", line) for line in lines),
+       f"diff: a narrow terminal shows by how much each function changed {lines}")
 
 
 def test_refused():
