@@ -229,6 +229,24 @@ static int open_wanted(struct pa_session *s, const struct pa_output *wanted, str
 	return r;
 }
 
+/* Of two outputs with one path, the last would replace the first. */
+static int check_paths(const struct pa_session *s, struct pa_error *err)
+{
+	for (unsigned int i = 1; i < s->nr_outputs; i++)
+		for (unsigned int k = 0; k < i; k++) {
+			const struct output *a = &s->outputs[i], *b = &s->outputs[k];
+
+			if (outfile_is_same(a->file, b->file))
+				return error_set(
+					err, EINVAL,
+					"cannot write '%s' (%s): it is the same file as '%s' "
+					"(%s): choose another path",
+					outfile_path(a->file), a->format, outfile_path(b->file),
+					b->format);
+		}
+	return 0;
+}
+
 int session_open_outputs(struct pa_session *s, struct pa_error *err)
 {
 	const struct pa_options *o = &s->settings.o;
@@ -242,7 +260,7 @@ int session_open_outputs(struct pa_session *s, struct pa_error *err)
 		r = strcmp(o->outputs[i].format, PERF_DATA_FORMAT) == 0
 			    ? open_perf_data(s, &o->outputs[i], err)
 			    : open_wanted(s, &o->outputs[i], err);
-	return r;
+	return r < 0 ? r : check_paths(s, err);
 }
 
 static int write_pmu_text(struct pa_session *s, struct outfile *file, struct pa_error *err)

@@ -72,6 +72,17 @@ bool outfile_is_committed(const struct outfile *f)
 	return f->is_committed;
 }
 
+bool outfile_is_same(const struct outfile *a, const struct outfile *b)
+{
+	struct stat dir_a, dir_b;
+
+	if (a->is_in_place || b->is_in_place || a->is_unique || b->is_unique ||
+	    strcmp(a->at.name, b->at.name) != 0)
+		return false;
+	return fstat(a->at.dir_fd, &dir_a) == 0 && fstat(b->at.dir_fd, &dir_b) == 0 &&
+	       dir_a.st_dev == dir_b.st_dev && dir_a.st_ino == dir_b.st_ino;
+}
+
 static int no_memory(struct pa_error *err)
 {
 	return error_set(err, ENOMEM, "cannot write a file: out of memory");

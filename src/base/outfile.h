@@ -55,6 +55,9 @@ int outfile_patch(struct outfile *f, uint64_t offset, const void *bytes, size_t 
  * allowed. */
 int outfile_commit(struct outfile *f, struct pa_error *err);
 
+/* True if committing one would replace the other: they have the same name in the same directory. */
+bool outfile_is_same(const struct outfile *a, const struct outfile *b);
+
 /* The final path: with `unique`, known only after outfile_commit(). */
 const char *outfile_path(const struct outfile *f);
 uint64_t outfile_size(const struct outfile *f);

@@ -189,9 +189,37 @@ static int check_offcpu(const struct options *o)
 	return 0;
 }
 
+/* The rest of a path from its next component on, past slashes and ".". */
+static const char *next_component(const char *s)
+{
+	while (*s == '/' || (*s == '.' && (s[1] == '/' || !s[1])))
+		s++;
+	return s;
+}
+
+/* True if the paths differ at most in "./" and doubled slashes. The library compares the files that paths
+ * lead to when it opens them. */
+static bool is_same_path(const char *a, const char *b)
+{
+	size_t n;
+
+	if ((*a == '/') != (*b == '/'))
+		return false;
+	do {
+		a = next_component(a);
+		b = next_component(b);
+		n = strcspn(a, "/");
+		if (n != strcspn(b, "/") || strncmp(a, b, n) != 0)
+			return false;
+		a += n;
+		b += n;
+	} while (n);
+	return true;
+}
+
 static bool is_same_place(const char *a, const char *b)
 {
-	return a && b && !strcmp(a, b) && strcmp(a, "/dev/null");
+	return a && b && is_same_path(a, b) && strcmp(a, "/dev/null");
 }
 
 /* Two outputs at one path would be mixed or lost. */

@@ -273,6 +273,9 @@ test_usage_outputs() {
 	usage '^perf-agent: --profile-output: .*looks like an option' --profile -a -o --strict
 	usage '^perf-agent: --folded-output: .*already' --profile -a -o x --folded-output x
 	usage '^perf-agent: --perf-data-output: .*already' --profile -a --folded-output x --perf-data-output x
+	usage "^perf-agent: --folded-output: './x' is --profile-output already" -a -o x --folded-output ./x
+	usage "^perf-agent: --json: '/a/b' is --profile-output already" -a -o //a/.//b --json=/a/b
+	usage "^perf-agent: --json: 'x' is where --pmu writes already" -a --pmu --pmu-output x --json=./x
 	usage '^perf-agent: --perf-data-output: has no meaning without --profile' -a --offcpu --perf-data-output x
 	usage '^perf-agent: --debuginfod-url: .*is not the URL of a server' --profile -a --debuginfod-url example.org
 	usage '^perf-agent: --debuginfod-url: .*is not the URL of a server' --profile -a --debuginfod-url 'http://a http://b'

@@ -230,6 +230,20 @@ def test_every_failure_is_reported():
        "each output that could not be written has its own error message")
 
 
+def test_same_file():
+    """Two outputs of one path would leave the last alone."""
+    folder = os.path.join(tmp, "folder")
+    os.mkdir(folder)
+    os.symlink(".", os.path.join(folder, "here"))
+    for args, what in ((("-o", "x", "--folded-output", os.path.join(folder, "x")), "two spellings of one path"),
+                       (("-o", "x", "--flamegraph-output", "here/x"), "a link to the directory"),
+                       (("--profile", "--offcpu", "-o", "a-off-cpu.folded", "--folded-output", "a.folded"),
+                        "the name of a second profile")):
+        r = capture(*args, cwd=folder)
+        ok(r.returncode == 1 and "is the same file as" in r.stderr and os.listdir(folder) == ["here"],
+           f"two outputs to one file are refused before the capture: {what}")
+
+
 def test_no_dev_null():
     script = 'umount -l /dev 2>/dev/null; mount -t tmpfs none /dev && exec "$@"'
     if subprocess.run(["unshare", "-m", "sh", "-c", script, "-", "true"], capture_output=True).returncode:
@@ -278,6 +292,7 @@ test_needs_regular_file()
 test_closed_stdout()
 test_killed()
 test_every_failure_is_reported()
+test_same_file()
 test_no_dev_null()
 test_profile_on_stdout()
 ok(not leftovers(tmp) and not leftovers(shared), "nothing is left beside the files")

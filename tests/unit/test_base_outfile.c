@@ -209,6 +209,37 @@ static void test_unique(void)
 	sweep();
 }
 
+static bool are_same(const char *a, const char *b, const struct outfile_options *opts)
+{
+	_cleanup_(outfile_freep) struct outfile *f = NULL, *g = NULL;
+
+	must(outfile_open(a, opts, &f, NULL) == 0 && outfile_open(b, opts, &g, NULL) == 0);
+	return outfile_is_same(f, g);
+}
+
+static void test_same_file(void)
+{
+	const struct outfile_options unique = { .unique = true };
+
+	must(symlink(".", in_dir("here")) == 0 && symlink("a", in_dir("link")) == 0);
+	ok(are_same(in_dir("a"), in_dir("./a"), NULL), "two spellings of a path are the same file");
+	ok(are_same(in_dir("a"), in_dir("here/a"), NULL),
+	   "paths through a link to the directory are the same file");
+	ok(are_same(in_dir("link"), in_dir("a"), NULL),
+	   "a link is the same file as the one it will create");
+	put_file(in_dir("a"), "old", 0600);
+	ok(are_same(in_dir("link"), in_dir("a"), NULL),
+	   "a link is the same file as the one it replaces");
+	ok(!are_same(in_dir("a"), in_dir("b"), NULL), "two names in a directory are two files");
+	ok(!are_same(in_dir("a"), in_dir("a"), &unique), "automatic names never meet");
+	ok(!are_same("/dev/null", "/dev/null", NULL) && !are_same("-", "-", NULL),
+	   "outputs written in place replace nothing");
+	must(link(in_dir("a"), in_dir("hard")) == 0);
+	ok(!are_same(in_dir("a"), in_dir("hard"), NULL),
+	   "hard links are two names, of which each is replaced alone");
+	sweep();
+}
+
 static void test_links_are_followed(void)
 {
 	put_file(in_dir("target"), "old", 0600);
@@ -608,6 +639,7 @@ static void test_naming(void)
 	test_replaces();
 	test_new_mode_obeys_umask();
 	test_unique();
+	test_same_file();
 }
 
 static void test_patch(void)
