@@ -12,7 +12,7 @@
 
 /* clang-format off */
 #define TYPE_OPTION                                                                                \
-	{ "type", .arg = "T", .group = GROUP, .handle = handle_path, .field = FIELD(value_type),   \
+	{ "type", .arg = "T", .group = GROUP, .handle = handle_word, .field = FIELD(value_type),   \
 	  .help = "which values to use, if the file has several:\n"                                \
 		  "inuse_space (default: that of the file)" }
 #define HELP_OPTION                                                                                \
@@ -29,7 +29,7 @@
 static const struct option_def report_defs[] = {
 	SORT_OPTION,
 	TOP_OPTION,
-	{ "by", .arg = "LABEL", .group = GROUP, .handle = handle_path, .field = FIELD(label),
+	{ "by", .arg = "LABEL", .group = GROUP, .handle = handle_word, .field = FIELD(label),
 	  .help = "a table by the values of a label: thread, state" },
 	TYPE_OPTION,
 	{ "verbose", 'v', .group = GROUP, .handle = handle_flag, .field = FIELD(verbose),
@@ -40,7 +40,7 @@ static const struct option_def report_defs[] = {
 static const struct option_def convert_defs[] = {
 	{ "output", 'o', .arg = "OUT", .group = GROUP, .handle = handle_path,
 	  .field = FIELD(output), .help = "where to write; - is stdout" },
-	{ "format", .arg = "F", .group = GROUP, .handle = handle_path, .field = FIELD(format),
+	{ "format", .arg = "F", .group = GROUP, .handle = handle_word, .field = FIELD(format),
 	  .help = "html, folded or json (default: the suffix of\n"
 		  "OUT)" },
 	TYPE_OPTION,

@@ -32,6 +32,16 @@ int handle_path(void *ctx, const struct option_def *def, const char *value)
 	return OPTPARSE_CONTINUE;
 }
 
+/* A name that is not that of a file. */
+int handle_word(void *ctx, const struct option_def *def, const char *value)
+{
+	if (!strncmp(value, "--", 2))
+		return option_error(def, "'%s' looks like an option; write --%s %s", value,
+				    def->name, def->arg);
+	*(const char **)((char *)ctx + def->field) = value;
+	return OPTPARSE_CONTINUE;
+}
+
 int handle_top(void *ctx, const struct option_def *def, const char *value)
 {
 	uint64_t n;

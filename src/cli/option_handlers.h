@@ -7,6 +7,7 @@
 
 int handle_flag(void *ctx, const struct option_def *def, const char *value); /* bool */
 int handle_path(void *ctx, const struct option_def *def, const char *value); /* const char * */
+int handle_word(void *ctx, const struct option_def *def, const char *value); /* const char * */
 int handle_choice(void *ctx, const struct option_def *def,
 		  const char *value); /* enum, of def->choices */
 int handle_top(void *ctx, const struct option_def *def, const char *value);     /* unsigned int */

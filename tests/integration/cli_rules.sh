@@ -159,6 +159,10 @@ test_files() {
 	usage "^perf-agent: --top: '0' is not a number of functions" report a --top 0
 	usage "^perf-agent: --fail-over: 'x' is not a percentage; .*as in --fail-over 5" diff a b --fail-over x
 	usage '^perf-agent: -o: a difference is written as a page; write -o OUT.html' diff a b -o c.folded
+	usage "^perf-agent: --by: '--top' looks like an option; write --by LABEL" report --by --top a
+	usage "^perf-agent: --type: '--top' looks like an option; write --type T" diff --type --top a b
+	usage "^perf-agent: --format: '-o' is unknown; give html, folded or json" convert a -o b --format -o
+	usage "^perf-agent: --output: '--top' looks like an option; write ./--top if it is a file" convert a -o --top
 	suggests 'did you mean --fail-over\?' diff --fail-ovr 1 a b
 	for word in report convert diff; do
 		status 0 $word --help
