@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define TENTH_S (NS_PER_S / 10)
 #define FRACTION_DIGITS 9 /* further digits are less than a nanosecond */
 #define FRACTION_ONE 1000000000u
 
@@ -145,4 +146,11 @@ const char *duration_format(uint64_t ns, char text[DURATION_TEXT_SIZE])
 		(void)snprintf(text, DURATION_TEXT_SIZE, "%uus",
 			       (unsigned int)(ns < 1000 ? 1 : ns / 1000));
 	return text;
+}
+
+const char *duration_format_brief(uint64_t ns, char text[DURATION_TEXT_SIZE])
+{
+	if (ns >= NS_PER_S)
+		ns = (ns + TENTH_S / 2) / TENTH_S * TENTH_S;
+	return duration_format(ns, text);
 }

@@ -19,4 +19,7 @@ int duration_parse(const char *text, uint64_t *ret_ns);
  * Returns text. */
 const char *duration_format(uint64_t ns, char text[DURATION_TEXT_SIZE]);
 
+/* As duration_format(), but durations of a second or more are rounded to a tenth of a second. */
+const char *duration_format_brief(uint64_t ns, char text[DURATION_TEXT_SIZE]);
+
 #endif

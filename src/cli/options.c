@@ -360,6 +360,7 @@ static const struct option_def doctor_defs[] = {
 
 static const struct option_table capture_table = { capture_defs, ARRAY_SIZE(capture_defs),
 						   .advise = perf_words_option };
+
 /* For options of a capture that users try here, too. */
 static const char *advise_doctor(const char *spelling)
 {

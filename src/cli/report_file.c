@@ -13,7 +13,6 @@
 
 #define NR_LABEL_VALUES 8
 #define NR_LABEL_VALUES_VERBOSE 30
-#define TENTH_S (NS_PER_S / 10)
 #define TIME_SIZE 32
 
 /* ", 3.1s from 2026-11-18 14:46:02", as far as it is known. */
@@ -21,16 +20,13 @@ static void put_time(FILE *f, const struct pa_summary *s)
 {
 	time_t start = (time_t)(s->start_time_ns / NS_PER_S);
 	char text[TIME_SIZE], duration[DURATION_TEXT_SIZE];
-	uint64_t ns = s->duration_ns;
 	struct tm tm;
 
-	if (ns >= NS_PER_S)
-		ns = (ns + TENTH_S / 2) / TENTH_S * TENTH_S;
-	if (ns)
-		(void)fprintf(f, ", %s", duration_format(ns, duration));
+	if (s->duration_ns)
+		(void)fprintf(f, ", %s", duration_format_brief(s->duration_ns, duration));
 	if (start && localtime_r(&start, &tm) &&
 	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm))
-		(void)fprintf(f, "%s%s", ns ? " from " : ", ", text);
+		(void)fprintf(f, "%s%s", s->duration_ns ? " from " : ", ", text);
 }
 
 /* "on-cpu.pb.gz: make -j2, 3.1s from 2026-11-18 14:46:02, on build1" */

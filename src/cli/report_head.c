@@ -14,28 +14,19 @@
 #define FEW_SAMPLES 100 /* with fewer, a share can be wrong by several per cent */
 #define FAST_HZ 999     /* a rate to try when samples are few */
 #define MUCH_KERNEL 10  /* per cent of the samples; from there on, --kernel-stacks is suggested */
-#define TENTH_S (NS_PER_S / 10)
 #define DURATION_BRIEF_SIZE (2 * DURATION_TEXT_SIZE)
 #define END_SIZE 80
 #define NAMES_SIZE 40
-
-/* Rounds to a useful precision. */
-static const char *brief_duration(uint64_t ns, char text[DURATION_TEXT_SIZE])
-{
-	if (ns >= NS_PER_S)
-		ns = (ns + TENTH_S / 2) / TENTH_S * TENTH_S;
-	return duration_format(ns, text);
-}
 
 /* "1.9s of 30s" if the capture ended early, otherwise "for 30s" if that was requested. */
 static const char *span_text(const struct pa_summary *s, char text[DURATION_BRIEF_SIZE])
 {
 	char took[DURATION_TEXT_SIZE], asked[DURATION_TEXT_SIZE];
 
-	brief_duration(s->duration_ns, took);
+	duration_format_brief(s->duration_ns, took);
 	if (s->duration_asked_ns && strcmp(s->end_reason, "duration"))
 		(void)snprintf(text, DURATION_BRIEF_SIZE, "%s of %s", took,
-			       brief_duration(s->duration_asked_ns, asked));
+			       duration_format_brief(s->duration_asked_ns, asked));
 	else
 		(void)snprintf(text, DURATION_BRIEF_SIZE, "%s%s",
 			       strcmp(s->end_reason, "duration") ? "" : "for ", took);

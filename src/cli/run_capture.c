@@ -398,9 +398,6 @@ static int open_json(struct capture_run *c)
 	return r < 0 ? report_json_error(c, r, &err) : EXIT_STATUS_OK;
 }
 
-static void handle_signals(struct capture_run *c);
-static void request_stop(struct capture_run *c);
-
 /* Starting a session can take seconds, so it has its own thread. */
 struct start {
 	struct pa_session *session;

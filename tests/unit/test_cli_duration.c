@@ -101,6 +101,10 @@ static void test_formatting(void)
 		   again);
 	}
 	ok(!strcmp(duration_format(1, again), "1us"), "a nanosecond is not written as nothing");
+	ok(!strcmp(duration_format_brief(10054567890, again), "10.1s"),
+	   "a brief duration is rounded to a tenth of a second");
+	ok(!strcmp(duration_format_brief(999999999, again), "999ms"),
+	   "a brief duration of less than a second keeps its milliseconds");
 	ok(!strcmp(duration_format(10004567890, again), "10.004s"),
 	   "a part of less than 1 ms is left out");
 }
