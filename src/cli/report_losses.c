@@ -19,13 +19,16 @@ static uint64_t samples_lost(const struct pa_summary *s)
 	return lost;
 }
 
+/* Ticks and intervals are not added up: there can be a thousand times as many of one kind. */
 bool report_has_lost_much(const struct pa_summary *s)
 {
-	uint64_t due = 0;
+	for (size_t i = 0; i < s->nr_sections; i++) {
+		const struct pa_section *c = PA_ITEM(s, pa_section, s->sections, i);
 
-	for (size_t i = 0; i < s->nr_sections; i++)
-		due += PA_ITEM(s, pa_section, s->sections, i)->due;
-	return due && samples_lost(s) * 100 >= due * MUCH_LOST_PERCENT;
+		if (c->due && c->lost * 100 >= c->due * MUCH_LOST_PERCENT)
+			return true;
+	}
+	return false;
 }
 
 /* Why the kernel delivered fewer: "; the host took 31% of the CPU time (steal)". */

@@ -96,6 +96,13 @@ static void test_losses(void)
 	*idle -= 147;
 	has(&s, "on average\nlost     150 ticks (15.0%): lost by y\n",
 	    "losses: before the tables if there are many");
+	s.nr_sections = 2;
+	sections[1] = (struct pa_section){
+		.name = "off-cpu", .unit = "interval", .units = "intervals", .due = 100000
+	};
+	has(&s, "on average\nlost     150 ticks (15.0%): lost by y\n",
+	    "losses: many intervals do not hide that many ticks were lost");
+	s.nr_sections = 1;
 }
 
 static void test_account(void)
