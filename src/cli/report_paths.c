@@ -24,6 +24,7 @@
 #define SEPARATOR_COLUMNS 3
 #define OMITTED "..."
 #define OMITTED_COLUMNS 3
+#define BRACKETS_COLUMNS 2 /* "[file]" */
 
 /* The rows [first, end) of pa_summary.paths. */
 struct path_line {
@@ -124,10 +125,11 @@ static char *name_text(const struct pa_path_stat *row, uint32_t max_cols)
 		return NULL;
 	if (row->is_unnamed) {
 		const char *file = text_file_name(row->file);
+		uint32_t brackets = file[0] == '[' ? 0 : BRACKETS_COLUMNS;
 
-		(void)fputs(file[0] == '[' ? "" : "[", f);
-		(void)text_put(f, file, max_cols);
-		(void)fputs(file[0] == '[' ? "" : "]", f);
+		(void)fputs(brackets ? "[" : "", f);
+		(void)text_put(f, file, max_cols > brackets ? max_cols - brackets : 1);
+		(void)fputs(brackets ? "]" : "", f);
 	} else {
 		(void)function_name_put(f, row->name, max_cols);
 	}

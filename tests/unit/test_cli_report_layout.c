@@ -53,6 +53,29 @@ static void test_width(uint32_t cols)
 	free(text);
 }
 
+/* Code without symbols is shown by its file, in brackets. */
+static void test_width_of_file_names(uint32_t cols)
+{
+	static const struct pa_path_stat path = {
+		.file = "/opt/"
+			"a_library_with_a_very_long_name_of_its_own_that_takes_more_than_a_line_of_"
+			"the_terminal.so",
+		.is_unnamed = true,
+		.name = "",
+		.nr_samples = 90,
+	};
+	struct pa_summary s = sample();
+	size_t longest;
+	char *text;
+
+	s.paths = &path;
+	s.nr_paths = 1;
+	text = print(&s, &(struct report_options){ .max_cols = cols });
+	longest = longest_line(text);
+	ok(longest <= cols, "%u columns: a path of code without symbols fits (%zu)", cols, longest);
+	free(text);
+}
+
 #define LONG_WHY                                                                                   \
 	"it is stripped, and the server that was asked for its debug information did not answer "  \
 	"before the time was over, which was thirty seconds"
@@ -109,5 +132,7 @@ int main(void)
 	test_width(50);
 	test_width(40);
 	test_width(20);
+	test_width_of_file_names(80);
+	test_width_of_file_names(20);
 	return tap_done();
 }
