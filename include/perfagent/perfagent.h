@@ -87,7 +87,8 @@ struct pa_output {
 	size_t sz;
 	/* "pprof", "folded", "flamegraph", "pmu", "perf.data" (of on-CPU samples only) */
 	const char *format;
-	/* "-": stdout. NULL: a name of its own in the current directory that never replaces a file. */
+	/* "-": stdout. NULL: a name of its own in the current directory that never replaces a file.
+	 * Two outputs cannot be one regular file. */
 	const char *path;
 	/* Of which kind of event, as in pa_section: "on-cpu", "off-cpu". NULL: of each that is sampled,
 	 * the first at path, the others beside it; with the format "flamegraph" all in one page. */
