@@ -11,6 +11,7 @@
 #define NR_WAITS_VERBOSE 30
 #define SMALL_PER_MILLE 5 /* a row that is smaller is left out, unless -v */
 #define NR_CELLS 6
+#define WIDE_COLUMNS 70 /* all columns need 54, the functions some more */
 #define OTHER_STATES_SIZE 64
 
 static size_t rows_wanted(const struct report_page *p)
@@ -20,13 +21,17 @@ static size_t rows_wanted(const struct report_page *p)
 	return report_min(nr, p->s->nr_waits);
 }
 
+static bool has_all_columns(const struct report_page *p)
+{
+	return p->opts->max_cols >= WIDE_COLUMNS;
+}
+
 /* The columns of a row, or of the heading; a narrow terminal gets the first and the last one. */
 static void print_row(const struct report_page *p, const char *const cells[NR_CELLS])
 {
-	bool is_wide = report_is_wide(p);
-	int used = is_wide ? fprintf(p->out, "%7s %9s %8s  %-9s %-15s ", cells[0], cells[1],
-				     cells[2], cells[3], cells[4])
-			   : fprintf(p->out, "%7s  ", cells[0]);
+	int used = has_all_columns(p) ? fprintf(p->out, "%7s %9s %8s  %-9s %-15s ", cells[0],
+						cells[1], cells[2], cells[3], cells[4])
+				      : fprintf(p->out, "%7s  ", cells[0]);
 
 	(void)text_put(p->out, cells[5], report_columns_after(p, used < 0 ? 0 : (uint32_t)used));
 	(void)fputc('\n', p->out);
@@ -44,6 +49,17 @@ static void print_wait(const struct report_page *p, const struct pa_wait_stat *w
 
 	(void)snprintf(times, sizeof(times), "%" PRIu64, w->nr_intervals);
 	print_row(p, cells);
+}
+
+static void print_more(const struct report_page *p, uint64_t nr)
+{
+	if (has_all_columns(p))
+		(void)fprintf(p->out, "%7s and %" PRIu64 " more%s\n", "", nr,
+			      p->opts->top          ? ""
+			      : p->opts->is_verbose ? " (--top N)"
+						    : " (-v)");
+	else
+		(void)fprintf(p->out, "%7" PRIu64 " more\n", nr);
 }
 
 void report_waits(const struct report_page *p)
@@ -66,10 +82,7 @@ void report_waits(const struct report_page *p)
 		print_wait(p, w);
 	}
 	if (i < s->waits_seen)
-		(void)fprintf(p->out, "%7s and %" PRIu64 " more%s\n", "", s->waits_seen - i,
-			      p->opts->top          ? ""
-			      : p->opts->is_verbose ? " (--top N)"
-						    : " (-v)");
+		print_more(p, s->waits_seen - i);
 	(void)fputc('\n', p->out);
 }
 

@@ -76,6 +76,32 @@ static void test_width_of_file_names(uint32_t cols)
 	free(text);
 }
 
+static void test_width_of_waits(uint32_t cols)
+{
+	static const struct pa_wait_stat wait = {
+		.functions = "read_a_whole_line_of_text < load_the_configuration < main",
+		.state = "preempted",
+		.syscall = "restart_syscall",
+		.nr_intervals = 12345678,
+		.total_ns = 9000000000,
+		.longest_ns = 8000000000,
+	};
+	struct pa_summary s = sample();
+	size_t longest;
+	char *text;
+
+	s.waits = &wait;
+	s.nr_waits = 1;
+	s.waits_seen = 40;
+	s.off_cpu_ns = wait.total_ns;
+	s.off_cpu_intervals = 40;
+	text = print(&s, &(struct report_options){ .max_cols = cols });
+	longest = longest_line(text);
+	if (!ok(longest <= cols, "%u columns: the table of waits fits (%zu)", cols, longest))
+		printf("# %s\n", text);
+	free(text);
+}
+
 #define LONG_WHY                                                                                   \
 	"it is stripped, and the server that was asked for its debug information did not answer "  \
 	"before the time was over, which was thirty seconds"
@@ -132,6 +158,10 @@ int main(void)
 	test_width(50);
 	test_width(40);
 	test_width(20);
+	test_width_of_waits(80);
+	test_width_of_waits(60);
+	test_width_of_waits(50);
+	test_width_of_waits(20);
 	test_width_of_file_names(80);
 	test_width_of_file_names(20);
 	return tap_done();
