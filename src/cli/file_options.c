@@ -198,8 +198,12 @@ int file_options_diff(int argc, char *argv[], struct file_options *o)
 {
 	int r = parse_file_options(argc, argv, o);
 
-	if (r < 0 || o->action == OPTIONS_HELP || !o->output)
+	if (r < 0 || o->action == OPTIONS_HELP)
 		return r;
+	if (!strcmp(o->paths[0], "-") && !strcmp(o->paths[1], "-"))
+		return usage_error("diff", "standard input can be read once; give two files");
+	if (!o->output)
+		return 0;
 	if (!strcmp(o->output, "-"))
 		return usage_error("-o", "the table goes to stdout; write -o OUT.html");
 	o->format = suffix_of(o->output);

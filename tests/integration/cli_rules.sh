@@ -151,6 +151,7 @@ test_files() {
 	usage '^perf-agent: report: a file is missing; write perf-agent report FILE' report
 	usage '^perf-agent: b: one file too many; write perf-agent report FILE' report a b
 	usage '^perf-agent: diff: two files are needed, one is missing' diff a
+	usage '^perf-agent: diff: standard input can be read once; give two files' diff - -
 	usage '^perf-agent: convert: an output is missing; write -o OUT.html' convert a
 	usage "^perf-agent: -o: the suffix of 'b.txt' is not that of a format" convert a -o b.txt
 	usage "^perf-agent: -o: the suffix of '-' is not that of a format" convert a -o -

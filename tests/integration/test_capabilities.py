@@ -134,7 +134,7 @@ def capabilities_of(pid):
 
 
 # Processes that only read files, possibly hostile ones, have no capabilities while they do so.
-for args in (["report", "-"], ["convert", "-", "-o", "x.json"], ["diff", "-", "-"]):
+for args in (["report", "-"], ["convert", "-", "-o", "x.json"], ["diff", "-", "new.pb"]):
     p = subprocess.Popen([*as_nobody(user), copy, *args], stdin=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp)
     p.stdin.write(b"\x0a")
     p.stdin.flush()
