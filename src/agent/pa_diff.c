@@ -63,6 +63,16 @@ static int check_types(const struct pa_summary *a, const struct pa_summary *b, s
 						: "give two files that have a type in common");
 }
 
+/* A profile without values has no shares: everything would have grown from nothing, or vanished. */
+static int check_sum(const struct pa_summary *s, struct pa_error *err)
+{
+	return s->samples ? 0
+			  : error_set(err, EINVAL,
+				      "'%s' cannot be compared: the sum of its %s is 0; capture it "
+				      "again, for longer",
+				      s->source_file, type_of(s));
+}
+
 static struct pa_change change_of(const struct diff *d, const struct change *c)
 {
 	bool is_there = c->now.function != PROFILE_NONE;
@@ -108,6 +118,10 @@ int pa_diff_new(const struct pa_profile *base, const struct pa_profile *p,
 	struct diff *d;
 	int r = check_types(&base->summary.pub, s, err);
 
+	if (r == 0)
+		r = check_sum(&base->summary.pub, err);
+	if (r == 0)
+		r = check_sum(s, err);
 	if (r < 0)
 		return r;
 	d = calloc(1, sizeof(*d));

@@ -296,10 +296,20 @@ def test_diff():
     ok("base     count.pb: 7 time\n" in r.stdout, f"diff: a number is a number of its type: {r.stdout!r}")
     r = run("report", "count.pb")
     ok("\n7 time" in r.stdout, f"report: a number is a number of its type: {r.stdout!r}")
+    test_diff_of_nothing()
     test_diff_width()
     r = run("diff", "base.pb", "new.pb", "-o", "diff.html")
     with open(path("diff.html")) as f:
         ok(r.returncode == 0 and "<html" in f.read(1000), "diff: a page of the differences is written")
+
+
+def test_diff_of_nothing():
+    """A gate must not be passed by a profile without values, nor blame functions for one."""
+    make("zero.pb", {"fast": 0})
+    for files in (("base.pb", "zero.pb"), ("zero.pb", "base.pb"), ("zero.pb", "zero.pb")):
+        r = run("diff", *files, "--fail-over", "1", "-o", "zero.html")
+        ok(r.returncode == 1 and "'zero.pb' cannot be compared: the sum of its time is 0" in r.stderr and not r.stdout
+           and not os.path.exists(path("zero.html")), f"diff {' '.join(files)}: a profile without values is an error")
 
 
 def test_diff_width():
