@@ -12,8 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/suggest.h"
-
 #define DEFAULT_PATH "/bin:/usr/bin" /* glibc's default if PATH is not set */
 #define EXIT_NOT_RUN 127 /* only a tracer sees it: for failures the agent has its own exit status */
 
@@ -148,9 +146,7 @@ const char *command_why_not_run(const char *name, int error)
 		return "its interpreter or dynamic loader is missing";
 	if (is_path)
 		return strerror(error);
-	return suggest_is_close(name, strlen(name), "doctor")
-		       ? "command not found; did you mean 'perf-agent doctor'?"
-		       : "command not found";
+	return "command not found";
 }
 
 bool command_reap(struct command *c)

@@ -21,6 +21,7 @@
 #include "cli/report_json.h"
 #include "cli/scope.h"
 #include "cli/signals.h"
+#include "cli/subcommands.h"
 #include "cli/target.h"
 #include "cli/terminal_text.h"
 
@@ -151,8 +152,12 @@ static int new_session(struct capture_run *c, struct pa_error *err)
 
 static int refuse_command(struct capture_run *c, int r)
 {
-	console_error(&c->console, "cannot run '%s': %s", c->o->command[0],
-		      command_why_not_run(c->o->command[0], -r));
+	const char *name = c->o->command[0];
+	const char *meant = r == -ENOENT && !strchr(name, '/') ? subcommand_suggest(name) : NULL;
+
+	console_error(&c->console, "cannot run '%s': %s%s%s%s", name, command_why_not_run(name, -r),
+		      meant ? "; did you mean 'perf-agent " : "", meant ? meant : "",
+		      meant ? "'?" : "");
 	return r == -ENOENT ? EXIT_STATUS_NOT_FOUND : EXIT_STATUS_NOT_RUN;
 }
 

@@ -16,4 +16,7 @@ struct subcommand {
 /* NULL if there is none with that name. */
 const struct subcommand *subcommand_find(const char *name);
 
+/* The name of the subcommand that word is with a few typos; NULL: none. */
+const char *subcommand_suggest(const char *word);
+
 #endif

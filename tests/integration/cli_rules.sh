@@ -741,8 +741,10 @@ test_command() {
 		status 127 $dashes no-such-command
 		says "^perf-agent: cannot run 'no-such-command': command not found$"
 	done
-	status 127 -q doctro
-	says "^perf-agent: cannot run 'doctro': command not found; did you mean 'perf-agent doctor'\?$"
+	for word in doctro:doctor xreport:report xconvert:convert dif:diff; do
+		status 127 -q "${word%:*}"
+		says "^perf-agent: cannot run '${word%:*}': command not found; did you mean 'perf-agent ${word#*:}'\?$"
+	done
 	FAKE_OPTIONS=untouched PATH=/nowhere:/no/way status 127 ls
 	[ ! -e untouched ]
 	run_ok $? "the command is looked up before anything is attached"
