@@ -384,9 +384,13 @@ def test_hostile():
         for _ in range(256):
             f.write(bytes(1 << 20))
     refuses("zeros.gz", "is not a pprof file: byte 0")
+    with gzip.open(path("fields.gz"), "wb", 1) as f:
+        for _ in range(33):
+            f.write(message(6) * (1 << 19))
+    refuses("fields.gz", "more than 16777216 fields")
     with gzip.open(path("strings.gz"), "wb", 1) as f:
         for _ in range(520):
-            f.write(message(6) * (1 << 19))
+            f.write(message(6, bytes(1 << 16)) * 16)
     refuses("strings.gz", "more than 512 MiB", (512 + 64) << 10)
     with open(path("sparse"), "wb") as f:
         f.truncate(2 << 30)
