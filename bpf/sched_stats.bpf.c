@@ -28,7 +28,7 @@ __u32 sched_lacks_iowait;
 struct pa_slice {
 	u64 since_ns;
 	u64 wait_ns; /* the wait for the CPU before this slice, if has_wait */
-	u32 tid;     /* as the kernel numbers it; 0: none, or not a target */
+	u64 task;    /* struct task_struct *; 0: none, or not a target */
 	u8 is_whole; /* the begin of the slice was seen */
 	u8 has_wait;
 	u8 counted;                               /* a bit per enum pa_counter_kind */
@@ -43,11 +43,13 @@ struct pa_slice_map {
 	__type(value, struct pa_slice);
 } sched_slice SEC(".maps");
 
-/* Threads that are or may be targets: since when each waits for a CPU; 0: it does not wait. */
+/* Threads that are or may be targets: since when each waits for a CPU; 0: it does not wait. The key
+ * is the address of the task, which is unique until its last switch: execve() in a thread that is
+ * not the first of its process changes its TID. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, PA_MAX_SCHED_THREADS);
-	__type(key, u32); /* tid, as the kernel numbers it */
+	__type(key, u64);
 	__type(value, u64);
 } sched_threads SEC(".maps");
 
@@ -267,13 +269,13 @@ static __always_inline bool may_be_target(struct task_struct *task)
 }
 
 /* since: 0 if the thread does not wait for a CPU. */
-static __always_inline void set_wait(u32 tid, u64 since, struct pa_sched_counts *counts)
+static __always_inline void set_wait(u64 task, u64 since, struct pa_sched_counts *counts)
 {
-	u64 *known = bpf_map_lookup_elem(&sched_threads, &tid);
+	u64 *known = bpf_map_lookup_elem(&sched_threads, &task);
 
 	if (known)
 		*known = since;
-	else if (bpf_map_update_elem(&sched_threads, &tid, &since, BPF_ANY) && since)
+	else if (bpf_map_update_elem(&sched_threads, &task, &since, BPF_ANY) && since)
 		counts->waits_lost++;
 }
 
@@ -297,34 +299,34 @@ static __always_inline enum pa_switch_reason switch_reason(enum pa_leave why)
 }
 
 /* The current task is a target and leaves its CPU. */
-static __always_inline void record_switch(const struct pa_slice *slice, u32 pid, u64 now,
+static __always_inline void record_switch(const struct pa_slice *slice, u64 task, u32 pid, u64 now,
 					  enum pa_leave why, struct pa_sched_counts *counts)
 {
 	struct pa_sched_stats *st = stats_of(pid, counts);
-	u32 reason = switch_reason(why), tid = (u32)bpf_get_current_pid_tgid();
+	u32 reason = switch_reason(why);
 
 	counts->recorded++;
 	if (!st)
 		return; /* impossible: an array's element 0 exists */
-	if (slice->tid == tid)
+	if (slice->task == task)
 		record_slice(slice, st, counts, now, true);
 	else
 		counts->unseen++;
 	if (reason < PA_NR_SWITCH_REASONS)
 		__sync_fetch_and_add(&st->reasons[reason], 1);
 	if (why != PA_LEAVE_DEAD)
-		set_wait(tid, why == PA_LEAVE_RUNNABLE ? now : 0, counts);
+		set_wait(task, why == PA_LEAVE_RUNNABLE ? now : 0, counts);
 	else if (sched_cfg.per_process)
 		end_process(st, pid);
 }
 
-static __always_inline void leave_cpu(const struct pa_slice *slice, u64 now, enum pa_leave why,
-				      struct pa_sched_counts *counts)
+static __always_inline void leave_cpu(const struct pa_slice *slice, u64 task, u64 now,
+				      enum pa_leave why, struct pa_sched_counts *counts)
 {
-	u32 tid = (u32)bpf_get_current_pid_tgid(), pid;
+	u32 pid;
 
 	counts->switches++;
-	if (!tid) {
+	if (!(u32)bpf_get_current_pid_tgid()) {
 		counts->idle++;
 		return;
 	}
@@ -336,21 +338,20 @@ static __always_inline void leave_cpu(const struct pa_slice *slice, u64 now, enu
 	else if (!is_target(pid))
 		counts->other++;
 	else
-		record_switch(slice, pid, now, why, counts);
+		record_switch(slice, task, pid, now, why, counts);
 	if (why == PA_LEAVE_DEAD)
-		bpf_map_delete_elem(&sched_threads, &tid); /* a missing entry means the same */
+		bpf_map_delete_elem(&sched_threads, &task); /* a missing entry means the same */
 }
 
 /* `next` begins to run. Counters are read for targets only. */
 static __always_inline void enter_cpu(struct pa_slice *slice, struct task_struct *next, u64 now)
 {
-	u32 tid = BPF_CORE_READ(next, pid);
-	u64 *since;
+	u64 task = (u64)next, *since;
 
-	slice->tid = 0;
-	if (!tid)
-		return;
-	since = bpf_map_lookup_elem(&sched_threads, &tid);
+	slice->task = 0;
+	if (!BPF_CORE_READ(next, pid))
+		return; /* the idle task */
+	since = bpf_map_lookup_elem(&sched_threads, &task);
 	if (!since && !may_be_target(next))
 		return;
 	slice->has_wait = since && *since;
@@ -363,7 +364,7 @@ static __always_inline void enter_cpu(struct pa_slice *slice, struct task_struct
 	}
 	slice->is_whole = 1;
 	slice->since_ns = now;
-	slice->tid = tid;
+	slice->task = task;
 	if (sched_cfg.counters)
 		begin_counters(slice);
 }
@@ -381,23 +382,23 @@ int BPF_PROG(pa_sched_switch, bool preempt, struct task_struct *prev, struct tas
 	if (!has_iowait_flag())
 		sched_lacks_iowait = 1;
 	now = bpf_ktime_get_ns();
-	leave_cpu(slice, now, why_left(preempt, left_state(ctx, prev)), counts);
+	leave_cpu(slice, (u64)prev, now, why_left(preempt, left_state(ctx, prev)), counts);
 	enter_cpu(slice, next, now);
 	return 0;
 }
 
-/* A task that is woken before it has left its CPU does not wait: its time is reset when it
- * leaves. */
-static __always_inline int note_wakeup(struct task_struct *task)
+/* A task that is woken before it has left its CPU does not wait: its time is reset when it leaves.
+ * A new task may have the address of one whose last switch was not reported. */
+static __always_inline int note_wakeup(struct task_struct *task, bool is_new)
 {
-	u32 tid = BPF_CORE_READ(task, pid), zero = 0;
-	u64 *since, now;
+	u64 key = (u64)task, *since, now;
+	u32 zero = 0;
 	struct pa_sched_counts *counts;
 
 	if (!*(volatile u32 *)&sched_is_on)
 		return 0;
-	since = bpf_map_lookup_elem(&sched_threads, &tid);
-	if (since && *since)
+	since = bpf_map_lookup_elem(&sched_threads, &key);
+	if (since && *since && !is_new)
 		return 0; /* it was preempted, and has been waiting since */
 	if (!since && !may_be_target(task))
 		return 0;
@@ -406,20 +407,20 @@ static __always_inline int note_wakeup(struct task_struct *task)
 	if (since)
 		*since = now;
 	else if (counts)
-		set_wait(tid, now, counts);
+		set_wait(key, now, counts);
 	return 0;
 }
 
 SEC("raw_tp/sched_wakeup")
 int BPF_PROG(pa_sched_wakeup, struct task_struct *task)
 {
-	return note_wakeup(task);
+	return note_wakeup(task, false);
 }
 
 SEC("raw_tp/sched_wakeup_new")
 int BPF_PROG(pa_sched_wakeup_new, struct task_struct *task)
 {
-	return note_wakeup(task);
+	return note_wakeup(task, true);
 }
 
 /* The PID of the current task if it is a target; otherwise 0. */
@@ -438,12 +439,12 @@ int pa_sched_begin(void *ctx)
 	u32 zero = 0;
 	struct pa_slice *slice = bpf_map_lookup_elem(&sched_slice, &zero);
 
-	if (!slice || slice->tid || !target_pid())
+	if (!slice || slice->task || !target_pid())
 		return 0;
 	slice->has_wait = slice->lacks_wait = 0;
 	slice->is_whole = 0;
 	slice->since_ns = bpf_ktime_get_ns();
-	slice->tid = (u32)bpf_get_current_pid_tgid();
+	slice->task = bpf_get_current_task();
 	if (sched_cfg.counters)
 		begin_counters(slice);
 	return 0;
@@ -458,12 +459,12 @@ int pa_sched_end(void *ctx)
 	struct pa_sched_counts *counts = bpf_map_lookup_elem(&sched_counts, &zero);
 	struct pa_sched_stats *st;
 
-	if (!slice || !counts || !pid || slice->tid != (u32)bpf_get_current_pid_tgid())
+	if (!slice || !counts || !pid || slice->task != bpf_get_current_task())
 		return 0;
 	st = stats_of(pid, counts);
 	if (st)
 		record_slice(slice, st, counts, bpf_ktime_get_ns(), false);
-	slice->tid = 0;
+	slice->task = 0;
 	return 0;
 }
 

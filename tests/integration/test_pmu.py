@@ -412,6 +412,23 @@ def test_command():
     ok(len(json.loads(p.stdout)["pmu"]) == 1, "a summary on standard output is not mixed with text")
 
 
+def test_exec():
+    """A program that is executed again and again, each time by its second thread, which takes over the first one's TID."""
+    nr = 200
+    path = os.path.join(tmp, "exec.json")
+    p = subprocess.run([AGENT, "--pmu", "-q", f"--json={path}", "--", os.path.join(PROGS, "exec_threads"), str(nr)], cwd=tmp,
+                       stdout=subprocess.DEVNULL)
+    with open(path) as f:
+        summary = json.load(f)
+    s, threads = summary["pmu"][0], summary["threads"][0]
+    unseen = gap(summary, "unseen")
+    ok(p.returncode == 0 and s["nr_exited"] >= nr, f"{s['nr_exited']} threads exited")
+    ok(unseen < 0.1 * nr and s["on_cpu_count"] + unseen == s["nr_switches"],
+       f"time slices in which execve() changes the TID are measured ({unseen} of {s['nr_switches']} are not)")
+    ok(0.9 * threads["on_cpu_ns"] < s["on_cpu_sum_ns"] < 1.1 * threads["on_cpu_ns"],
+       f"the sum of slices is the threads' time on a CPU: {s['on_cpu_sum_ns']} and {threads['on_cpu_ns']} ns")
+
+
 def test_cgroup():
     """Members of a cgroup that sleep before the capture begins, and until it ends."""
     mount = cgroup2_mount()
@@ -532,6 +549,7 @@ test_machine()
 test_many_processes()
 test_text()
 test_command()
+test_exec()
 test_cgroup()
 test_threads()
 test_ended_threads()
