@@ -376,6 +376,21 @@ int BPF_PROG(pa_time_wakeup, struct task_struct *task)
 	return 0;
 }
 
+/* Ends the thread whose task had the address of a new one, if its last switch was not reported.
+ * Otherwise the times of the new one, which may not be a target, would be added to it. */
+static __always_inline void end_previous(struct task_struct *task)
+{
+	struct pa_time_stats *st = time_stats_here();
+	u64 key = (u64)task;
+	struct pa_thread_time *t = bpf_map_lookup_elem(&thread_times, &key);
+
+	if (!t || !st)
+		return;
+	t->nr_missed++;
+	end_thread(t, st);
+	bpf_map_delete_elem(&thread_times, &key);
+}
+
 /* A new thread is in the cgroup of its creator, the current task. */
 SEC("raw_tp/sched_wakeup_new")
 int BPF_PROG(pa_time_new, struct task_struct *task)
@@ -384,6 +399,7 @@ int BPF_PROG(pa_time_new, struct task_struct *task)
 
 	if (!now)
 		return 0;
+	end_previous(task);
 	if (is_timed(task) || (cfg.select == PA_SELECT_CGROUP && is_current_timed()))
 		new_thread_time(task, PA_TIME_RUNNABLE, now);
 	return 0;

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import time
 
-from harness import PROGS, adds_up, agent, done, end, finish_agent, need_root, note, ok, prog, start_agent, wait_for, workdir
+from harness import PROGS, adds_up, agent, done, end, finish_agent, need_root, note, ok, prog, skip, start_agent, wait_for, workdir
 
 SECONDS = 3
 STATES = ("on_cpu_ns", "runnable_ns", "blocked_ns")
@@ -136,4 +136,12 @@ ok(all(map(is_exact, [*threads, *run.summary["threads_unlisted"]]))
 run = agent(tmp, "-d", "1s", "-a")
 ok(run.summary["threads"] == [] and run.summary["threads_seen"] == 0 and "unaccounted" not in run.stderr,
    "a profile of CPU time alone counts no time of threads")
+
+# A thread whose last context switch was not reported, and later ones of which one gets the address of its task.
+reused, nr, missed = map(int, subprocess.run([os.path.join(PROGS, "reused_task")], check=True, capture_output=True,
+                                             text=True).stdout.split())
+if reused:
+    ok(nr == 2 and missed == 1, f"a thread whose end was not reported stays in the list ({nr} rows), and says so ({missed})")
+else:
+    skip("no other thread got the address of the task")
 done()
