@@ -4,8 +4,8 @@
  * two that pass a byte back and forth, one that sleeps for a millisecond at a time, three that fight for a
  * lock, one that yields, one that creates a thread after another, each gone at once, and one that waits
  * from before "ready" until the end. The rest begins when a line is read. Prints for each "NAME TID
- * ELAPSED_NS CPU_NS DELAY_NS" by the thread's own clocks, and by what the scheduler says that it waited for a
- * CPU; then "created NR".
+ * ELAPSED_NS CPU_NS DELAY_NS NR_SLICES" by the thread's own clocks, and by what the scheduler says that it waited
+ * for a CPU, and how often it got one; then "created NR".
  */
 #include <pthread.h>
 #include <sched.h>
@@ -30,7 +30,7 @@ struct worker {
 	void (*work)(void);
 	pthread_t thread;
 	pid_t tid;
-	uint64_t elapsed_ns, cpu_ns, delay_ns;
+	uint64_t elapsed_ns, cpu_ns, delay_ns, nr_slices;
 };
 
 static uint64_t read_clock(clockid_t clock)
@@ -42,27 +42,28 @@ static uint64_t read_clock(clockid_t clock)
 }
 
 /* 0: this kernel does not say. */
-static uint64_t read_delay(void)
+static uint64_t read_delay(uint64_t *nr_slices)
 {
-	unsigned long long cpu_ns, delay_ns = 0;
+	unsigned long long cpu_ns, delay_ns = 0, nr = 0;
 	FILE *f = fopen("/proc/thread-self/schedstat", "re");
 
 	if (f) {
-		if (fscanf(f, "%llu %llu", &cpu_ns, &delay_ns) != 2)
+		if (fscanf(f, "%llu %llu %llu", &cpu_ns, &delay_ns, &nr) != 3)
 			delay_ns = 0;
 		fclose(f);
 	}
+	*nr_slices = nr;
 	return delay_ns;
 }
 
 /* Both at one time: read again if the thread was interrupted between them. */
 static uint64_t read_clock_and_delay(uint64_t *delay_ns)
 {
-	uint64_t now;
+	uint64_t now, nr_slices;
 
 	do {
 		now = read_clock(CLOCK_MONOTONIC);
-		*delay_ns = read_delay();
+		*delay_ns = read_delay(&nr_slices);
 	} while (read_clock(CLOCK_MONOTONIC) - now > NS_PER_MS);
 	return now;
 }
@@ -151,7 +152,7 @@ static void *work_on(void *arg)
 		w->work();
 	w->elapsed_ns = read_clock(CLOCK_MONOTONIC) - begin;
 	w->cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID);
-	w->delay_ns = read_delay();
+	w->delay_ns = read_delay(&w->nr_slices);
 	return NULL;
 }
 
@@ -171,8 +172,9 @@ static void *wait_always(void *arg)
 
 static void print_worker(const struct worker *w)
 {
-	printf("%s %d %llu %llu %llu\n", w->name, w->tid, (unsigned long long)w->elapsed_ns,
-	       (unsigned long long)w->cpu_ns, (unsigned long long)w->delay_ns);
+	printf("%s %d %llu %llu %llu %llu\n", w->name, w->tid, (unsigned long long)w->elapsed_ns,
+	       (unsigned long long)w->cpu_ns, (unsigned long long)w->delay_ns,
+	       (unsigned long long)w->nr_slices);
 }
 
 int main(int argc, char **argv)
