@@ -102,6 +102,9 @@ struct pa_event_map sched_cycles SEC(".maps");
 struct pa_event_map sched_instructions SEC(".maps");
 struct pa_event_map sched_cache_misses SEC(".maps");
 
+/* The clocks of events and of slices are read one after the other. */
+#define COUNTER_SLACK_NS 100000
+
 _Static_assert(sizeof(struct pa_counter_sum) == sizeof(struct bpf_perf_event_value),
 	       "the helper writes one");
 
@@ -131,6 +134,17 @@ static __always_inline void begin_counters(struct pa_slice *slice)
 #undef X
 }
 
+/* False if the event did not count all the time between two readings: it is of a CPU that was offline
+ * meanwhile, and stands still, or was replaced. */
+static __always_inline bool has_counted(const struct pa_counter_sum *from,
+					const struct pa_counter_sum *now, u64 slice_ns)
+{
+	u64 enabled_ns = now->enabled_ns - from->enabled_ns;
+
+	return now->enabled_ns > from->enabled_ns && now->value >= from->value &&
+	       enabled_ns + enabled_ns / 8 + COUNTER_SLACK_NS >= slice_ns;
+}
+
 static __always_inline void add_difference(struct pa_counter_sum *to,
 					   const struct pa_counter_sum *from,
 					   const struct pa_counter_sum *now)
@@ -141,14 +155,15 @@ static __always_inline void add_difference(struct pa_counter_sum *to,
 }
 
 static __always_inline void end_counters(const struct pa_slice *slice, struct pa_sched_stats *st,
-					 struct pa_sched_counts *counts)
+					 struct pa_sched_counts *counts, u64 slice_ns)
 {
 	struct pa_counter_sum now;
 	bool is_missing = false;
 
 #define X(kind, map)                                                                               \
 	if (has_counter(kind)) {                                                                   \
-		if ((slice->counted >> (kind)&1) && !read_counter(map, &now))                      \
+		if ((slice->counted >> (kind)&1) && !read_counter(map, &now) &&                    \
+		    has_counted(&slice->at[kind], &now, slice_ns))                                 \
 			add_difference(&st->counters[kind], &slice->at[kind], &now);               \
 		else                                                                               \
 			is_missing = true;                                                         \
@@ -246,7 +261,7 @@ static __always_inline void record_slice(const struct pa_slice *slice, struct pa
 		hist_add(&st->run_queue, slice->wait_ns);
 	counts->waits_lost += slice->lacks_wait;
 	if (sched_cfg.counters)
-		end_counters(slice, st, counts);
+		end_counters(slice, st, counts, now - slice->since_ns);
 }
 
 /* Whether a task other than the current one is a target, or becomes one by execve() before it
@@ -400,7 +415,8 @@ static __always_inline int note_wakeup(struct task_struct *task, bool is_new)
 	since = bpf_map_lookup_elem(&sched_threads, &key);
 	if (since && *since && !is_new)
 		return 0; /* it was preempted, and has been waiting since */
-	if (!since && !may_be_target(task))
+	/* One that is not a target yet may leave its CPU as such, which resets nothing. */
+	if (!since && (is_on_cpu(task) || !may_be_target(task)))
 		return 0;
 	now = bpf_ktime_get_ns();
 	counts = bpf_map_lookup_elem(&sched_counts, &zero);

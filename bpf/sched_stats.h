@@ -63,7 +63,7 @@ struct pa_sched_counts {
 	/* waits for a CPU whose begin was not seen, or whose thread found the map full */
 	__u64 waits_lost;
 	__u64 unlisted;  /* of `recorded`: counted for all processes together, for lack of room */
-	__u64 uncounted; /* slices whose hardware counters could not be read */
+	__u64 uncounted; /* slices whose hardware counters could not be read, or stood still */
 	/* slices of unknown length: the kernel did not run the program when they began */
 	__u64 unseen;
 };

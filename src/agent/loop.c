@@ -148,6 +148,16 @@ int session_turn(struct pa_session *s, bool is_last)
 	return r;
 }
 
+/* Each of them by itself: one that fails does not keep the others from it. */
+static int follow_cpus(struct pa_session *s, const struct cpus *online, const struct cpus *silent)
+{
+	int sideband = s->sideband ? sideband_follow(s->sideband, online, silent) : 0;
+	int triggers = triggers_follow(s->triggers, online);
+	int sched = s->sched ? sched_collector_follow(s->sched, online) : 0;
+
+	return sideband < 0 ? sideband : triggers < 0 ? triggers : sched;
+}
+
 static void once_a_second(struct loop *l)
 {
 	uint64_t now = clock_mono_ns();
@@ -160,12 +170,8 @@ static void once_a_second(struct loop *l)
 	triggers_look(l->s->triggers, &silent);
 	session_recheck_targets(l->s);
 	r = cpus_read(CPUS_ONLINE_PATH, &online);
-	if (r == 0 && l->s->sideband)
-		r = sideband_follow(l->s->sideband, &online, &silent);
 	if (r == 0)
-		r = triggers_follow(l->s->triggers, &online);
-	if (r == 0 && l->s->sched)
-		r = sched_collector_follow(l->s->sched, &online);
+		r = follow_cpus(l->s, &online, &silent);
 	if (r < 0)
 		log_warn(&l->s->log, "collect: a CPU that came online is not sampled: %s",
 			 strerror(-r));

@@ -69,7 +69,9 @@ void summary_count_pmu_gaps(const struct pa_sched_counts *c, uint64_t nr_waiting
 		{ "unlisted",
 		  "context switches of processes that had no room in the list; they are in the sum",
 		  c->unlisted },
-		{ "uncounted", "time slices without hardware counters: they could not be read",
+		{ "uncounted",
+		  "time slices without hardware counters: they could not be read, or "
+		  "stood still",
 		  c->uncounted },
 		{ "unseen", "time slices without a length: the kernel did not report their start",
 		  c->unseen },

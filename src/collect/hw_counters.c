@@ -137,10 +137,13 @@ int hw_counters_publish(struct hw_counters *c, const int map_fds[PA_NR_COUNTERS]
 
 /* Reopens an event if necessary: the event of a CPU that went offline stays dead when the CPU
  * returns. */
-static int follow_cpu(struct hw_counters *c, unsigned int kind, unsigned int cpu, bool is_online)
+static int follow_cpu(struct hw_counters *c, unsigned int kind, unsigned int cpu, bool is_online,
+		      bool is_still)
 {
 	int *fd = event_fd_of(c, kind, cpu), r;
 
+	if (is_still)
+		perf_event_close(fd);
 	if (is_online == (*fd >= 0))
 		return 0;
 	if (!is_online) {
@@ -151,13 +154,14 @@ static int follow_cpu(struct hw_counters *c, unsigned int kind, unsigned int cpu
 	return r < 0 ? r : publish_event(c, kind, cpu);
 }
 
-int hw_counters_follow(struct hw_counters *c, const struct cpus *online)
+int hw_counters_follow(struct hw_counters *c, const struct cpus *online, const struct cpus *still)
 {
 	int result = 0;
 
 	for (unsigned int kind = 0; kind < PA_NR_COUNTERS; kind++)
 		for (unsigned int cpu = 0; (c->available >> kind & 1) && cpu < c->nr_cpus; cpu++) {
-			int r = follow_cpu(c, kind, cpu, cpus_has(online, cpu));
+			int r = follow_cpu(c, kind, cpu, cpus_has(online, cpu),
+					   cpus_has(still, cpu));
 
 			if (r < 0)
 				result = r;

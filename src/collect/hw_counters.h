@@ -21,8 +21,9 @@ unsigned int hw_counters_available(const struct hw_counters *c);
 const char *hw_counters_problem(const struct hw_counters *c);
 
 /* Puts the events into maps of type BPF_MAP_TYPE_PERF_EVENT_ARRAY, by kind; those of CPUs that come
- * online later are added by hw_counters_follow(). */
+ * online later are added by hw_counters_follow(), which also replaces those of CPUs whose counters
+ * seem to stand still. */
 int hw_counters_publish(struct hw_counters *c, const int map_fds[PA_NR_COUNTERS]);
-int hw_counters_follow(struct hw_counters *c, const struct cpus *online);
+int hw_counters_follow(struct hw_counters *c, const struct cpus *online, const struct cpus *still);
 
 #endif

@@ -24,6 +24,7 @@ struct sched_collector {
 	struct hw_counters *counters; /* owned */
 	unsigned int nr_cpus;         /* number of values of a per-CPU map */
 	struct cpus online;
+	uint64_t *nr_uncounted; /* owned: per CPU, pa_sched_counts.uncounted as of the last look */
 	int links[NR_TRACEPOINTS]; /* owned; -1: not attached */
 	bool per_process;
 	struct sched_report listed;  /* processes that have ended */
@@ -41,6 +42,7 @@ struct sched_collector *sched_collector_free(struct sched_collector *c)
 	sched_stats_bpf__destroy(c->skel);
 	hw_counters_free(c->counters);
 	sched_report_done(&c->listed);
+	free(c->nr_uncounted);
 	free(c);
 	return NULL;
 }
@@ -128,8 +130,11 @@ int sched_collector_new(const struct sched_collector_config *cfg,
 	for (unsigned int i = 0; i < NR_TRACEPOINTS; i++)
 		c->links[i] = -1;
 	c->nr_cpus = r > 0 ? (unsigned int)r : 0;
+	c->nr_uncounted = calloc(c->nr_cpus + 1, sizeof(*c->nr_uncounted));
 	c->online = *cfg->online;
 	c->per_process = cfg->per_process;
+	if (r > 0)
+		r = c->nr_uncounted ? 1 : -ENOMEM;
 	if (r > 0)
 		r = hw_counters_open(cfg->online, &c->counters);
 	if (r == 0)
@@ -184,12 +189,6 @@ int sched_collector_start(struct sched_collector *c, struct pa_error *err)
 	return 0;
 }
 
-int sched_collector_follow(struct sched_collector *c, const struct cpus *online)
-{
-	c->online = *online;
-	return hw_counters_follow(c->counters, online);
-}
-
 void sched_collector_stop(struct sched_collector *c)
 {
 	if (c->skel && c->skel->bss && c->skel->bss->sched_is_on) {
@@ -218,6 +217,30 @@ static void *read_per_cpu(const struct sched_collector *c, const struct bpf_map 
 		return all;
 	free(all);
 	return NULL;
+}
+
+/* CPUs with time slices since the last call whose counters could not be read, or stood still. */
+static int find_still(struct sched_collector *c, struct cpus *ret_still)
+{
+	_cleanup_(freep) struct pa_sched_counts *all =
+		read_per_cpu(c, c->skel->maps.sched_counts, sizeof(*all));
+
+	*ret_still = (struct cpus){ 0 };
+	for (unsigned int i = 0; all && i < c->nr_cpus; i++) {
+		if (all[i].uncounted != c->nr_uncounted[i])
+			cpus_add(ret_still, i);
+		c->nr_uncounted[i] = all[i].uncounted;
+	}
+	return all ? 0 : -ENOMEM;
+}
+
+int sched_collector_follow(struct sched_collector *c, const struct cpus *online)
+{
+	struct cpus still;
+	int r = find_still(c, &still);
+
+	c->online = *online;
+	return r < 0 ? r : hw_counters_follow(c->counters, online, &still);
 }
 
 int sched_collector_counts(const struct sched_collector *c, struct pa_sched_counts *ret_counts)
