@@ -161,6 +161,32 @@ static int check_pmu(const struct options *o)
 	return 0;
 }
 
+static int check_only_offcpu(const struct options *o)
+{
+	const struct {
+		const char *flag;
+		bool is_given;
+		const char *problem, *advice;
+	} flags[] = {
+		{ "--profile-output", o->profile_output, "is for the on-CPU profile",
+		  "add --profile, or write --offcpu-output" },
+		{ "--perf-data-output", o->perf_data_output, "has no meaning without --profile",
+		  "it holds on-CPU samples only" },
+		{ "--sample-rate", o->sample_rate_hz, "has no meaning without --profile",
+		  "time off the CPU is measured, not sampled" },
+		{ "--event", o->event, "has no meaning without --profile",
+		  "time off the CPU is measured, not sampled" },
+		{ "--sort", o->sort, "has no meaning without --profile",
+		  "waits are listed by their total time" },
+	};
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+		if (flags[i].is_given)
+			return usage_error(flags[i].flag, "%s; %s", flags[i].problem,
+					   flags[i].advice);
+	return 0;
+}
+
 /* What is about one kind of profile means nothing where that is not asked for. */
 static int check_offcpu(const struct options *o)
 {
@@ -171,22 +197,7 @@ static int check_offcpu(const struct options *o)
 
 	if (off && !o->offcpu)
 		return usage_error(off, "has no meaning without --offcpu; add it");
-	if (o->profile_output && o->offcpu && !o->profile)
-		return usage_error("--profile-output", "is for the on-CPU profile; %s",
-				   "add --profile, or write --offcpu-output");
-	if (o->perf_data_output && o->offcpu && !o->profile)
-		return usage_error("--perf-data-output", "has no meaning without --profile; %s",
-				   "it holds on-CPU samples only");
-	if (o->sample_rate_hz && o->offcpu && !o->profile)
-		return usage_error("--sample-rate", "has no meaning without --profile; %s",
-				   "time off the CPU is measured, not sampled");
-	if (o->event && o->offcpu && !o->profile)
-		return usage_error("--event", "has no meaning without --profile; %s",
-				   "time off the CPU is measured, not sampled");
-	if (o->sort && o->offcpu && !o->profile)
-		return usage_error("--sort", "has no meaning without --profile; %s",
-				   "waits are listed by their total time");
-	return 0;
+	return o->offcpu && !o->profile ? check_only_offcpu(o) : 0;
 }
 
 /* The rest of a path from its next component on, past slashes and ".". */
