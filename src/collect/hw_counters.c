@@ -56,17 +56,22 @@ static int open_event(struct hw_counters *c, unsigned int kind, unsigned int cpu
 	return 0;
 }
 
-/* Opens a kind on all CPUs, or on none: a sum over only some CPUs would be meaningless. */
+/* Opens a kind on all CPUs, or on none: a sum over only some CPUs would be meaningless. One that went
+ * offline a moment ago (-ENODEV) is for hw_counters_follow(). */
 static int open_kind(struct hw_counters *c, unsigned int kind, const struct cpus *online)
 {
-	int r = 0;
+	int result = -ENODEV, r = 0;
 
-	for (unsigned int cpu = 0; cpu < c->nr_cpus && r == 0; cpu++)
-		if (cpus_has(online, cpu))
-			r = open_event(c, kind, cpu);
-	if (r < 0)
+	for (unsigned int cpu = 0; cpu < c->nr_cpus && (r == 0 || r == -ENODEV); cpu++) {
+		if (!cpus_has(online, cpu))
+			continue;
+		r = open_event(c, kind, cpu);
+		if (result < 0 || r != -ENODEV)
+			result = r;
+	}
+	if (result < 0)
 		close_kind(c, kind);
-	return r;
+	return result;
 }
 
 int hw_counters_open(const struct cpus *online, struct hw_counters **ret_counters)
