@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 
 #include "agent/session.h"
+#include "base/clock.h"
 
 static int new_model(struct pa_session *s, uint32_t origin, const char *program,
 		     struct model **ret_model)
@@ -75,25 +76,58 @@ void session_date_model(const struct pa_session *s, uint32_t origin, uint64_t en
 	m->now->profile->duration_ns = (int64_t)(end_ns - began_ns);
 }
 
+static void use_wait(void *ctx, uint32_t origin, uint64_t wait)
+{
+	model_use_wait(((struct pa_session *)ctx)->models[origin].now, wait);
+}
+
+static void add_sum(void *ctx, uint32_t origin, const struct wait_sum *sum)
+{
+	pipe_sum(((struct pa_session *)ctx)->pipe, origin, sum);
+}
+
+/* Gives the model what the kernel has summed up, and the values that are in the ring. */
+static int complete_model(struct pa_session *s, uint32_t origin)
+{
+	int r;
+
+	if (!triggers_get(s->triggers, origin)->sums)
+		return 0;
+	r = triggers_part(s->triggers, origin, add_sum, use_wait, s);
+	return r < 0 ? r : programs_drain(s->programs, pipe_record, s->pipe);
+}
+
+/* Under world_lock(). */
+static int replace_model(struct pa_session *s, uint32_t origin, struct model *next)
+{
+	struct session_model *m = &s->models[origin];
+	int r = atomic_load(&s->phase) == PA_PHASE_SAMPLING ? complete_model(s, origin) : -EINVAL;
+
+	if (r == 0)
+		r = pipe_replace_sink(s->pipe, (uint8_t)origin, &m->now->sink, &next->sink);
+	if (r < 0)
+		return r;
+	model_inherit_program(next, m->now);
+	model_inherit_waits(next, m->now, clock_mono_ns());
+	model_place_waits(m->now);
+	return 0;
+}
+
 int session_take_model(struct pa_session *s, uint32_t origin, struct model **ret_model)
 {
 	struct session_model *m = &s->models[origin];
 	_cleanup_(model_freep) struct model *next = NULL;
-	int r = triggers_get(s->triggers, origin)->sums ? -EOPNOTSUPP
-							: new_model(s, origin, NULL, &next);
+	int r = new_model(s, origin, NULL, &next);
 
 	if (r < 0)
-		return r; /* only one model has a stack that the kernel has sent once */
+		return r;
 	world_lock(s->world);
-	r = atomic_load(&s->phase) == PA_PHASE_SAMPLING
-		    ? pipe_replace_sink(s->pipe, (uint8_t)origin, &m->now->sink, &next->sink)
-		    : -EINVAL;
+	r = replace_model(s, origin, next);
 	if (r == 0) {
 		uint64_t now_ns = s->pipe->turn_ns; /* samples up to this time were in it */
 
 		session_date_model(s, origin, now_ns);
 		session_describe_profile(s, origin);
-		model_inherit_program(next, m->now);
 		model_leave(m->now, &m->taken);
 		m->began_ns = now_ns;
 		*ret_model = m->now;

@@ -143,8 +143,8 @@ void session_date_model(const struct pa_session *s, uint32_t origin, uint64_t en
  * Takes out the model of an origin, for the caller to name, write and free before the session is
  * freed. From here on, samples go to a new model; each sample is in one of the two. The summary
  * includes its symbols if it is named before the session's own model. May be called by any thread
- * while the session samples; otherwise -EINVAL. -EOPNOTSUPP: the kernel sums up by stack what this
- * trigger measures, and has sent the stacks only once, to the model that would be taken out.
+ * while the session samples; otherwise -EINVAL. -EOPNOTSUPP: the kernel sums up what this trigger
+ * measures, and the sums cannot be divided.
  */
 int session_take_model(struct pa_session *s, uint32_t origin, struct model **ret_model);
 /* The sums over the current model and all that were taken out before. Under world_lock(). */

@@ -194,7 +194,7 @@ int summary_list_waits(const struct model *model, struct pa_wait_stat *to,
 	int r = 0;
 
 	for (uint32_t i = 0; i < model->waits.nr && r == 0; i++)
-		if (model->waits.all[i].is_known)
+		if (model->waits.all[i].is_known && !model->waits.all[i].is_inherited)
 			r = add_wait(model, &model->waits.all[i], &rows);
 	if (r < 0)
 		return r;

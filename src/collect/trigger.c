@@ -169,6 +169,14 @@ bool triggers_is_blocked(const struct triggers *t, uint32_t origin, const struct
 	return t->uses[origin].trigger->is_blocked(t->uses[origin].state, b);
 }
 
+int triggers_part(struct triggers *t, uint32_t origin, trigger_sum_fn sum, trigger_wait_fn uses,
+		  void *ctx)
+{
+	const struct trigger *trigger = t->uses[origin].trigger;
+
+	return trigger->part ? trigger->part(t->uses[origin].state, sum, uses, ctx) : -EOPNOTSUPP;
+}
+
 int triggers_sums(struct triggers *t, trigger_sum_fn fn, void *ctx)
 {
 	int r = 0;

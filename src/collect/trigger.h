@@ -48,6 +48,9 @@ struct trigger_account {
 
 typedef void (*trigger_sum_fn)(void *ctx, uint32_t origin, const struct wait_sum *sum);
 
+/* The ID of a stack that was sent, and that a thread may still get values for. */
+typedef void (*trigger_wait_fn)(void *ctx, uint32_t origin, uint64_t wait);
+
 /* A thread that was off the CPU before the trigger was enabled. */
 struct pa_blocked;
 typedef void (*trigger_blocked_fn)(void *ctx, uint32_t origin, const struct pa_blocked *b);
@@ -86,8 +89,12 @@ struct trigger {
 	/* Nothing that begins later is counted, and what is in progress is counted until end_ns,
 	 * the moment at which all triggers end. Must be quick. */
 	void (*disable)(void *state, uint64_t end_ns);
+	/* Called between enable() and disable(): passes what the kernel has summed up since the last
+	 * call, and then the stacks to which threads refer. Values of other stacks that had been sent
+	 * by then, other than further sums, are in the ring. */
+	int (*part)(void *state, trigger_sum_fn sum, trigger_wait_fn uses, void *ctx);
 	/* Called after disable() and before account(): passes what the kernel has summed up instead
-	 * of sending it, and the intervals that have not ended. None of the trigger's programs runs
+	 * of sending it, less what part() passed, and the intervals that have not ended. None of the trigger's programs runs
 	 * any more when it returns. */
 	int (*sums)(void *state, trigger_sum_fn fn, void *ctx);
 	/* The number and total length of the intervals summed up or sent so far, as of the last
@@ -136,6 +143,9 @@ int triggers_follow(struct triggers *t, const struct cpus *online); /* continues
 void triggers_disable(struct triggers *t, uint64_t end_ns);
 int triggers_blocked(struct triggers *t, trigger_blocked_fn fn, void *ctx);
 bool triggers_is_blocked(const struct triggers *t, uint32_t origin, const struct pa_blocked *b);
+/* -EOPNOTSUPP: it cannot divide what the kernel sums up. */
+int triggers_part(struct triggers *t, uint32_t origin, trigger_sum_fn sum, trigger_wait_fn uses,
+		  void *ctx);
 int triggers_sums(struct triggers *t, trigger_sum_fn fn, void *ctx);
 struct trigger_intervals triggers_intervals(const struct triggers *t);
 uint64_t triggers_nr_lost(const struct triggers *t);

@@ -12,10 +12,14 @@
 #include "base/error.h"
 #include "collect/blocked_iter.h"
 #include "collect/map_reader.h"
+#include "collect/passed_sums.h"
 #include "collect/programs.h"
 
 /* Records per CPU and second: new stacks, and intervals of stacks that user space finishes. */
 #define RECORDS_PER_CPU_AND_S 2000
+/* A sum that changes while it is read is read again, so that its number and its time belong together;
+ * whatever is missing is in the next part. */
+#define MAX_READINGS 16
 
 /* The wake-up is attached first: without it, intervals would appear to last until the thread
  * runs. */
@@ -35,7 +39,8 @@ struct offcpu {
 	uint8_t states;                 /* the recorded states */
 	int links[NR_HOOKS];            /* owned; -1: not attached */
 	uint64_t ended_ns;              /* when it was disabled */
-	struct offcpu_found found;      /* filled in by sums() */
+	struct passed_sums passed;      /* by part() */
+	struct offcpu_found found;      /* filled in by part() and sums() */
 	uint64_t nr_lost;               /* as of the last offcpu_look() */
 	struct trigger_intervals ended; /* as of the last offcpu_look() */
 };
@@ -132,6 +137,7 @@ static void offcpu_detach(void *state)
 
 	close_links(t);
 	t->programs = NULL;
+	passed_sums_done(&t->passed);
 	t->found = (struct offcpu_found){ 0 };
 }
 
@@ -179,18 +185,67 @@ static void give(struct reading *rd, const struct wait_sum *sum)
 	rd->fn(rd->ctx, rd->t->origin, sum);
 }
 
+/* passed: what was passed before, which changes to what has been passed now; NULL: nothing, and this
+ * is the last reading. */
+static void give_sums(struct reading *rd, uint64_t id, const struct pa_wait *w,
+		      struct passed_sum *passed)
+{
+	for (unsigned int i = 0; i < PA_NR_WAIT_STATES; i++) {
+		const struct pa_wait_sum *s = &w->sums[i];
+		struct pa_wait_sum none = { 0 }, *before = passed ? &passed->sums[i] : &none;
+		struct wait_sum more = { id, (uint8_t)i, s->nr - before->nr, s->ns - before->ns,
+					 s->max_ns };
+
+		if (!more.nr)
+			continue;
+		rd->t->found.nr_summed += more.nr;
+		*before = *s;
+		give(rd, &more);
+	}
+}
+
 static int give_wait(void *ctx, uint64_t id, const void *value)
 {
 	struct reading *rd = ctx;
-	const struct pa_wait *w = value;
 
-	for (unsigned int i = 0; i < PA_NR_WAIT_STATES; i++) {
-		const struct pa_wait_sum *s = &w->sums[i];
+	give_sums(rd, id, value, passed_sums_find(&rd->t->passed, id));
+	return 0;
+}
 
-		rd->t->found.nr_summed += s->nr;
-		if (s->nr)
-			give(rd, &(struct wait_sum){ id, (uint8_t)i, s->nr, s->ns, s->max_ns });
+static bool has_more(const struct pa_wait *w, const struct passed_sum *passed)
+{
+	uint64_t nr = 0;
+
+	for (unsigned int i = 0; i < PA_NR_WAIT_STATES; i++)
+		nr += w->sums[i].nr - (passed ? passed->sums[i].nr : 0);
+	return nr > 0;
+}
+
+static void read_settled(const struct offcpu *t, uint64_t id, struct pa_wait *w)
+{
+	int fd = programs_map_fd(t->programs, "waits");
+	struct pa_wait again;
+
+	for (unsigned int i = 0; i < MAX_READINGS && bpf_map_lookup_elem(fd, &id, &again) == 0;
+	     i++) {
+		if (!memcmp(w, &again, sizeof(again)))
+			return;
+		*w = again;
 	}
+}
+
+/* Without memory a sum remains for the next part. */
+static int give_part(void *ctx, uint64_t id, const void *value)
+{
+	struct reading *rd = ctx;
+	struct passed_sum *passed = passed_sums_find(&rd->t->passed, id);
+	struct pa_wait w;
+
+	memcpy(&w, value, sizeof(w));
+	if (!has_more(&w, passed) || passed_sums_get(&rd->t->passed, id, &passed) < 0)
+		return 0;
+	read_settled(rd->t, id, &w);
+	give_sums(rd, id, &w, passed);
 	return 0;
 }
 
@@ -215,6 +270,36 @@ static int give_open(void *ctx, uint64_t task, const void *value)
 	rd->t->found.nr_open++;
 	give(rd, &(struct wait_sum){ th->wait, th->state, 1, ns, ns });
 	return 0;
+}
+
+struct using
+{
+	const struct offcpu *t;
+	trigger_wait_fn fn;
+	void *ctx;
+};
+
+/* Also of a thread that is running: between its wake-up and its run it has no interval for a moment. */
+static int give_use(void *ctx, uint64_t task, const void *value)
+{
+	const struct using *u = ctx;
+
+	u->fn(u->ctx, u->t->origin, ((const struct pa_thread *)value)->wait);
+	return 0;
+}
+
+static int offcpu_part(void *state, trigger_sum_fn sum, trigger_wait_fn uses, void *ctx)
+{
+	struct reading rd = { state, sum, ctx };
+	struct using u = { state, uses, ctx };
+	const struct programs *p = rd.t->programs;
+	int r = map_read(programs_map_fd(p, "waits"), sizeof(struct pa_wait), give_part, &rd);
+
+	if (r == 0)
+		r = map_read(programs_map_fd(p, "threads"), sizeof(struct pa_thread), give_use, &u);
+	if (r == 0)
+		programs_await_end(); /* a record that one of them is writing hides those behind it */
+	return r;
 }
 
 static int offcpu_sums(void *state, trigger_sum_fn fn, void *ctx)
@@ -328,6 +413,7 @@ const struct trigger trigger_offcpu = {
 	.is_blocked = offcpu_is_blocked,
 	.look = offcpu_look,
 	.disable = offcpu_disable,
+	.part = offcpu_part,
 	.sums = offcpu_sums,
 	.intervals = offcpu_intervals,
 	.nr_lost = offcpu_nr_lost,

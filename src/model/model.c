@@ -85,7 +85,10 @@ int model_new(const struct model_config *cfg, struct world *w, struct model **re
 	if (!m)
 		return -ENOMEM;
 	m->world = w;
-	m->sink = (struct sample_sink){ .on_sample = on_sample, .on_sum = model_add_sum, .ctx = m };
+	m->sink = (struct sample_sink){ .on_sample = on_sample,
+					.on_sum = model_add_sum,
+					.on_settled = model_settle_waits,
+					.ctx = m };
 	if (cfg->program_pid)
 		m->sink.on_event = model_follow_program;
 	m->program_pid = cfg->program_pid;
@@ -189,8 +192,7 @@ static int intern_file(struct model *m, uint32_t file, struct file_strings *to)
 	return r;
 }
 
-/* Keeps a file open until the model is named. */
-static int hold_file(struct model *m, uint32_t file)
+int model_hold_file(struct model *m, uint32_t file)
 {
 	int r = ARRAY_RESERVE(m->files, m->cap_files, file + 1, UINT32_MAX);
 
@@ -206,7 +208,7 @@ static int hold_file(struct model *m, uint32_t file)
 
 static int file_strings(struct model *m, uint32_t file, const struct file_strings **ret_strings)
 {
-	int r = hold_file(m, file);
+	int r = model_hold_file(m, file);
 
 	if (r < 0)
 		return r;
@@ -244,7 +246,7 @@ static int add_mapping(struct adding *a, const struct frame *f, uint32_t *ret_id
 		r = profile_string(p, "[jit]", &to.path);
 		/* Treated as code without a file, except for its address. */
 		if (r == 0 && f->mapping->kind == MAPPING_FILE)
-			r = hold_file(a->m, f->mapping->file);
+			r = model_hold_file(a->m, f->mapping->file);
 	} else if (f->mapping->kind == MAPPING_VDSO) {
 		to.kind = PROFILE_MAPPING_VDSO;
 		r = profile_string(p, "[vdso]", &to.path);
@@ -293,10 +295,17 @@ static void hold_programs(struct model *m)
 		jit_files_hold(m->world->jit, m->jit.programs[m->nr_held_programs++].id);
 }
 
+void model_add_jit_address(struct model *m, uint64_t program, uint64_t address, uint64_t time_ns)
+{
+	const struct jit_address one = { .addr = address, .time_ns = time_ns };
+
+	(void)jit_samples_add_address(&m->jit, program, &one);
+	hold_programs(m);
+}
+
 /* A new location in code without a file: its symbol files must be opened while they exist. */
 static int add_jit_frame(struct adding *a, const struct frame *f)
 {
-	struct jit_address address = { .addr = f->address, .time_ns = a->s->time_ns };
 	uint32_t nr = a->m->profile->nr_locations;
 	int r = add_native_frame(a, f);
 
@@ -304,9 +313,7 @@ static int add_jit_frame(struct adding *a, const struct frame *f)
 	if (r < 0 || a->m->profile->nr_locations == nr)
 		return r;
 	jit_files_look(a->m->world->jit, a->s->process, a->s->pid, a->s->time_ns);
-	/* if it fails, a symbol is missing */
-	(void)jit_samples_add_address(&a->m->jit, a->s->program, &address);
-	hold_programs(a->m);
+	model_add_jit_address(a->m, a->s->program, f->address, a->s->time_ns);
 	return 0;
 }
 
@@ -362,9 +369,13 @@ static bool is_process(const void *owner, uint32_t id, const void *key)
 	return ((const struct model *)owner)->processes[id] == *(const uint64_t *)key;
 }
 
-static int count_process(struct model *m, const struct sample *s)
+uint64_t model_process_of(const struct sample *s)
 {
-	uint64_t id = s->process ? process_id(s->process) : ~(uint64_t)s->pid;
+	return s->process ? process_id(s->process) : ~(uint64_t)s->pid;
+}
+
+int model_count_process(struct model *m, uint64_t id)
+{
 	uint64_t h = hash_mix(0, id);
 	uint32_t at;
 	int r;
@@ -409,7 +420,7 @@ static int add_sample(struct adding *a)
 	for (uint32_t i = 0; i < s->nr_frames && r == 0; i++)
 		r = add_frame[s->frames[i].kind](a, &s->frames[i]);
 	if (r == 0)
-		r = count_process(a->m, s);
+		r = model_count_process(a->m, model_process_of(s));
 	if (r == 0)
 		r = profile_stack_of(a->m->profile, s->user, a->locations, a->nr, &stack);
 	if (r == 0)

@@ -120,6 +120,16 @@ int model_add_state_label(struct model *m, uint32_t labels, const char *state, u
 /* The key of the label with the truncation reason: a string of the profile. */
 uint32_t model_truncated_key(const struct model *m);
 
+/* Keeps a file open until the model is symbolized. */
+int model_hold_file(struct model *m, uint32_t file);
+/* An address in code without a file, whose symbol files are kept until the model is symbolized. If it
+ * fails, a symbol is missing. */
+void model_add_jit_address(struct model *m, uint64_t program, uint64_t address, uint64_t time_ns);
+
+/* Counts a process that has samples, once. */
+uint64_t model_process_of(const struct sample *s);
+int model_count_process(struct model *m, uint64_t id);
+
 /* Counts nr events as kept or not, by the result of profile_add() and others. */
 void model_count_outcome(struct model *m, int r, uint64_t nr);
 

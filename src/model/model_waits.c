@@ -26,6 +26,7 @@ void model_waits_done(struct model_waits *w)
 {
 	idtable_done(&w->by_id);
 	free(w->all);
+	profile_free(w->inherited);
 }
 
 static bool is_wait(const void *owner, uint32_t at, const void *key)
@@ -42,22 +43,26 @@ static uint32_t max_for(const struct model_waits *w, uint64_t id)
 							: w->max;
 }
 
-static int find_wait(struct model_waits *w, uint64_t id, struct model_wait **ret)
+static struct model_wait *find_wait(const struct model_waits *w, uint64_t id)
 {
-	uint64_t h = hash_mix(0, id);
 	uint32_t at;
+
+	return idtable_find(&w->by_id, hash_mix(0, id), is_wait, w, &id, &at) ? &w->all[at] : NULL;
+}
+
+int model_waits_get(struct model_waits *w, uint64_t id, struct model_wait **ret)
+{
 	int r;
 
-	if (idtable_find(&w->by_id, h, is_wait, w, &id, &at)) {
-		*ret = &w->all[at];
+	*ret = find_wait(w, id);
+	if (*ret)
 		return 0;
-	}
 	r = ARRAY_RESERVE(w->all, w->cap, w->nr + 1, max_for(w, id));
 	if (r == 0)
 		r = idtable_reserve(&w->by_id);
 	if (r < 0)
 		return r;
-	idtable_insert(&w->by_id, h, w->nr);
+	idtable_insert(&w->by_id, hash_mix(0, id), w->nr);
 	w->all[w->nr] = (struct model_wait){ .id = id };
 	*ret = &w->all[w->nr++];
 	return 0;
@@ -68,7 +73,7 @@ void model_add_sum(void *model, const struct wait_sum *sum)
 	struct model *m = model;
 	struct pa_wait_sum *to;
 	struct model_wait *w;
-	int r = find_wait(&m->waits, sum->wait, &w);
+	int r = model_waits_get(&m->waits, sum->wait, &w);
 
 	if (r < 0) {
 		model_count_outcome(m, r, sum->nr);
@@ -85,7 +90,7 @@ int model_know_wait(struct model *m, const struct sample *s, uint32_t stack, uin
 		    bool has_dump)
 {
 	struct model_wait *w;
-	int r = find_wait(&m->waits, s->wait, &w);
+	int r = model_waits_get(&m->waits, s->wait, &w);
 
 	if (r < 0)
 		return r;
@@ -101,7 +106,21 @@ int model_know_wait(struct model *m, const struct sample *s, uint32_t stack, uin
 	w->syscall_nr = s->syscall_nr;
 	w->time_ns = s->time_ns;
 	w->program = s->program;
+	w->process = model_process_of(s);
 	return 0;
+}
+
+void model_settle_waits(void *model, uint64_t until_ns)
+{
+	((struct model *)model)->waits.settled_ns = until_ns;
+}
+
+void model_use_wait(struct model *m, uint64_t id)
+{
+	struct model_wait *w = find_wait(&m->waits, id);
+
+	if (w)
+		w->is_used = true;
 }
 
 static void count_kept(struct model_stats *st, const struct model_wait *w, uint64_t nr)
@@ -137,7 +156,7 @@ static void place_state(struct model *m, const struct model_wait *w, uint8_t sta
 
 	if (!nr)
 		return;
-	if (!w->is_known) {
+	if (!w->is_known || w->is_inherited) { /* or there was no memory to bring it in */
 		m->stats.nr_without_stack += nr;
 		return;
 	}
@@ -222,6 +241,10 @@ void model_trim_waits(struct model *m)
 
 void model_place_waits(struct model *m)
 {
+	if (m->waits.is_placed)
+		return;
+	m->waits.is_placed = true;
+	(void)model_bring_in_waits(m);
 	for (uint32_t i = 0; i < m->waits.nr; i++)
 		for (unsigned int state = 0; state < PA_NR_WAIT_STATES; state++)
 			place_state(m, &m->waits.all[i], (uint8_t)state);

@@ -9,11 +9,11 @@
 #include <stdint.h>
 
 struct wait_sum {
-	uint64_t wait; /* the ID of the stack */
-	uint8_t state; /* enum pa_wait_state */
-	uint64_t nr;   /* number of intervals */
-	uint64_t ns;   /* total length */
-	uint64_t max_ns;
+	uint64_t wait;   /* the ID of the stack */
+	uint8_t state;   /* enum pa_wait_state */
+	uint64_t nr;     /* number of intervals */
+	uint64_t ns;     /* total length */
+	uint64_t max_ns; /* of a single one, since the capture began */
 };
 
 #endif
