@@ -180,6 +180,10 @@ struct pa_options {
 	/* PA_MODE_OFFCPU. */
 	unsigned int off_cpu_states; /* enum pa_off_cpu_state; 0: sleep and disk */
 	uint64_t off_cpu_min_ns;     /* shorter intervals are only counted */
+
+	/* Measures how long BPF programs run: pa_summary.programs. The kernel then measures those of the
+	 * whole machine, and each run takes about 50 ns longer. Needs CAP_SYS_ADMIN. */
+	bool program_times;
 };
 
 struct pa_session;
@@ -448,6 +452,13 @@ struct pa_label_stat {
 	uint64_t nr_samples;
 };
 
+/* One of the session's BPF programs. */
+struct pa_program_stat {
+	const char *name;
+	uint64_t nr_runs;
+	uint64_t run_ns; /* of all runs, on all CPUs */
+};
+
 /*
  * Structures in the lists of a summary grow at their end as well. The summary contains the size that each
  * has in the library, which PA_ITEM() uses to find item i of a list:
@@ -687,6 +698,17 @@ struct pa_summary {
 	 * switching all of them on and off took. */
 	uint64_t sampling_least_ns;
 	uint64_t sampling_most_ns;
+
+	/* How often a thread of this process slept and was woken up, in all and while sampling. */
+	uint64_t agent_wakeups;
+	uint64_t agent_sampling_wakeups;
+	/* With pa_options.program_times, the longest run time first. */
+	size_t pa_program_stat_sz;
+	const struct pa_program_stat *programs;
+	size_t nr_programs;
+	uint64_t programs_ns; /* their sum */
+	const char *
+		no_program_times; /* why they could not be measured; NULL: they were, or not asked for */
 };
 
 /* Borrowed until pa_session_free(). NULL before the end. */

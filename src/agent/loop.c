@@ -234,6 +234,17 @@ static int run(struct loop *l)
 	return 0;
 }
 
+static void read_program_times(struct pa_session *s)
+{
+	if (s->program_times_fd < 0)
+		return;
+	programs_add_times(s->programs, &s->program_times);
+	if (s->sched)
+		sched_collector_add_times(s->sched, &s->program_times);
+	closep(&s->program_times_fd);
+	s->program_times_fd = -1;
+}
+
 /* No samples are taken after this; the rest is in the rings. */
 static int finish_sampling(struct pa_session *s)
 {
@@ -265,9 +276,11 @@ static int finish_sampling(struct pa_session *s)
 	/* Resolving symbols can take a while, and the machine should not be slowed down
 	 * meanwhile. */
 	programs_detach(s->programs);
+	read_program_times(s);
 	s->sideband = sideband_free(s->sideband);
 	s->end_cpu_ns = own_cpu_ns();
 	s->end_rss_bytes = own_peak_rss_bytes();
+	s->end_wakeups = own_wakeups();
 	if (r == 0)
 		r = summed;
 	if (r == 0)

@@ -8,7 +8,11 @@
 /* CPU time, user and system. */
 uint64_t own_cpu_ns(void);
 
-/* Peak resident memory; 0 if /proc does not show it. */
+/* Resident memory, now and at most; 0 if /proc does not show it. */
+uint64_t own_rss_bytes(void);
 uint64_t own_peak_rss_bytes(void);
+
+/* How often its threads went to sleep and were woken up again. */
+uint64_t own_wakeups(void);
 
 #endif

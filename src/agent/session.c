@@ -229,7 +229,7 @@ int session_new(const struct session_config *cfg, const struct pa_options *opts,
 		*err = (struct pa_error){ 0 };
 	if (!s)
 		return error_set(err, ENOMEM, "out of memory");
-	s->wake_fd = s->done_fd = s->cgroup_fd = -1;
+	s->wake_fd = s->done_fd = s->cgroup_fd = s->program_times_fd = -1;
 	s->has_cgroup_ids = cfg->cgroup_ids;
 	s->cpu = (struct cpu_account)CPU_ACCOUNT_NONE;
 	s->thread_clock = (struct thread_clock)THREAD_CLOCK_NONE;
@@ -368,6 +368,19 @@ static int attach(struct pa_session *s, struct pa_error *err)
 	return r < 0 ? r : attach_sched(s, &online, err);
 }
 
+/* Begins before the programs are loaded, so that all their runs are measured. Without the privilege the
+ * capture does without. */
+static void measure_programs(struct pa_session *s)
+{
+	if (!s->settings.o.program_times)
+		return;
+	s->program_times_fd = program_times_measure();
+	if (s->program_times_fd == -EPERM)
+		s->no_program_times = "that needs CAP_SYS_ADMIN";
+	else if (s->program_times_fd < 0)
+		s->no_program_times = "this kernel does not measure them";
+}
+
 static int start_thread(struct pa_session *s)
 {
 	sigset_t all, before;
@@ -384,6 +397,8 @@ static int start_thread(struct pa_session *s)
 
 static void detach(struct pa_session *s)
 {
+	closep(&s->program_times_fd);
+	s->program_times_fd = -1;
 	cpu_account_close(&s->cpu);
 	thread_clock_detach(&s->thread_clock);
 	triggers_detach(s->triggers);
@@ -401,6 +416,7 @@ int pa_session_start(struct pa_session *s, struct pa_error *err)
 	if (atomic_load(&s->phase) != PA_PHASE_NEW || s->has_thread)
 		return error_set(err, EALREADY, "the session has already been started");
 	atomic_store(&s->is_starting, true);
+	measure_programs(s);
 	r = attach(s, err);
 	if (r == 0 && s->sched)
 		/* its counters are not tied to the capture's times */
@@ -408,6 +424,7 @@ int pa_session_start(struct pa_session *s, struct pa_error *err)
 	if (r == 0) {
 		s->start_real_ns = clock_ns(CLOCK_REALTIME);
 		s->start_cpu_ns = own_cpu_ns();
+		s->start_wakeups = own_wakeups();
 		cpu_account_begin(&s->cpu, s->programs, s->cgroup_fd);
 		s->start_ns = clock_mono_ns();
 		thread_clock_begin(&s->thread_clock, s->start_ns);

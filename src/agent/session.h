@@ -15,6 +15,7 @@
 #include "agent/settings.h"
 #include "base/log.h"
 #include "capture/pipe.h"
+#include "collect/program_times.h"
 #include "collect/programs.h"
 #include "collect/sched_collector.h"
 #include "collect/sideband.h"
@@ -75,6 +76,10 @@ struct pa_session {
 	uint64_t start_real_ns;
 	/* CPU time and memory of the agent at those times */
 	uint64_t start_cpu_ns, end_cpu_ns, end_rss_bytes;
+	uint64_t start_wakeups, end_wakeups;
+	int program_times_fd; /* owned; as long as the kernel measures run times; -1: it does not */
+	const char *no_program_times;       /* static; see pa_summary */
+	struct program_times program_times; /* valid after the end */
 	bool targets_exited;
 	const char *end_reason; /* static; set by the thread when sampling is over */
 	atomic_int signals[2];  /* by enum pa_signal_role; 0: none */

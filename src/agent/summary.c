@@ -52,6 +52,7 @@ struct summary {
 	struct pa_count pmu_gaps[SUMMARY_NR_PMU_GAPS];
 	struct pa_thread_stat *threads; /* owned */
 	struct pa_output_stat *outputs; /* owned */
+	struct pa_program_stat programs[PROGRAM_TIMES_MAX];
 	struct pa_unanswered_stat unanswered[UNANSWERED_MAX_ITEMS];
 	struct unanswered_item unanswered_items[UNANSWERED_MAX_ITEMS];
 	struct pa_count fetches[NR_FETCH_RESULTS];
@@ -391,6 +392,31 @@ static uint64_t first_sample_ns(const struct pa_session *s)
 	return at > s->start_ns ? at - s->start_ns : 0;
 }
 
+/* The longest first. */
+static int compare_programs(const void *a, const void *b)
+{
+	const struct pa_program_stat *x = a, *y = b;
+
+	return (x->run_ns < y->run_ns) - (x->run_ns > y->run_ns);
+}
+
+static void add_programs(const struct pa_session *s, struct summary *to)
+{
+	const struct program_times *times = &s->program_times;
+
+	for (uint32_t i = 0; i < times->nr; i++)
+		to->programs[i] = (struct pa_program_stat){
+			.name = times->items[i].name,
+			.nr_runs = times->items[i].nr_runs,
+			.run_ns = times->items[i].run_ns,
+		};
+	qsort(to->programs, times->nr, sizeof(to->programs[0]), compare_programs);
+	to->pub.programs = to->programs;
+	to->pub.nr_programs = times->nr;
+	to->pub.programs_ns = program_times_sum_ns(times);
+	to->pub.no_program_times = s->no_program_times;
+}
+
 /* Strings and lists are borrowed from the session. */
 static void add_description(const struct pa_session *s, struct summary *to)
 {
@@ -434,6 +460,8 @@ static void add_frame(const struct pa_session *s, struct summary *to)
 	to->pub.agent_peak_rss_bytes = own_peak_rss_bytes();
 	to->pub.agent_sampling_cpu_ns = s->end_cpu_ns ? s->end_cpu_ns - s->start_cpu_ns : 0;
 	to->pub.agent_sampling_rss_bytes = s->end_rss_bytes;
+	to->pub.agent_wakeups = own_wakeups();
+	to->pub.agent_sampling_wakeups = s->end_cpu_ns ? s->end_wakeups - s->start_wakeups : 0;
 }
 
 /* Counts the stacks that still have samples: splitting JIT stacks by code version orphans some. */
@@ -471,6 +499,7 @@ void summary_add_item_sizes(struct pa_summary *to)
 	to->pa_pmu_stat_sz = sizeof(struct pa_pmu_stat);
 	to->pa_wait_stat_sz = sizeof(struct pa_wait_stat);
 	to->pa_thread_stat_sz = sizeof(struct pa_thread_stat);
+	to->pa_program_stat_sz = sizeof(struct pa_program_stat);
 }
 
 void summary_add_gaps(struct summary *to, const struct world *w, const struct pipe *p)
@@ -584,6 +613,7 @@ static int fill_summary(const struct pa_session *s, struct summary **ret_summary
 	add_other_losses(s, *ret_summary);
 	summary_add_gaps(*ret_summary, s->world, s->pipe);
 	add_frame(s, *ret_summary);
+	add_programs(s, *ret_summary);
 	add_description(s, *ret_summary);
 	return 0;
 }

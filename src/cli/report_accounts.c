@@ -136,6 +136,30 @@ void report_accounts(const struct report_page *p)
 	print_tables(p);
 }
 
+/* "0.002 s in BPF programs: pa_oncpu 0.002 s (1980 runs)" */
+static void print_programs(const struct report_page *p)
+{
+	const struct pa_summary *s = p->s;
+	_cleanup_(freep) char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return; /* the line is left out */
+	for (size_t i = 0; i < s->nr_programs; i++) {
+		const struct pa_program_stat *program = PA_ITEM(s, pa_program_stat, s->programs, i);
+
+		if (program->nr_runs)
+			(void)fprintf(f, "%s%s %.1f ms (%" PRIu64 " run%s)", i ? ", " : "",
+				      program->name, ms_of(program->run_ns), program->nr_runs,
+				      text_plural(program->nr_runs));
+	}
+	if (fclose(f) == 0 && *text)
+		report_line(p, "", "%.1f ms in BPF programs: %s", ms_of(s->programs_ns), text);
+	else if (s->no_program_times)
+		report_line(p, "", "BPF programs not measured: %s", s->no_program_times);
+}
+
 void report_overhead(const struct report_page *p)
 {
 	const struct pa_summary *s = p->s;
@@ -144,4 +168,10 @@ void report_overhead(const struct report_page *p)
 	report_line(p, "overhead", "%.2f s CPU while sampling (%.2f s in all), %s peak",
 		    (double)s->agent_sampling_cpu_ns / NS_PER_S, (double)s->agent_cpu_ns / NS_PER_S,
 		    text_size(s->agent_peak_rss_bytes, size));
+	if (!p->opts->is_verbose)
+		return;
+	report_line(p, "", "woken up %" PRIu64 " time%s while sampling (%" PRIu64 " in all)",
+		    s->agent_sampling_wakeups, text_plural(s->agent_sampling_wakeups),
+		    s->agent_wakeups);
+	print_programs(p);
 }

@@ -120,6 +120,7 @@ static int new_session(struct capture_run *c, struct pa_error *err)
 		.kernel_stacks = o->kernel_stacks,
 		.off_cpu_states = o->offcpu_states,
 		.off_cpu_min_ns = o->min_block_ns,
+		.program_times = o->verbosity > 0,
 		.duration_ns = o->duration_ns,
 		.outputs = outputs,
 		.nr_outputs = list_outputs(o, outputs),

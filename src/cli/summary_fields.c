@@ -190,6 +190,14 @@ static const struct summary_field label_stat_fields[] = {
 
 STRUCTURE(label_stat);
 
+static const struct summary_field program_stat_fields[] = {
+	F(FIELD_STRING, pa_program_stat, name),
+	F(FIELD_U64, pa_program_stat, nr_runs),
+	F(FIELD_U64, pa_program_stat, run_ns),
+};
+
+STRUCTURE(program_stat);
+
 static const struct summary_field section_fields[] = {
 	F(FIELD_STRING, pa_section, name),
 	F(FIELD_STRING, pa_section, unit),
@@ -306,6 +314,10 @@ static const struct summary_field summary_fields[] = {
 	F(FIELD_U64, pa_summary, agent_peak_rss_bytes),
 	F(FIELD_U64, pa_summary, agent_sampling_cpu_ns),
 	F(FIELD_U64, pa_summary, agent_sampling_rss_bytes),
+	F(FIELD_U64, pa_summary, agent_wakeups),
+	F(FIELD_U64, pa_summary, agent_sampling_wakeups),
+	F(FIELD_U64, pa_summary, programs_ns),
+	F(FIELD_STRING, pa_summary, no_program_times),
 };
 
 static const struct summary_list summary_lists[] = {
@@ -339,6 +351,7 @@ static const struct summary_list summary_lists[] = {
 	L(pa_summary, pmu, pmu_stat),
 	L(pa_summary, pmu_gaps, count),
 	L(pa_summary, outputs, output_stat),
+	L(pa_summary, programs, program_stat),
 };
 
 const struct summary_structure summary_structure = {

@@ -112,6 +112,10 @@ struct tables *programs_tables(const struct programs *p);
 int64_t programs_stack_budget(const struct programs *p);
 void programs_add_stack_budget(struct programs *p, int64_t bytes);
 
+/* Adds how often each program ran, and for how long: collect/program_times.h. */
+struct program_times;
+void programs_add_times(const struct programs *p, struct program_times *to);
+
 /* The ring: becomes readable when a record asks for attention. */
 int programs_ring_fd(const struct programs *p);
 

@@ -42,6 +42,10 @@ unsigned int sched_collector_nr_cpus(const struct sched_collector *c); /* online
 /* The numbers of context switches so far. */
 int sched_collector_counts(const struct sched_collector *c, struct pa_sched_counts *ret_counts);
 
+/* Adds how often each of its programs ran, and for how long. */
+struct program_times;
+void sched_collector_add_times(const struct sched_collector *c, struct program_times *to);
+
 /* To be called from time to time: reads the processes that have ended, to make room for others. */
 int sched_collector_turn(struct sched_collector *c);
 

@@ -214,6 +214,23 @@ def test_exit(tmp):
     ok(0 < s["agent_sampling_cpu_ns"] < s["agent_cpu_ns"]
        and 0 < s["agent_sampling_rss_bytes"] <= s["agent_peak_rss_bytes"],
        "what sampling cost is part of what all cost")
+    ok(0 < s["agent_sampling_wakeups"] < s["agent_wakeups"] < 5000, "wake-ups are counted, and few")
+    ok(not s["programs"] and s["programs_ns"] == 0 and s["no_program_times"] is None,
+       "run times of BPF programs are not measured unless asked for")
+
+
+def test_program_times(tmp):
+    target = prog("spin", 60)
+    run = agent(tmp, "--pid", target.pid, "-F", 499, "-d", "1s", "-v")
+    end(target)
+    s = run.summary
+    ticks = next(x for x in s["sections"] if x["name"] == "on-cpu")
+    missed = next(x["count"] for x in ticks["losses"] if x["name"] == "not_delivered")
+    oncpu = next(x for x in s["programs"] if x["name"] == "pa_oncpu")
+    ok(oncpu["nr_runs"] == ticks["due"] - missed > 100, f"the program ran once per tick: {oncpu}, {ticks}")
+    ok(s["programs_ns"] == sum(x["run_ns"] for x in s["programs"]) > oncpu["nr_runs"] * 20,
+       f"BPF programs took time: {s['programs']}")
+    ok(" in BPF programs: " in run.stderr and "woken up " in run.stderr, f"-v shows it: {run.stderr}")
 
 
 def test_signals(tmp):
@@ -489,7 +506,7 @@ def test_machine(tmp):
 
 need_root()
 for test in (test_command, test_terminal, test_live_losses, test_time_to_exit, test_attach_to_exiting, test_children,
-             test_exit, test_signals, test_copied_signal, test_exec, test_midst_of_exec, test_churn, test_many_threads,
+             test_exit, test_program_times, test_signals, test_copied_signal, test_exec, test_midst_of_exec, test_churn, test_many_threads,
              test_first_thread_gone, test_deep, test_files, test_other_mounts, test_outputs, test_kernel_types,
              test_machine):
     test(workdir())

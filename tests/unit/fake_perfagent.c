@@ -331,6 +331,8 @@ static void fill_names(struct pa_session *s)
 	m->nr_unanswered = m->unanswered_seen = 1;
 }
 
+static const struct pa_program_stat program = { "pa_oncpu", 198, 600000 };
+
 static void fill_summary(struct pa_session *s)
 {
 	s->summary = (struct pa_summary){
@@ -346,6 +348,11 @@ static void fill_summary(struct pa_session *s)
 		.kernel_symbols = "/proc/kallsyms",
 		.outputs = s->outputs,
 		.agent_cpu_ns = 123 * NS_PER_MS,
+		.programs = &program,
+		.nr_programs = 1,
+		.programs_ns = program.run_ns,
+		.agent_wakeups = 40,
+		.agent_sampling_wakeups = 30,
 		.agent_sampling_cpu_ns = 45 * NS_PER_MS,
 		.agent_sampling_rss_bytes = 30 << 20,
 		.agent_peak_rss_bytes = 35 << 20,

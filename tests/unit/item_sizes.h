@@ -23,7 +23,8 @@
 	.pa_path_stat_sz = sizeof(struct pa_path_stat),                                            \
 	.pa_pmu_stat_sz = sizeof(struct pa_pmu_stat),                                              \
 	.pa_wait_stat_sz = sizeof(struct pa_wait_stat),                                            \
-	.pa_thread_stat_sz = sizeof(struct pa_thread_stat)
+	.pa_thread_stat_sz = sizeof(struct pa_thread_stat),                                        \
+	.pa_program_stat_sz = sizeof(struct pa_program_stat)
 /* clang-format on */
 
 #endif

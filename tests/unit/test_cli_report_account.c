@@ -412,6 +412,35 @@ static void test_overhead(void)
 	    "\noverhead 0.04 s CPU while sampling (0.10 s in all), 32.0 MiB "
 	    "peak\n",
 	    "overhead: CPU time and memory");
+	has_not(&s, "woken up", "wake-ups: not shown by default");
+}
+
+static void test_overhead_in_detail(void)
+{
+	static const struct pa_program_stat programs[] = {
+		{ "pa_oncpu", 1980, 9100000 },
+		{ "pa_fork", 1, 900000 },
+		{ "pa_exit", 0, 0 },
+	};
+	struct pa_summary s = sample();
+
+	s.agent_wakeups = 41;
+	s.agent_sampling_wakeups = 1;
+	check_with(&s, &verbose, "\n         woken up 1 time while sampling (41 in all)\n", true,
+		   "-v: wake-ups");
+	check_with(&s, &verbose, "BPF programs", false, "-v: no run times that nobody measured");
+	s.no_program_times = "that needs CAP_SYS_ADMIN";
+	check_with(&s, &verbose, "\n         BPF programs not measured: that needs CAP_SYS_ADMIN\n",
+		   true, "-v: why run times were not measured");
+	s.no_program_times = NULL;
+	s.programs = programs;
+	s.nr_programs = 3;
+	s.programs_ns = 10000000;
+	check_with(&s, &verbose,
+		   "\n         10.0 ms in BPF programs: pa_oncpu 9.1 ms (1980 runs), pa_fork 0.9 "
+		   "ms (1 "
+		   "run)\n",
+		   true, "-v: the run time of each BPF program that ran");
 }
 
 int main(void)
@@ -434,5 +463,6 @@ int main(void)
 	test_one_of_each();
 	test_symbolizing();
 	test_overhead();
+	test_overhead_in_detail();
 	return tap_done();
 }
