@@ -14,6 +14,11 @@
  * Sentences name an option by its member, "pa_options.pids 7: no such process"; a program that has
  * flags or settings of its own puts their names in its place.
  *
+ * Threads: functions that take a session may be called from any thread where that is said; otherwise by one
+ * thread at a time. Different sessions are independent of each other. Callbacks are called on the thread that
+ * is named with them; they must not call functions of the same session, except pa_session_request_stop(),
+ * pa_session_cancel() and pa_session_metrics(). A NULL pointer that a function needs is -EINVAL.
+ *
  * Structures that begin with `size_t sz` grow at their end: set sz to sizeof the structure, zero
  * the rest, and a library of another version understands it. Enumerators are never renumbered.
  */
@@ -82,7 +87,13 @@ enum pa_off_cpu_state {
 	PA_OFF_CPU_PREEMPTED = 8, /* still runnable, until it runs again */
 };
 
-/* A file that the profile is written to, or with the format "pmu" the scheduler statistics, as text. */
+/*
+ * Takes the next bytes of an output. Returns how many of the n bytes it took, at least 1, or a negative errno;
+ * that, or 0, ends writing, and the call or the capture fails with it (0: -EIO).
+ */
+typedef ssize_t (*pa_write_fn)(void *ctx, const void *bytes, size_t n);
+
+/* Where a profile is written to, or with the format "pmu" the scheduler statistics, as text. */
 struct pa_output {
 	size_t sz;
 	/* "pprof", "folded", "flamegraph", "pmu", "perf.data" (of on-CPU samples only) */
@@ -93,6 +104,26 @@ struct pa_output {
 	/* Of which kind of event, as in pa_section: "on-cpu", "off-cpu". NULL: of each that is sampled,
 	 * the first at path, the others beside it; with the format "flamegraph" all in one page. */
 	const char *kind;
+
+	/* Instead of path: gets all bytes in their order, on the session's thread after the capture. Only for one
+	 * kind of event. "perf.data", whose header is written last, is kept in memory until the end. */
+	pa_write_fn write;
+	void *write_ctx;
+	/* Instead of path: written at its current position, and not closed. */
+	bool use_fd;
+	int fd;
+};
+
+struct pa_metrics;
+
+/* Gets metrics from time to time: once a second at most, and when everything is written. */
+struct pa_exporter {
+	size_t sz;
+	/* Called on the session's thread. A negative errno is logged, and does not end the capture. The metrics are
+	 * valid during the call. */
+	int (*send)(void *ctx, const struct pa_metrics *metrics);
+	void *ctx;
+	uint64_t interval_ns; /* 0: only at the end */
 };
 
 struct pa_options {
@@ -184,6 +215,12 @@ struct pa_options {
 	/* Measures how long BPF programs run: pa_summary.programs. The kernel then measures those of the
 	 * whole machine, and each run takes about 50 ns longer. Needs CAP_SYS_ADMIN. */
 	bool program_times;
+
+	/* On-CPU samples are taken on these CPUs alone: "0-3,8". NULL: on all. */
+	const char *cpus;
+
+	const struct pa_exporter *exporters;
+	size_t nr_exporters;
 };
 
 struct pa_session;
@@ -193,8 +230,9 @@ struct pa_session;
 PA_API int pa_session_new(const struct pa_options *opts, struct pa_session **ret_session,
 			  struct pa_error *err);
 
-/* Starts sampling; when it returns 0, every tick from now on is accounted for. -EALREADY when
- * already started. */
+/* Starts sampling; when it returns 0, every tick from now on is accounted for. -EALREADY when already
+ * started. After pa_session_stop() it begins another capture with the same options, whose outputs replace those
+ * at the same path; the summary of the one before is freed. */
 PA_API int pa_session_start(struct pa_session *s, struct pa_error *err);
 
 /* Becomes readable (poll it, never read it) once the capture has ended and everything is written. */
@@ -226,6 +264,10 @@ PA_API int pa_session_cancel(struct pa_session *s);
 /* Ends the capture, symbolizes, writes, and waits for that. Returns the result of the whole
  * capture. */
 PA_API int pa_session_stop(struct pa_session *s, struct pa_error *err);
+
+/* Waits until the capture has ended by itself and everything is written, at most timeout_ms (-1: without
+ * limit). Returns the result of the whole capture, or -ETIMEDOUT. Any thread. -EINVAL before start. */
+PA_API int pa_session_wait(struct pa_session *s, int timeout_ms, struct pa_error *err);
 
 /* Accepts NULL. Cancels a capture that still runs. */
 PA_API void pa_session_free(struct pa_session *s);
@@ -711,8 +753,47 @@ struct pa_summary {
 		no_program_times; /* why they could not be measured; NULL: they were, or not asked for */
 };
 
-/* Borrowed until pa_session_free(). NULL before the end. */
+/* Borrowed until pa_session_free() or the next pa_session_start(). NULL before the end. */
 PA_API const struct pa_summary *pa_session_summary(const struct pa_session *s);
+
+enum pa_metric_type {
+	PA_METRIC_COUNTER = 0, /* only grows */
+	PA_METRIC_GAUGE = 1,
+};
+
+struct pa_label {
+	const char *key, *value;
+};
+
+#define PA_METRIC_MAX_LABELS 2
+
+struct pa_metric {
+	const char *name; /* "perf_agent_samples_total"; metrics of one name follow each other */
+	const char *help; /* one sentence */
+	enum pa_metric_type type;
+	double value;
+	struct pa_label labels[PA_METRIC_MAX_LABELS];
+	size_t nr_labels;
+};
+
+/* A snapshot; its elements are stepped through by PA_ITEM(m, pa_metric, m->items, i). */
+struct pa_metrics {
+	size_t sz, pa_metric_sz;
+	uint64_t time_ns; /* CLOCK_REALTIME, when it was taken */
+	const struct pa_metric *items;
+	size_t nr_items;
+};
+
+/* What the session counts, as of a second ago at most while it samples; of the agent's own use, now. Once
+ * everything is written it equals the summary. At any time, from any thread; free it by pa_metrics_free(). */
+PA_API int pa_session_metrics(const struct pa_session *s, struct pa_metrics **ret_metrics,
+			      struct pa_error *err);
+
+/* Accepts NULL. */
+PA_API void pa_metrics_free(struct pa_metrics *metrics);
+
+/* An exporter: writes metrics as lines of text to ctx, a descriptor (as (void *)(intptr_t)fd). */
+PA_API int pa_export_text(void *ctx, const struct pa_metrics *metrics);
 
 enum pa_check_state {
 	PA_CHECK_OK = 0,
@@ -776,6 +857,38 @@ struct pa_profile_options {
  * no more than 2 GiB of memory. opts may be NULL. */
 PA_API int pa_profile_read(const char *path, const struct pa_profile_options *opts,
 			   struct pa_profile **ret_profile, struct pa_error *err);
+
+/* Parses n bytes in memory, as an output of the format "pprof" has written them. name is what messages call
+ * them, and the summary its source_file; NULL: "profile". */
+PA_API int pa_profile_parse(const void *bytes, size_t n, const char *name,
+			    const struct pa_profile_options *opts, struct pa_profile **ret_profile,
+			    struct pa_error *err);
+
+struct pa_frame {
+	const char *function;    /* NULL: unknown */
+	const char *system_name; /* as in the symbol table; NULL: unknown */
+	const char *source_file; /* NULL: unknown */
+	int64_t line;            /* 0: unknown */
+	const char *file;        /* of the code, as in pa_function_stat; NULL: unknown */
+	uint64_t address;
+	bool is_inlined; /* into the frame that follows */
+};
+
+/* A stack and what was measured there. */
+struct pa_stack {
+	size_t pa_frame_sz;
+	const struct pa_frame *frames; /* innermost first */
+	size_t nr_frames;
+	const int64_t *values; /* one for each of pa_summary.value_types */
+	size_t nr_values;
+	const struct pa_label *labels; /* numbers as text */
+	size_t nr_labels;
+};
+
+/* Calls fn with every sample of the profile. A result other than 0 ends it, and is returned. What the stack
+ * points to is valid during the call. */
+PA_API int pa_profile_stacks(const struct pa_profile *p,
+			     int (*fn)(void *ctx, const struct pa_stack *stack), void *ctx);
 
 /* Borrowed until pa_profile_free(). */
 PA_API const struct pa_summary *pa_profile_summary(const struct pa_profile *p);

@@ -380,7 +380,7 @@ int pa_doctor(const struct pa_options *opts, pa_check_fn fn, void *ctx)
 		.fn = fn, .ctx = ctx, .machine = machine_examine(), .proc = { .fd = -1 }
 	};
 	struct pa_options o = { 0 };
-	int r = opts ? settings_read(opts, &o, NULL) : 0;
+	int r = !fn ? -EINVAL : opts ? settings_read(opts, &o, NULL) : 0;
 
 	if (r < 0)
 		return r;

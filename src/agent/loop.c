@@ -152,9 +152,12 @@ int session_turn(struct pa_session *s, bool is_last)
 static int follow_cpus(struct pa_session *s, const struct cpus *online, const struct cpus *silent)
 {
 	int sideband = s->sideband ? sideband_follow(s->sideband, online, silent) : 0;
-	int triggers = triggers_follow(s->triggers, online);
+	struct cpus chosen;
+	int triggers;
 	int sched = s->sched ? sched_collector_follow(s->sched, online) : 0;
 
+	session_choose_cpus(s, online, &chosen);
+	triggers = triggers_follow(s->triggers, &chosen);
 	return sideband < 0 ? sideband : triggers < 0 ? triggers : sched;
 }
 
@@ -168,6 +171,8 @@ static void once_a_second(struct loop *l)
 		return;
 	l->looked_ns = now;
 	triggers_look(l->s->triggers, &silent);
+	session_publish_metrics(l->s);
+	session_export_metrics(l->s, false);
 	session_recheck_targets(l->s);
 	r = cpus_read(CPUS_ONLINE_PATH, &online);
 	if (r == 0)
@@ -345,8 +350,10 @@ void *session_thread(void *session)
 	if (r < 0)
 		error_set(&s->error, -r, r == -ECANCELED ? "cancelled" : "the capture failed: %s",
 			  strerror(-r));
-	s->result = r;
 	publish(s);
+	session_publish_metrics(s);
+	session_export_metrics(s, true);
+	s->result = r;
 	atomic_store(&s->phase, PA_PHASE_DONE);
 	(void)!write(s->done_fd, &one, sizeof(one)); /* cannot block: the counter is 0 */
 	return NULL;

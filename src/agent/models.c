@@ -65,6 +65,7 @@ void session_free_models(struct pa_session *s)
 	for (uint32_t i = 0; s->models && i < triggers_nr(s->triggers); i++)
 		model_free(s->models[i].now);
 	free(s->models);
+	s->models = NULL;
 }
 
 void session_date_model(const struct pa_session *s, uint32_t origin, uint64_t end_ns)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "agent/pa_file.h"
 #include "agent/session.h"
 #include "base/buf.h"
 #include "base/error.h"
@@ -89,6 +90,12 @@ static bool is_cancelled(void *session)
 	return atomic_load_explicit(&s->cancel, memory_order_relaxed);
 }
 
+/* What cannot be put beside another one: a stream. */
+static bool is_single(const struct pa_output *wanted)
+{
+	return pa_file_has_target(wanted) || (wanted->path && strcmp(wanted->path, "-") == 0);
+}
+
 static int open_output(struct pa_session *s, struct output *out, const struct pa_output *from,
 		       struct pa_error *err)
 {
@@ -103,10 +110,12 @@ static int open_output(struct pa_session *s, struct output *out, const struct pa
 				      .cancel_ctx = s };
 	_cleanup_(freep) char *path = NULL;
 
-	if (wanted && !from->kind && out->origin > 0 && strcmp(wanted, "-") == 0)
-		return error_set(err, EINVAL,
-				 "pa_options.outputs: standard output takes one profile, not %u",
+	if (is_single(from) && !from->kind && out->origin > 0)
+		return error_set(err, EINVAL, "pa_options.outputs: %s takes one profile, not %u",
+				 wanted ? "standard output" : "a callback or a descriptor",
 				 triggers_nr(s->triggers));
+	if (pa_file_has_target(from))
+		return pa_file_open_output(from, NULL, &oo, &out->file, err);
 	if (!wanted)
 		path = auto_name(s, out);
 	else
@@ -331,4 +340,6 @@ void session_free_outputs(struct pa_session *s)
 		outfile_free(s->outputs[i].file);
 	}
 	free(s->outputs);
+	s->outputs = NULL;
+	s->nr_outputs = 0;
 }

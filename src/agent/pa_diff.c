@@ -114,10 +114,13 @@ static int compare_profiles(struct diff *d, const struct profile *base, const st
 int pa_diff_new(const struct pa_profile *base, const struct pa_profile *p,
 		struct pa_diff **ret_diff, struct pa_error *err)
 {
-	const struct pa_summary *s = &p->summary.pub;
+	const struct pa_summary *s = pa_profile_summary(p);
 	struct diff *d;
-	int r = check_types(&base->summary.pub, s, err);
+	int r;
 
+	if (!base || !s || !ret_diff)
+		return error_set(err, EINVAL, "pa_diff_new(): two profiles are required");
+	r = check_types(&base->summary.pub, s, err);
 	if (r == 0)
 		r = check_sum(&base->summary.pub, err);
 	if (r == 0)
@@ -146,18 +149,23 @@ int pa_diff_write(const struct pa_diff *d, const struct pa_output *output,
 		  const struct pa_file_options *opts, struct pa_error *err)
 {
 	const struct diff *own = (const struct diff *)d;
-	const struct flame_view view = { type_of(&own->profile->summary.pub), own->profile->profile,
-					 own->base_profile->profile };
 	_cleanup_(outfile_freep) struct outfile *out = NULL;
+	struct flame_view view;
 	const struct writer *w;
-	int r = pa_profile_writer(output, &w, err);
+	struct pa_output to;
+	int r;
 
+	if (!d)
+		return error_set(err, EINVAL, "pa_diff_write(): a difference is required");
+	view = (struct flame_view){ type_of(&own->profile->summary.pub), own->profile->profile,
+				    own->base_profile->profile };
+	r = pa_profile_take_output(output, &to, &w, err);
 	if (r < 0)
 		return r;
 	if (!w->write_all)
 		return error_set(err, EINVAL, "cannot write '%s': '%s' cannot show a difference",
-				 output->path, output->format);
-	r = pa_profile_open_output(output, opts, &out, err);
+				 to.path ? to.path : "", to.format);
+	r = pa_profile_open_output(&to, opts, &out, err);
 	if (r == 0)
 		r = w->write_all(&view, 1, pa_profile_title(own->profile), out, NULL, err);
 	return r < 0 ? r : outfile_commit(out, err);

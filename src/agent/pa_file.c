@@ -26,6 +26,26 @@ int pa_file_take_options(const struct pa_file_options *opts, struct outfile_opti
 	return 0;
 }
 
+int pa_file_check_output(const struct pa_output *output, const char *what, struct pa_error *err)
+{
+	if (!!output->path + !!output->write + output->use_fd > 1)
+		return error_set(err, EINVAL, "%s: of path, write and use_fd only one can be given",
+				 what);
+	return 0;
+}
+
+int pa_file_open_output(const struct pa_output *output, const char *path,
+			const struct outfile_options *opts, struct outfile **ret_file,
+			struct pa_error *err)
+{
+	const struct outfile_target target = { .write = output->write,
+					       .ctx = output->write_ctx,
+					       .fd = output->fd };
+
+	return pa_file_has_target(output) ? outfile_open_target(&target, opts, ret_file, err)
+					  : outfile_open(path, opts, ret_file, err);
+}
+
 int pa_file_open(const char *path, const struct pa_file_options *opts, struct pa_file **ret_file,
 		 struct pa_error *err)
 {
@@ -35,6 +55,8 @@ int pa_file_open(const char *path, const struct pa_file_options *opts, struct pa
 
 	if (!f)
 		return error_set(err, ENOMEM, "cannot write a file: out of memory");
+	if (!path || !ret_file)
+		return error_set(err, EINVAL, "pa_file_open(): a path and ret_file are required");
 	r = pa_file_take_options(opts, &oo);
 	if (r < 0)
 		return error_set(err, -r, "cannot write '%s': unknown options", path);
@@ -47,8 +69,11 @@ int pa_file_open(const char *path, const struct pa_file_options *opts, struct pa
 
 int pa_file_save(struct pa_file *f, const void *bytes, size_t n, struct pa_error *err)
 {
-	int r = outfile_write(f->out, bytes, n, err);
+	int r;
 
+	if (!f || (!bytes && n))
+		return error_set(err, EINVAL, "pa_file_save(): a file and bytes are required");
+	r = outfile_write(f->out, bytes, n, err);
 	return r < 0 ? r : outfile_commit(f->out, err);
 }
 

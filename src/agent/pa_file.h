@@ -10,4 +10,18 @@ struct pa_file_options;
  * otherwise -EINVAL. */
 int pa_file_take_options(const struct pa_file_options *opts, struct outfile_options *ret_options);
 
+/* What takes the bytes of an output other than a path: a descriptor or a callback. */
+static inline bool pa_file_has_target(const struct pa_output *output)
+{
+	return output->write || output->use_fd;
+}
+
+/* Opens an output: its target, or else the path. */
+int pa_file_open_output(const struct pa_output *output, const char *path,
+			const struct outfile_options *opts, struct outfile **ret_file,
+			struct pa_error *err);
+
+/* -EINVAL: more than one of a path, a callback and a descriptor is given. */
+int pa_file_check_output(const struct pa_output *output, const char *what, struct pa_error *err);
+
 #endif

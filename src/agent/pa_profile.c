@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "agent/pa_file.h"
 #include "base/buf.h"
@@ -65,15 +67,12 @@ static int open_profile(const char *path, struct pa_error *err)
 	return fd;
 }
 
-static int read_profile(struct pa_profile *p, struct pa_error *err)
+/* The descriptor of the bytes: a file, or memory. */
+static int read_profile(struct pa_profile *p, int fd, struct pa_error *err)
 {
-	_cleanup_(closep) int fd = open_profile(p->path, err);
 	struct buf bytes = BUF_INIT(PPROF_INPUT_MAX_BYTES);
-	int r;
+	int r = pprof_input_read(fd, p->path, &bytes, err);
 
-	if (fd < 0)
-		return fd;
-	r = pprof_input_read(fd, p->path, &bytes, err);
 	if (r == 0)
 		r = pprof_decode(bytes.data, bytes.len, PPROF_MAX_MODEL_BYTES, p->path, &p->profile,
 				 err);
@@ -193,10 +192,12 @@ static int summarize(struct pa_profile *p, const struct pa_profile_options *o, s
 	return r < 0 ? error_set(err, -r, "out of memory while reading '%s'", p->path) : 0;
 }
 
-int pa_profile_read(const char *path, const struct pa_profile_options *opts,
-		    struct pa_profile **ret_profile, struct pa_error *err)
+/* fd: borrowed; -1: the file is to be opened. */
+static int new_profile(int fd, const char *path, const struct pa_profile_options *opts,
+		       struct pa_profile **ret_profile, struct pa_error *err)
 {
 	_cleanup_(pa_profile_freep) struct pa_profile *p = calloc(1, sizeof(*p));
+	_cleanup_(closep) int opened = -1;
 	struct pa_profile_options o;
 	int r;
 
@@ -206,7 +207,9 @@ int pa_profile_read(const char *path, const struct pa_profile_options *opts,
 		return error_set(err, ENOMEM, "out of memory while reading '%s'", path);
 	if (take_profile_options(opts, &o) < 0)
 		return error_set(err, EINVAL, "cannot read '%s': unknown options", path);
-	r = read_profile(p, err);
+	if (fd < 0)
+		fd = opened = open_profile(path, err);
+	r = fd < 0 ? fd : read_profile(p, fd, err);
 	if (r == 0)
 		r = summarize(p, &o, err);
 	if (r < 0)
@@ -215,38 +218,77 @@ int pa_profile_read(const char *path, const struct pa_profile_options *opts,
 	return 0;
 }
 
+int pa_profile_read(const char *path, const struct pa_profile_options *opts,
+		    struct pa_profile **ret_profile, struct pa_error *err)
+{
+	if (!path || !ret_profile)
+		return error_set(err, EINVAL,
+				 "pa_profile_read(): a path and ret_profile are required");
+	return new_profile(-1, path, opts, ret_profile, err);
+}
+
+/* A descriptor of memory that has these bytes. */
+static int memory_with(const char *bytes, size_t n)
+{
+	_cleanup_(closep) int fd = memfd_create("perf-agent-profile", MFD_CLOEXEC);
+
+	while (fd >= 0 && n) {
+		ssize_t done = write(fd, bytes, n);
+
+		if (done < 0)
+			return -errno;
+		bytes += done;
+		n -= (size_t)done;
+	}
+	if (fd < 0 || lseek(fd, 0, SEEK_SET) < 0)
+		return -errno;
+	return fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+}
+
+int pa_profile_parse(const void *bytes, size_t n, const char *name,
+		     const struct pa_profile_options *opts, struct pa_profile **ret_profile,
+		     struct pa_error *err)
+{
+	_cleanup_(closep) int fd = -1;
+
+	if ((!bytes && n) || !ret_profile)
+		return error_set(err, EINVAL,
+				 "pa_profile_parse(): bytes and ret_profile are required");
+	fd = memory_with(bytes, n);
+	if (fd < 0)
+		return error_set(err, errno, "cannot keep a profile in memory: %s",
+				 strerror(errno));
+	return new_profile(fd, name ? name : "profile", opts, ret_profile, err);
+}
+
 const struct pa_summary *pa_profile_summary(const struct pa_profile *p)
 {
-	return &p->summary.pub;
+	return p ? &p->summary.pub : NULL;
 }
 
 /* A structure of an older caller ends before the kind, which is not used; that of a newer caller
  * may have more fields, which must be zero. */
-static int check_output(const struct pa_output *output, struct pa_error *err)
+int pa_profile_take_output(const struct pa_output *from, struct pa_output *to,
+			   const struct writer **ret_writer, struct pa_error *err)
 {
-	int r = sized_check(output, offsetof(struct pa_output, kind), sizeof(*output));
+	int r = from ? sized_check(from, offsetof(struct pa_output, kind), sizeof(*to)) : -EINVAL;
 
 	if (r == -EINVAL)
 		return error_set(err, EINVAL, "pa_output: sz is not the size of the structure");
 	if (r < 0)
 		return error_set(err, EINVAL,
 				 "pa_output: the caller was built for a newer library");
-	if (!output->path || !output->format)
+	*to = (struct pa_output){ 0 };
+	(void)sized_copy(to, from, sizeof(*to)); /* checked above */
+	if (!to->format || (!to->path && !pa_file_has_target(to)))
 		return error_set(err, EINVAL, "pa_output: path and format are required");
-	return 0;
-}
-
-int pa_profile_writer(const struct pa_output *output, const struct writer **ret_writer,
-		      struct pa_error *err)
-{
-	int r = check_output(output, err);
-
+	r = pa_file_check_output(to, "pa_output", err);
 	if (r < 0)
 		return r;
-	*ret_writer = writer_find(output->format);
+	*ret_writer = writer_find(to->format);
 	if (!*ret_writer)
 		return error_set(err, EINVAL, "cannot write '%s': there is no format '%s'",
-				 output->path, output->format);
+				 to->path ? to->path : "", to->format);
 	return 0;
 }
 
@@ -256,8 +298,9 @@ int pa_profile_open_output(const struct pa_output *output, const struct pa_file_
 	struct outfile_options oo;
 
 	if (pa_file_take_options(opts, &oo) < 0)
-		return error_set(err, EINVAL, "cannot write '%s': unknown options", output->path);
-	return outfile_open(output->path, &oo, ret_file, err);
+		return error_set(err, EINVAL, "cannot write '%s': unknown options",
+				 output->path ? output->path : "");
+	return pa_file_open_output(output, output->path, &oo, ret_file, err);
 }
 
 const char *pa_profile_title(const struct pa_profile *p)
@@ -288,10 +331,14 @@ int pa_profile_write(const struct pa_profile *p, const struct pa_output *output,
 {
 	_cleanup_(outfile_freep) struct outfile *out = NULL;
 	const struct writer *w;
-	int r = pa_profile_writer(output, &w, err);
+	struct pa_output to;
+	int r;
 
+	if (!p)
+		return error_set(err, EINVAL, "pa_profile_write(): a profile is required");
+	r = pa_profile_take_output(output, &to, &w, err);
 	if (r == 0)
-		r = pa_profile_open_output(output, opts, &out, err);
+		r = pa_profile_open_output(&to, opts, &out, err);
 	if (r == 0)
 		r = write_with(w, p, out, err);
 	return r < 0 ? r : outfile_commit(out, err);

@@ -13,10 +13,10 @@ struct pa_profile {
 /* What was profiled, according to the file, otherwise the file's name; NULL: standard input. */
 const char *pa_profile_title(const struct pa_profile *p);
 
-/* Checks an output of the caller, and finds its writer. */
+/* Copies an output of the caller, checks it, and finds its writer. */
 struct writer;
-int pa_profile_writer(const struct pa_output *output, const struct writer **ret_writer,
-		      struct pa_error *err);
+int pa_profile_take_output(const struct pa_output *from, struct pa_output *to,
+			   const struct writer **ret_writer, struct pa_error *err);
 
 /* Opens the file of an output by the rules of pa_file_open(). */
 struct outfile;

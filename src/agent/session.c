@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 
@@ -184,22 +185,22 @@ static int find_targets(struct pa_session *s, struct pa_error *err)
 	return r < 0 || !cgroup ? r : cgroup_dir_open(cgroup, &s->cgroup_fd, err);
 }
 
-static int prepare(struct pa_session *s, const struct session_config *cfg,
-		   const struct pa_options *opts, struct pa_error *err)
+static void choose_cpus(struct pa_session *s)
 {
-	int r = session_check_proc(err);
+	if (!s->settings.o.cpus || cpus_parse(s->settings.o.cpus, &s->chosen_cpus) < 0)
+		memset(&s->chosen_cpus, 0xff, sizeof(s->chosen_cpus)); /* all */
+}
+
+/* Creates what one capture needs; the options are complete. */
+static int prepare_capture(struct pa_session *s, struct pa_error *err)
+{
+	int r = features_check(&s->log, err);
 
 	if (r == 0)
-		r = settings_init(&s->settings, opts, err);
-	s->log = (struct log){ s->settings.o.log, s->settings.o.log_ctx };
-	if (r == 0)
-		r = features_check(&s->log, err);
-	if (r == 0)
 		r = fd_budget_check(err);
-	if (r == 0 && cache_dir_default(&s->cache_dir) < 0)
-		s->cache_dir = NULL; /* the cache is optional */
+	choose_cpus(s);
 	if (r == 0)
-		r = triggers_new(cfg->triggers, cfg->nr_triggers, &s->settings.o, &s->log,
+		r = triggers_new(s->wanted_triggers, s->nr_wanted_triggers, &s->settings.o, &s->log,
 				 &s->triggers, err);
 	if (r == 0)
 		r = new_pipe(s);
@@ -209,8 +210,20 @@ static int prepare(struct pa_session *s, const struct session_config *cfg,
 		session_describe_targets(s);
 	if (r == 0)
 		r = check_fetching(s, err);
+	return r < 0 ? r : session_open_outputs(s, err);
+}
+
+static int prepare(struct pa_session *s, const struct pa_options *opts, struct pa_error *err)
+{
+	int r = session_check_proc(err);
+
 	if (r == 0)
-		r = session_open_outputs(s, err);
+		r = settings_init(&s->settings, opts, err);
+	s->log = (struct log){ s->settings.o.log, s->settings.o.log_ctx };
+	if (r == 0 && cache_dir_default(&s->cache_dir) < 0)
+		s->cache_dir = NULL; /* the cache is optional */
+	if (r == 0)
+		r = prepare_capture(s, err);
 	if (r == 0) {
 		s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 		s->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -219,22 +232,33 @@ static int prepare(struct pa_session *s, const struct session_config *cfg,
 	return r;
 }
 
+static struct pa_session *new_session(const struct session_config *cfg)
+{
+	struct pa_session *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	for (uint32_t i = 0; i < cfg->nr_triggers && i < SESSION_MAX_TRIGGERS; i++)
+		s->wanted_triggers[s->nr_wanted_triggers++] = cfg->triggers[i];
+	s->wake_fd = s->done_fd = s->cgroup_fd = s->program_times_fd = -1;
+	s->has_cgroup_ids = cfg->cgroup_ids;
+	s->cpu = (struct cpu_account)CPU_ACCOUNT_NONE;
+	s->thread_clock = (struct thread_clock)THREAD_CLOCK_NONE;
+	pthread_mutex_init(&s->lock, NULL);
+	return s;
+}
+
 int session_new(const struct session_config *cfg, const struct pa_options *opts,
 		struct pa_session **ret_session, struct pa_error *err)
 {
-	struct pa_session *s = calloc(1, sizeof(*s));
+	struct pa_session *s = new_session(cfg);
 	int r;
 
 	if (err)
 		*err = (struct pa_error){ 0 };
 	if (!s)
 		return error_set(err, ENOMEM, "out of memory");
-	s->wake_fd = s->done_fd = s->cgroup_fd = s->program_times_fd = -1;
-	s->has_cgroup_ids = cfg->cgroup_ids;
-	s->cpu = (struct cpu_account)CPU_ACCOUNT_NONE;
-	s->thread_clock = (struct thread_clock)THREAD_CLOCK_NONE;
-	pthread_mutex_init(&s->lock, NULL);
-	r = prepare(s, cfg, opts, err);
+	r = prepare(s, opts, err);
 	if (r < 0) {
 		pa_session_free(s);
 		return error_set(err, -r, "cannot prepare the capture: %s", strerror(-r));
@@ -249,8 +273,13 @@ int pa_session_new(const struct pa_options *opts, struct pa_session **ret_sessio
 	const struct trigger *triggers[2];
 	struct session_config cfg = { triggers, 0 };
 	struct pa_options o;
-	int r = settings_read(opts, &o, err);
+	int r;
 
+	if (err)
+		*err = (struct pa_error){ 0 };
+	if (!ret_session)
+		return error_set(err, EINVAL, "pa_session_new(): ret_session is NULL");
+	r = settings_read(opts, &o, err);
 	if (r < 0)
 		return r;
 	if (!o.modes || (o.modes & PA_MODE_PROFILE))
@@ -333,7 +362,7 @@ static int attach_sched(struct pa_session *s, const struct cpus *online, struct 
 static int attach(struct pa_session *s, struct pa_error *err)
 {
 	const struct pa_options *o = &s->settings.o;
-	struct cpus online;
+	struct cpus online, chosen;
 	int r = cpus_read(CPUS_ONLINE_PATH, &online);
 	struct programs_config pc = { .select = s->settings.select,
 				      .uid = o->user,
@@ -348,7 +377,11 @@ static int attach(struct pa_session *s, struct pa_error *err)
 	if (r < 0)
 		return error_set(err, -r, "cannot read %s: %s", CPUS_ONLINE_PATH, strerror(-r));
 	pc.use_times = session_times_threads(s);
-	triggers_configure(s->triggers, &online, &pc);
+	session_choose_cpus(s, &online, &chosen);
+	if (cpus_count(&chosen) == 0)
+		return error_set(err, EINVAL, "pa_options.cpus '%s': none of them is online",
+				 o->cpus ? o->cpus : "");
+	triggers_configure(s->triggers, &chosen, &pc);
 	pc.ring_bytes = ring_bytes(o, pc.records_per_s);
 	stack_budget_init(&s->stack_budget, STACK_BYTES_PER_S, stack_bytes_per_turn(o),
 			  clock_mono_ns());
@@ -362,7 +395,7 @@ static int attach(struct pa_session *s, struct pa_error *err)
 	if (r == 0)
 		r = settle_world(s);
 	if (r == 0)
-		r = triggers_attach(s->triggers, s->programs, &online, err);
+		r = triggers_attach(s->triggers, s->programs, &chosen, err);
 	if (r == 0 && pc.use_times)
 		r = thread_clock_attach(&s->thread_clock, s->programs, err);
 	return r < 0 ? r : attach_sched(s, &online, err);
@@ -389,9 +422,11 @@ static int start_thread(struct pa_session *s)
 	/* Signals belong to the caller: our thread handles none. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_mutex_lock(&s->lock);
 	r = pthread_create(&s->thread, NULL, session_thread, s);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	s->has_thread = r == 0;
+	pthread_mutex_unlock(&s->lock);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return -r;
 }
 
@@ -407,36 +442,128 @@ static void detach(struct pa_session *s)
 	s->programs = programs_free(s->programs);
 }
 
+/* Frees what belongs to one capture. */
+static void drop_capture(struct pa_session *s)
+{
+	session_free_outputs(s);
+	s->summary = summary_free(s->summary);
+	sched_report_done(&s->sched_report);
+	thread_times_done(&s->thread_times);
+	s->pipe = pipe_free(s->pipe);
+	session_free_models(s);
+	s->world = world_free(s->world); /* its tables are in maps of the programs */
+	detach(s);
+	s->triggers = triggers_free(s->triggers);
+	closep(&s->cgroup_fd);
+	s->cgroup_fd = -1;
+}
+
+/* Returns to the state after session_new(), except for what another thread may have requested. */
+static void reset_capture(struct pa_session *s)
+{
+	uint64_t n;
+
+	(void)!read(s->wake_fd, &n, sizeof(n)); /* fails if nobody woke it up */
+	(void)!read(s->done_fd, &n, sizeof(n));
+	s->sched_report = (struct sched_report){ 0 };
+	s->thread_times = (struct thread_times){ 0 };
+	s->thread_clock = (struct thread_clock)THREAD_CLOCK_NONE;
+	s->cpu = (struct cpu_account)CPU_ACCOUNT_NONE;
+	s->program_times = (struct program_times){ 0 };
+	s->no_program_times = NULL;
+	s->start_ns = s->end_ns = s->enabled_ns = s->disabled_ns = s->end_cpu_ns = 0;
+	s->targets_exited = false;
+	s->end_reason = NULL;
+	s->result = 0;
+	s->error = (struct pa_error){ 0 };
+	atomic_store(&s->stop, false);
+	atomic_store(&s->hurry, false);
+	atomic_store(&s->cancel, false);
+	atomic_store(&s->is_interrupted, false);
+	atomic_store(&s->is_drained, false);
+	for (size_t i = 0; i < sizeof(s->signals) / sizeof(s->signals[0]); i++)
+		atomic_store(&s->signals[i], 0);
+	pthread_mutex_lock(&s->lock);
+	s->progress = (struct pa_progress){ 0 };
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* Prepares another capture with the same options, after the last one was stopped. */
+static int renew(struct pa_session *s, struct pa_error *err)
+{
+	uint64_t one = 1;
+	int r;
+
+	drop_capture(s);
+	reset_capture(s);
+	r = settings_renew(&s->settings, err);
+	if (r == 0)
+		r = prepare_capture(s, err);
+	s->result = r;
+	if (r == 0) {
+		atomic_store(&s->phase, PA_PHASE_NEW);
+		return 0;
+	}
+	error_set(&s->error, -r, "%s", err && err->text[0] ? err->text : strerror(-r));
+	(void)!write(s->done_fd, &one, sizeof(one)); /* it has ended, with this result */
+	return r;
+}
+
+/* Whether the last capture was stopped, and another one can begin. */
+static bool was_stopped(struct pa_session *s)
+{
+	bool has_thread;
+
+	pthread_mutex_lock(&s->lock);
+	has_thread = s->has_thread;
+	pthread_mutex_unlock(&s->lock);
+	return atomic_load(&s->phase) == PA_PHASE_DONE && !has_thread;
+}
+
+/* Attaches everything and begins to sample. */
+static int begin_capture(struct pa_session *s, struct pa_error *err)
+{
+	int r;
+
+	measure_programs(s);
+	r = attach(s, err);
+	if (r == 0 && s->sched)
+		/* its counters are not tied to the capture's times */
+		r = sched_collector_start(s->sched, err);
+	if (r < 0)
+		return r;
+	s->start_real_ns = clock_ns(CLOCK_REALTIME);
+	s->start_cpu_ns = own_cpu_ns();
+	s->start_wakeups = own_wakeups();
+	cpu_account_begin(&s->cpu, s->programs, s->cgroup_fd);
+	s->start_ns = clock_mono_ns();
+	thread_clock_begin(&s->thread_clock, s->start_ns);
+	r = triggers_enable(s->triggers, s->start_ns);
+	s->enabled_ns = clock_mono_ns();
+	if (r < 0)
+		return r;
+	session_add_blocked(s);
+	atomic_store(&s->phase, PA_PHASE_SAMPLING);
+	return start_thread(s);
+}
+
 int pa_session_start(struct pa_session *s, struct pa_error *err)
 {
 	int r;
 
 	if (err)
 		*err = (struct pa_error){ 0 };
-	if (atomic_load(&s->phase) != PA_PHASE_NEW || s->has_thread)
+	if (!s)
+		return error_set(err, EINVAL, "pa_session_start(): the session is NULL");
+	if (was_stopped(s)) {
+		r = renew(s, err);
+		if (r < 0)
+			return error_set(err, -r, "cannot prepare the capture: %s", strerror(-r));
+	}
+	if (atomic_load(&s->phase) != PA_PHASE_NEW)
 		return error_set(err, EALREADY, "the session has already been started");
 	atomic_store(&s->is_starting, true);
-	measure_programs(s);
-	r = attach(s, err);
-	if (r == 0 && s->sched)
-		/* its counters are not tied to the capture's times */
-		r = sched_collector_start(s->sched, err);
-	if (r == 0) {
-		s->start_real_ns = clock_ns(CLOCK_REALTIME);
-		s->start_cpu_ns = own_cpu_ns();
-		s->start_wakeups = own_wakeups();
-		cpu_account_begin(&s->cpu, s->programs, s->cgroup_fd);
-		s->start_ns = clock_mono_ns();
-		thread_clock_begin(&s->thread_clock, s->start_ns);
-		r = triggers_enable(s->triggers, s->start_ns);
-		s->enabled_ns = clock_mono_ns();
-	}
-	if (r == 0)
-		session_add_blocked(s);
-	if (r == 0) {
-		atomic_store(&s->phase, PA_PHASE_SAMPLING);
-		r = start_thread(s);
-	}
+	r = begin_capture(s, err);
 	atomic_store(&s->is_starting, false);
 	if (r < 0) {
 		world_drop_tables(s->world); /* the tables are in maps of the programs */
@@ -449,7 +576,7 @@ int pa_session_start(struct pa_session *s, struct pa_error *err)
 
 int pa_session_event_fd(const struct pa_session *s)
 {
-	return s->done_fd;
+	return s ? s->done_fd : -EINVAL;
 }
 
 static void wake(struct pa_session *s)
@@ -462,7 +589,7 @@ static void wake(struct pa_session *s)
 
 int pa_session_request_stop(struct pa_session *s)
 {
-	if (atomic_load(&s->phase) == PA_PHASE_NEW && !atomic_load(&s->is_starting))
+	if (!s || (atomic_load(&s->phase) == PA_PHASE_NEW && !atomic_load(&s->is_starting)))
 		return -EINVAL;
 	atomic_store(&s->stop, true);
 	wake(s);
@@ -473,7 +600,8 @@ int pa_session_note_signal(struct pa_session *s, enum pa_signal_role role, int s
 {
 	int none = 0;
 
-	if (signal_nr <= 0 || signal_nr >= NSIG || (unsigned int)role > PA_SIGNAL_KILLED_COMMAND)
+	if (!s || signal_nr <= 0 || signal_nr >= NSIG ||
+	    (unsigned int)role > PA_SIGNAL_KILLED_COMMAND)
 		return -EINVAL;
 	(void)atomic_compare_exchange_strong(&s->signals[role], &none, signal_nr);
 	return 0;
@@ -481,8 +609,11 @@ int pa_session_note_signal(struct pa_session *s, enum pa_signal_role role, int s
 
 int pa_session_hurry(struct pa_session *s)
 {
-	int phase = atomic_load(&s->phase);
+	int phase;
 
+	if (!s)
+		return -EINVAL;
+	phase = atomic_load(&s->phase);
 	/* While the session starts, unknown targets are no longer looked for, and nothing will be
 	 * sampled. */
 	if (phase == PA_PHASE_NEW ? atomic_load(&s->is_starting) : phase != PA_PHASE_SAMPLING)
@@ -495,9 +626,52 @@ int pa_session_hurry(struct pa_session *s)
 
 int pa_session_cancel(struct pa_session *s)
 {
+	if (!s)
+		return -EINVAL;
 	atomic_store(&s->cancel, true);
 	atomic_store(&s->hurry, true);
 	return pa_session_request_stop(s);
+}
+
+/* Whether the caller has to join the thread: of several, one has to. */
+static bool take_thread(struct pa_session *s)
+{
+	bool has_thread;
+
+	pthread_mutex_lock(&s->lock);
+	has_thread = s->has_thread;
+	s->has_thread = false;
+	pthread_mutex_unlock(&s->lock);
+	return has_thread;
+}
+
+/* The result of a capture that has ended. */
+static int result_of(const struct pa_session *s, struct pa_error *err)
+{
+	if (err)
+		*err = s->error;
+	return s->result;
+}
+
+int pa_session_wait(struct pa_session *s, int timeout_ms, struct pa_error *err)
+{
+	struct pollfd done = { .fd = s ? s->done_fd : -1, .events = POLLIN };
+	uint64_t end_ns = clock_mono_ns() + (uint64_t)(timeout_ms > 0 ? timeout_ms : 0) * NS_PER_MS;
+
+	if (err)
+		*err = (struct pa_error){ 0 };
+	if (!s || (atomic_load(&s->phase) == PA_PHASE_NEW && !atomic_load(&s->is_starting)))
+		return error_set(err, EINVAL, "the session has not been started");
+	/* The phase, not the descriptor, makes what the thread has written visible to this one. */
+	while (poll(&done, 1, timeout_ms) <= 0 || atomic_load(&s->phase) != PA_PHASE_DONE) {
+		uint64_t now_ns = clock_mono_ns();
+
+		if (timeout_ms >= 0 && now_ns >= end_ns)
+			return error_set(err, ETIMEDOUT, "the capture has not ended yet");
+		if (timeout_ms > 0)
+			timeout_ms = (int)((end_ns - now_ns) / NS_PER_MS) + 1;
+	}
+	return result_of(s, err);
 }
 
 int pa_session_stop(struct pa_session *s, struct pa_error *err)
@@ -508,50 +682,39 @@ int pa_session_stop(struct pa_session *s, struct pa_error *err)
 		*err = (struct pa_error){ 0 };
 	if (r < 0)
 		return error_set(err, -r, "the session has not been started");
-	if (s->has_thread) {
+	r = pa_session_wait(s, -1, err);
+	if (take_thread(s))
 		pthread_join(s->thread, NULL);
-		s->has_thread = false;
-	}
-	if (err)
-		*err = s->error;
-	return s->result;
+	return r;
 }
 
 void pa_session_free(struct pa_session *s)
 {
 	if (!s)
 		return;
-	if (s->has_thread) {
+	if (take_thread(s)) {
 		(void)pa_session_cancel(s); /* cannot fail while the thread runs */
 		pthread_join(s->thread, NULL);
 	}
-	session_free_outputs(s);
-	summary_free(s->summary);
-	sched_report_done(&s->sched_report);
-	thread_times_done(&s->thread_times);
-	pipe_free(s->pipe);
-	session_free_models(s);
-	world_free(s->world); /* its tables are in maps of the programs */
-	detach(s);
-	triggers_free(s->triggers);
-	if (s->wake_fd >= 0)
-		close(s->wake_fd);
-	if (s->done_fd >= 0)
-		close(s->done_fd);
-	if (s->cgroup_fd >= 0)
-		close(s->cgroup_fd);
+	drop_capture(s);
+	closep(&s->wake_fd);
+	closep(&s->done_fd);
 	free(s->cache_dir);
 	settings_done(&s->settings);
 	pthread_mutex_destroy(&s->lock);
+	pa_metrics_free(s->metrics);
 	free(s);
 }
 
 void pa_session_progress(const struct pa_session *s, struct pa_progress *ret_progress)
 {
 	struct pa_session *unlocked = (struct pa_session *)(uintptr_t)s;
-	size_t sz = ret_progress->sz;
 	struct pa_progress p;
+	size_t sz;
 
+	if (!s || !ret_progress)
+		return;
+	sz = ret_progress->sz;
 	pthread_mutex_lock(&unlocked->lock);
 	p = s->progress;
 	pthread_mutex_unlock(&unlocked->lock);
@@ -567,7 +730,7 @@ void pa_session_progress(const struct pa_session *s, struct pa_progress *ret_pro
 
 const struct pa_summary *pa_session_summary(const struct pa_session *s)
 {
-	return s->summary ? summary_get(s->summary) : NULL;
+	return s && s->summary ? summary_get(s->summary) : NULL;
 }
 
 long pa_max_sample_rate(void)
@@ -577,7 +740,7 @@ long pa_max_sample_rate(void)
 
 const char *pa_url_mistake(const char *url)
 {
-	return server_url_mistake(url);
+	return url ? server_url_mistake(url) : "it is NULL";
 }
 
 const char *pa_version(void)

@@ -15,6 +15,7 @@
 #include "agent/settings.h"
 #include "base/log.h"
 #include "capture/pipe.h"
+#include "collect/cpus.h"
 #include "collect/program_times.h"
 #include "collect/programs.h"
 #include "collect/sched_collector.h"
@@ -28,6 +29,7 @@
 #include "write/writer.h"
 
 #define SESSION_TARGET_TEXT_SIZE 256
+#define SESSION_MAX_TRIGGERS PIPE_MAX_ORIGINS
 
 struct output {
 	const char *format, *suffix; /* static strings */
@@ -61,6 +63,8 @@ struct pa_session {
 	struct world *world;
 	struct pipe *pipe;
 	struct session_model *models; /* owned; by origin: one per trigger */
+	const struct trigger *wanted_triggers[SESSION_MAX_TRIGGERS]; /* borrowed; of each capture */
+	uint32_t nr_wanted_triggers;
 	struct programs *programs;
 	struct sideband *sideband;
 	struct triggers *triggers;
@@ -81,13 +85,14 @@ struct pa_session {
 	const char *no_program_times;       /* static; see pa_summary */
 	struct program_times program_times; /* valid after the end */
 	bool targets_exited;
-	const char *end_reason; /* static; set by the thread when sampling is over */
-	atomic_int signals[2];  /* by enum pa_signal_role; 0: none */
+	const char *end_reason;  /* static; set by the thread when sampling is over */
+	atomic_int signals[2];   /* by enum pa_signal_role; 0: none */
+	struct cpus chosen_cpus; /* on which samples are taken, as far as they are online */
 	struct cpu_account cpu;
 	struct stack_budget stack_budget;
 
 	pthread_t thread;
-	bool has_thread; /* used by the caller */
+	bool has_thread; /* under lock, once it runs */
 	int wake_fd;     /* the thread sleeps on it; owned */
 	int done_fd;     /* readable when all outputs are written; owned */
 	atomic_bool stop, hurry, cancel;
@@ -101,8 +106,11 @@ struct pa_session {
 	struct pa_error error;
 	struct summary *summary; /* owned */
 
-	pthread_mutex_t lock; /* protects progress */
+	pthread_mutex_t lock; /* protects progress, has_thread and metrics */
 	struct pa_progress progress;
+	uint64_t exported_ns
+		[SETTINGS_MAX_EXPORTERS]; /* CLOCK_MONOTONIC; when each got metrics last */
+	struct pa_metrics *metrics;       /* owned; as of a second ago at most; NULL: none yet */
 };
 
 /* Configuration in addition to the public options; a program that links all modules can have its
@@ -130,6 +138,14 @@ static inline bool session_times_threads(const struct pa_session *s)
 	unsigned int modes = s->settings.o.modes;
 
 	return (modes & PA_MODE_PMU) || (modes & both) == both;
+}
+
+/* Those of the CPUs that samples are to be taken on. */
+static inline void session_choose_cpus(const struct pa_session *s, const struct cpus *online,
+				       struct cpus *ret_cpus)
+{
+	for (size_t i = 0; i < sizeof(online->bits) / sizeof(online->bits[0]); i++)
+		ret_cpus->bits[i] = online->bits[i] & s->chosen_cpus.bits[i];
 }
 
 /* session.c: fails unless /proc is mounted and shows our own PID namespace. */
@@ -179,6 +195,11 @@ void session_free_outputs(struct pa_session *s);
 
 /* loop.c: the thread's main function. */
 void *session_thread(void *session);
+
+/* metrics.c: makes the session's counts those of pa_session_metrics(), on the session's thread. */
+void session_publish_metrics(struct pa_session *s);
+/* Passes them to the exporters that are due; to all if is_last. */
+void session_export_metrics(struct pa_session *s, bool is_last);
 
 /* blocked_threads.c: passes the threads that waited before the capture began to the pipe, as
  * records. */

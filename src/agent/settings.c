@@ -7,10 +7,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "agent/pa_file.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/sized.h"
+#include "collect/cpus.h"
 #include "collect/features.h"
 #include "collect/programs.h"
 #include "fetch/server_url.h"
@@ -100,11 +102,19 @@ static const struct pa_output *next_output(const struct pa_output *out)
 	return (const struct pa_output *)((const char *)out + out->sz);
 }
 
-/* The kind of event that an output is for; NULL: every kind, also in a structure of a caller from
- * when there was only one. */
-static const char *output_kind(const struct pa_output *out)
+/* The members that an older caller does not have are zero: every kind of event, no callback. */
+static int copy_output(struct pa_output *to, const struct pa_output *from)
 {
-	return out->sz > offsetof(struct pa_output, kind) ? out->kind : NULL;
+	int r = sized_copy(to, from, sizeof(*to));
+
+	if (r < 0)
+		return r; /* not expected: it was checked */
+	to->sz = sizeof(*to);
+	if (copy_string(&to->format) < 0)
+		r = -ENOMEM; /* continue until no pointer is the caller's */
+	if (copy_string(&to->path) < 0)
+		r = -ENOMEM;
+	return copy_string(&to->kind) < 0 ? -ENOMEM : r;
 }
 
 static int copy_outputs(struct pa_options *o, const struct pa_output *from)
@@ -113,16 +123,8 @@ static int copy_outputs(struct pa_options *o, const struct pa_output *from)
 	int r = to ? 0 : -ENOMEM;
 
 	o->outputs = to;
-	for (size_t i = 0; i < o->nr_outputs && r == 0; i++, from = next_output(from)) {
-		to[i].sz = sizeof(to[i]);
-		to[i].format = strdup(from->format);
-		to[i].path = from->path ? strdup(from->path) : NULL;
-		r = to[i].format && (to[i].path || !from->path) ? 0 : -ENOMEM;
-		if (r == 0 && output_kind(from)) {
-			to[i].kind = strdup(output_kind(from));
-			r = to[i].kind ? 0 : -ENOMEM;
-		}
-	}
+	for (size_t i = 0; i < o->nr_outputs && r == 0; i++, from = next_output(from))
+		r = copy_output(&to[i], from);
 	return r;
 }
 
@@ -136,18 +138,37 @@ static void free_outputs(const struct pa_output *outputs, size_t nr)
 	free((void *)(uintptr_t)outputs);
 }
 
+/* As for outputs, the distance to the next one is the size stored in each. */
+static const struct pa_exporter *next_exporter(const struct pa_exporter *e)
+{
+	return (const struct pa_exporter *)((const char *)e + e->sz);
+}
+
+static int copy_exporters(const struct pa_exporter *from, size_t nr,
+			  const struct pa_exporter **ret_exporters)
+{
+	struct pa_exporter *to = calloc(nr + 1, sizeof(*to));
+
+	*ret_exporters = to;
+	for (size_t i = 0; to && i < nr; i++, from = next_exporter(from))
+		to[i] = *from;
+	return to ? 0 : -ENOMEM;
+}
+
 /* Replaces every pointer by a copy of our own. A pointer that could not be copied becomes NULL, and
  * the rest is freed later. */
 static int own(struct pa_options *o)
 {
-	const char **strings[] = { &o->auto_name, &o->symbol_cache_dir, &o->fetch_program,
-				   &o->target_text, &o->cgroup };
+	const char **strings[] = { &o->auto_name,   &o->symbol_cache_dir, &o->fetch_program,
+				   &o->target_text, &o->cgroup,           &o->cpus };
 	const char *const *tags = o->tags, *const *urls = o->debuginfod_urls;
 	const char *const *names = o->process_names;
 	const struct pa_output *outputs = o->outputs;
+	const struct pa_exporter *exporters = o->exporters;
 	const pid_t *pids = o->pids, *tids = o->tids;
 	int r = 0;
 
+	o->exporters = NULL;
 	o->outputs = NULL;
 	o->tags = NULL;
 	o->debuginfod_urls = NULL;
@@ -169,6 +190,8 @@ static int own(struct pa_options *o)
 		r = copy_ids(tids, o->nr_tids, &o->tids);
 	if (r == 0)
 		r = copy_outputs(o, outputs);
+	if (r == 0)
+		r = copy_exporters(exporters, o->nr_exporters, &o->exporters);
 	return r;
 }
 
@@ -187,6 +210,8 @@ void settings_done(struct settings *s)
 	free((void *)(uintptr_t)o->pids);
 	free((void *)(uintptr_t)o->tids);
 	free_outputs(o->outputs, o->nr_outputs);
+	free((void *)(uintptr_t)o->exporters);
+	free((char *)(uintptr_t)o->cpus);
 	*o = (struct pa_options){ 0 };
 }
 
@@ -356,6 +381,7 @@ static bool is_format(const char *name)
 static int check_output(const struct pa_output *out, struct pa_error *err)
 {
 	int r = sized_check(out, offsetof(struct pa_output, kind), sizeof(*out));
+	struct pa_output known = { 0 };
 
 	if (r == -EINVAL || out->sz % sizeof(void *))
 		return error_set(err, EINVAL,
@@ -366,7 +392,8 @@ static int check_output(const struct pa_output *out, struct pa_error *err)
 	if (!out->format || !is_format(out->format))
 		return error_set(err, EINVAL, "pa_options.outputs: '%s' is not a format",
 				 out->format ? out->format : "");
-	return 0;
+	(void)sized_copy(&known, out, sizeof(known)); /* checked above */
+	return pa_file_check_output(&known, "pa_options.outputs", err);
 }
 
 static int check_outputs(const struct pa_options *o, struct pa_error *err)
@@ -380,6 +407,38 @@ static int check_outputs(const struct pa_options *o, struct pa_error *err)
 			out = next_output(out);
 	}
 	return r;
+}
+
+static int check_exporters(const struct pa_options *o, struct pa_error *err)
+{
+	const struct pa_exporter *e = o->exporters;
+	int r = check_list("exporters", e, o->nr_exporters, SETTINGS_MAX_EXPORTERS, err);
+
+	for (size_t i = 0; r == 0 && i < o->nr_exporters; i++) {
+		if (sized_check(e, sizeof(*e), sizeof(*e)) < 0 || e->sz % sizeof(void *))
+			return error_set(
+				err, EINVAL,
+				"pa_options.exporters: sz is not the size of the structure");
+		if (!e->send)
+			return error_set(err, EINVAL, "pa_options.exporters: send is NULL");
+		e = next_exporter(e);
+	}
+	return r;
+}
+
+static int check_cpus(const struct pa_options *o, struct pa_error *err)
+{
+	struct cpus cpus;
+
+	if (!o->cpus)
+		return 0;
+	if (cpus_parse(o->cpus, &cpus) < 0 || cpus_count(&cpus) == 0)
+		return error_set(err, EINVAL,
+				 "pa_options.cpus: '%s' is not a list of CPUs; write it like 0-3,8",
+				 o->cpus);
+	if (o->modes & ~(unsigned int)PA_MODE_PROFILE)
+		return error_set(err, EINVAL, "pa_options.cpus: only for on-CPU profiles");
+	return 0;
 }
 
 static int check_lists(const struct pa_options *o, struct pa_error *err)
@@ -400,6 +459,10 @@ static int check_lists(const struct pa_options *o, struct pa_error *err)
 			       MAX_URLS, err);
 	if (r == 0)
 		r = check_outputs(o, err);
+	if (r == 0)
+		r = check_exporters(o, err);
+	if (r == 0)
+		r = check_cpus(o, err);
 	for (size_t i = 0; r == 0 && i < o->nr_tags; i++)
 		if (!o->tags[i])
 			return error_set(err, EINVAL, "pa_options.tags: one of them is NULL");
@@ -481,6 +544,12 @@ int settings_init(struct settings *s, const struct pa_options *opts, struct pa_e
 	if (r < 0)
 		settings_done(s);
 	return r;
+}
+
+int settings_renew(struct settings *s, struct pa_error *err)
+{
+	s->o.nr_pids = s->nr_given_pids;
+	return check(&s->o, err);
 }
 
 int settings_add_pid(struct settings *s, pid_t pid)

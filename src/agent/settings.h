@@ -8,6 +8,7 @@
 #include "bpf/abi.h"
 
 #define SETTINGS_MAX_PIDS 4096
+#define SETTINGS_MAX_EXPORTERS 64
 
 struct settings {
 	struct pa_options o; /* its pointers are owned copies, except log_ctx */
@@ -31,6 +32,10 @@ int settings_read(const struct pa_options *opts, struct pa_options *ret_options,
 /* As settings_read(), for a session: also checks the options against this machine, fills in
  * defaults, and copies what pointers refer to. Does not attach anything. */
 int settings_init(struct settings *s, const struct pa_options *opts, struct pa_error *err);
+
+/* Before another capture with the same options: forgets the PIDs that process_names found, and checks the
+ * options against this machine again. */
+int settings_renew(struct settings *s, struct pa_error *err);
 
 /* Adds a PID; -E2BIG beyond SETTINGS_MAX_PIDS. */
 int settings_add_pid(struct settings *s, pid_t pid);

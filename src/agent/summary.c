@@ -106,7 +106,9 @@ static void fill_section(const struct summary_source *from, struct pa_section *s
 	const struct model_stats *model = &from->model;
 	const struct pa_count on_the_way[NR_COMMON_LOSSES] = {
 		{ "left_in_ring", "were never read from the ring",
-		  a->submitted > pipe->nr_records ? a->submitted - pipe->nr_records : 0 },
+		  !from->is_live && a->submitted > pipe->nr_records
+			  ? a->submitted - pipe->nr_records
+			  : 0 },
 		{ "bad_record", "the record was invalid", pipe->nr_bad + model->nr_without_stack },
 		{ "model_full", "the profile is at its size limit", model->nr_full },
 		{ "no_memory", "the agent ran out of memory",
@@ -133,7 +135,9 @@ static void fill_section(const struct summary_source *from, struct pa_section *s
  * is also in the summary. */
 static int add_quality(struct summary *to, const struct summary_source *from, uint32_t i)
 {
-	if (!i)
+	if (from->is_live)
+		summary_add_stops(&to->section_lists[i].quality, &from->model, &to->sections[i]);
+	else if (!i)
 		to->sections[i] = to->first;
 	return i && from->profile
 		       ? summary_quality_fill(&to->section_lists[i].quality, from->profile,
@@ -222,7 +226,7 @@ static int add_threads(const struct pa_session *s, struct summary *to)
 	return r;
 }
 
-static int add_sections(const struct pa_session *s, struct summary *to)
+static int add_sections(const struct pa_session *s, struct summary *to, bool is_live)
 {
 	uint32_t nr = triggers_nr(s->triggers);
 	_cleanup_(freep) struct summary_source *sources = calloc(nr + 1, sizeof(*sources));
@@ -232,7 +236,8 @@ static int add_sections(const struct pa_session *s, struct summary *to)
 		sources[i].trigger = triggers_get(s->triggers, i);
 		sources[i].pipe = pipe_stats(s->pipe, (uint8_t)i);
 		sources[i].model = session_model_stats(s, i);
-		sources[i].profile = s->models[i].now;
+		sources[i].profile = is_live ? NULL : s->models[i].now;
+		sources[i].is_live = is_live;
 		r = triggers_account(s->triggers, i, &sources[i].account);
 	}
 	return r < 0 ? r : summary_add_sections(to, sources, nr);
@@ -262,6 +267,25 @@ static const char *kernel_symbols_of(const struct model *model)
 	return model->naming.kernel.source[0] ? model->naming.kernel.source : NULL;
 }
 
+static void add_walks(const struct world *w, const struct model_stats *stats, struct summary *to)
+{
+	struct unwinder_stats u;
+
+	if (!w->unwinder)
+		return;
+	u = unwinder_stats(w->unwinder);
+	to->pub.walks_again = stats->nr_walked_again;
+	to->pub.walks_finished = stats->nr_finished;
+	to->pub.nr_tables = u.files.nr_compiled;
+	to->pub.tables_peak_bytes = u.files.tables.peak_bytes;
+	to->pub.tables_shared = u.files.tables.nr_shared;
+	to->pub.table_rows_in_agent = u.files.dropped.nr_user;
+	to->pub.cfi_unused = u.files.dropped.nr_outside;
+	to->pub.tables_evicted = u.files.tables.nr_evicted;
+	to->pub.tables_refused =
+		u.files.tables.nr_refused + u.files.tables.nr_short + u.nr_processes_refused;
+}
+
 static void add_names(const struct model *model, const struct model_account *all,
 		      struct summary *to)
 {
@@ -274,20 +298,7 @@ static void add_names(const struct model *model, const struct model_account *all
 	to->pub.jit = to->jit;
 	to->pub.nr_jit = SUMMARY_NR_JIT;
 	to->pub.kernel_symbols = kernel_symbols_of(model);
-	if (model->world->unwinder) {
-		struct unwinder_stats u = unwinder_stats(model->world->unwinder);
-
-		to->pub.walks_again = all->stats.nr_walked_again;
-		to->pub.walks_finished = all->stats.nr_finished;
-		to->pub.nr_tables = u.files.nr_compiled;
-		to->pub.tables_peak_bytes = u.files.tables.peak_bytes;
-		to->pub.tables_shared = u.files.tables.nr_shared;
-		to->pub.table_rows_in_agent = u.files.dropped.nr_user;
-		to->pub.cfi_unused = u.files.dropped.nr_outside;
-		to->pub.tables_evicted = u.files.tables.nr_evicted;
-		to->pub.tables_refused = u.files.tables.nr_refused + u.files.tables.nr_short +
-					 u.nr_processes_refused;
-	}
+	add_walks(model->world, &all->stats, to);
 }
 
 static void add_fetch_failures(const struct fetch_stats *s, struct summary *to)
@@ -601,7 +612,7 @@ static int fill_summary(const struct pa_session *s, struct summary **ret_summary
 		if (s->models[i].now->waits.nr)
 			r = summary_add_waits(*ret_summary, s->models[i].now);
 	if (r == 0)
-		r = add_sections(s, *ret_summary);
+		r = add_sections(s, *ret_summary, false);
 	if (r == 0)
 		r = add_pmu(s, *ret_summary);
 	if (r == 0)
@@ -616,6 +627,52 @@ static int fill_summary(const struct pa_session *s, struct summary **ret_summary
 	add_programs(s, *ret_summary);
 	add_description(s, *ret_summary);
 	return 0;
+}
+
+static void add_live_switches(const struct pa_session *s, struct summary *to)
+{
+	struct pa_sched_counts c;
+
+	if (s->sched && sched_collector_counts(s->sched, &c) == 0)
+		add_switches(&c, to);
+}
+
+static int fill_live(const struct pa_session *s, struct summary *to)
+{
+	int r = add_sections(s, to, true);
+
+	if (r < 0)
+		return r;
+	add_live_switches(s, to);
+	for (uint32_t i = 0; i < triggers_nr(s->triggers); i++) {
+		struct model_stats stats = session_model_stats(s, i);
+
+		to->pub.nr_stacks += s->models[i].now->profile->nr_stacks;
+		if (i == 0)
+			to->pub.nr_processes = stats.nr_processes;
+		if (i == 0)
+			add_walks(s->world, &stats, to);
+	}
+	if (session_takes_samples(s))
+		add_debug_files(s->models[0].now, to);
+	add_other_losses(s, to);
+	summary_add_gaps(to, s->world, s->pipe);
+	return 0;
+}
+
+int summary_live(const struct pa_session *s, struct summary **ret_summary)
+{
+	_cleanup_(summary_freep) struct summary *to = NULL;
+	int r = empty_summary(&to);
+
+	if (r < 0)
+		return r;
+	world_lock(s->world);
+	r = fill_live(s, to);
+	world_unlock(s->world);
+	if (r == 0)
+		*ret_summary = TAKE(to);
+	return r;
 }
 
 int summary_new(const struct pa_session *s, struct summary **ret_summary)

@@ -26,6 +26,9 @@ struct summary *summary_free(struct summary *s);
 DEFINE_CLEANUP(struct summary *, summary_free)
 const struct pa_summary *summary_get(const struct summary *s);
 
+/* What can be told while the session samples, at little cost: counts, without lists of files and functions. */
+int summary_live(const struct pa_session *s, struct summary **ret_summary);
+
 /* The part that needs no session: from the named model, and the account of models that were taken
  * out before it (NULL: none). */
 int summary_of_model(const struct model *model, const struct model_account *taken,
@@ -45,6 +48,7 @@ struct summary_source {
 	const struct pipe_stats *pipe;  /* of records that left it */
 	struct model_stats model;       /* of samples */
 	const struct model *profile;    /* named; NULL: its stacks are unknown */
+	bool is_live;                   /* records may be on their way */
 };
 int summary_add_sections(struct summary *to, const struct summary_source *sources, uint32_t nr);
 
@@ -63,6 +67,8 @@ struct summary_quality {
 	struct pa_unnamed_stat unnamed[SUMMARY_MAX_UNNAMED];
 	char unnamed_advice[SUMMARY_MAX_UNNAMED][ADVICE_SIZE];
 };
+void summary_add_stops(struct summary_quality *q, const struct model_stats *stats,
+		       struct pa_section *to);
 int summary_quality_fill(struct summary_quality *q, const struct model *model,
 			 const struct model_stats *stats, struct pa_section *to);
 

@@ -8,8 +8,8 @@ static const struct pa_count stop_counts[PA_NR_STOPS] = {
 #undef X
 };
 
-static void add_stops(struct summary_quality *q, const struct model_stats *stats,
-		      struct pa_section *to)
+void summary_add_stops(struct summary_quality *q, const struct model_stats *stats,
+		       struct pa_section *to)
 {
 	for (size_t i = 0; i < PA_NR_STOPS; i++) {
 		if (!stats->stops[i])
@@ -28,7 +28,7 @@ int summary_quality_fill(struct summary_quality *q, const struct model *model,
 {
 	int r;
 
-	add_stops(q, stats, to);
+	summary_add_stops(q, stats, to);
 	to->truncations = q->truncations;
 	to->unnamed = q->unnamed;
 	r = summary_list_truncations(model, q->truncations, q->truncation_advice,

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 
@@ -21,6 +22,8 @@
 #define OUTFILE_MAX_WRITE 0x10000000 /* bytes per call; the kernel's own limit is 2 GiB */
 #define OUTFILE_WAIT_MS 100          /* how often a blocked write checks for cancellation */
 #define HIDDEN_SIZE 40
+#define MAX_ERRNO 4095
+#define SPOOL_BYTES (64u << 10) /* are passed on at a time */
 
 struct outfile {
 	char *path;               /* owned: as given; with `unique`, the name chosen at the end */
@@ -28,6 +31,9 @@ struct outfile {
 	char *shown;              /* owned: the name used in error messages */
 	char hidden[HIDDEN_SIZE]; /* temporary name in dir; "": the file has none */
 	int fd;
+	pa_write_fn write; /* takes the bytes instead of fd; NULL: none */
+	void *write_ctx;
+	int spool_fd; /* owned: memory that has all bytes until the end; -1: none */
 	bool is_in_place;
 	bool is_unique;
 	bool is_private;
@@ -50,6 +56,7 @@ struct outfile *outfile_free(struct outfile *f)
 	if (f->hidden[0])
 		(void)unlinkat(f->at.dir_fd, f->hidden, 0); /* no one is left to report to */
 	closep(&f->fd);
+	closep(&f->spool_fd);
 	outpath_done(&f->at);
 	free(f->path);
 	free(f->shown);
@@ -384,21 +391,22 @@ static int open_path(struct outfile *f, const struct outfile_options *opts, stru
 	return f->at.is_special ? open_in_place(f, err) : open_beside(f, opts, err);
 }
 
-static struct outfile *new_file(const char *path, bool is_stdout,
+/* shown: for messages; NULL: the path, in quotes. */
+static struct outfile *new_file(const char *path, const char *shown,
 				const struct outfile_options *opts)
 {
 	_cleanup_(outfile_freep) struct outfile *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return NULL;
-	f->fd = -1;
+	f->fd = f->spool_fd = -1;
 	f->at = OUTPATH_NONE; /* from here outfile_free() is safe */
 	f->is_unique = opts && opts->unique;
 	f->is_private = opts && opts->is_private;
 	f->is_cancelled = opts ? opts->is_cancelled : NULL;
 	f->cancel_ctx = opts ? opts->cancel_ctx : NULL;
 	f->path = strdup(path);
-	if (asprintf(&f->shown, is_stdout ? "standard output" : "'%s'", path) < 0)
+	if (asprintf(&f->shown, shown ? "%s" : "'%s'", shown ? shown : path) < 0)
 		f->shown = NULL; /* asprintf() leaves it undefined */
 	return f->path && f->shown ? TAKE(f) : NULL;
 }
@@ -412,7 +420,7 @@ int outfile_open(const char *path, const struct outfile_options *opts, struct ou
 
 	if (!*path)
 		return error_set(err, EINVAL, "cannot write: the path is empty: choose one");
-	f = new_file(path, is_stdout, opts);
+	f = new_file(path, is_stdout ? "standard output" : NULL, opts);
 	if (!f)
 		return no_memory(err);
 	if (is_stdout && opts && opts->is_patched)
@@ -420,6 +428,50 @@ int outfile_open(const char *path, const struct outfile_options *opts, struct ou
 	r = is_stdout ? open_stdout(f, err) : open_path(f, opts, err);
 	if (r < 0)
 		return r;
+	*ret_file = TAKE(f);
+	return 0;
+}
+
+/* The description is shared with the caller: its flags stay as they are. */
+static int share_fd(struct outfile *f, int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+	struct stat st;
+
+	if (flags < 0)
+		return -errno;
+	if (flags & O_PATH || (flags & O_ACCMODE) == O_RDONLY)
+		return -EBADF;
+	f->fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (f->fd < 0 || fstat(f->fd, &st) < 0)
+		return -errno;
+	f->may_block = !S_ISREG(st.st_mode) && !(flags & O_NONBLOCK);
+	return 0;
+}
+
+int outfile_open_target(const struct outfile_target *target, const struct outfile_options *opts,
+			struct outfile **ret_file, struct pa_error *err)
+{
+	_cleanup_(outfile_freep) struct outfile *f = NULL;
+	char name[HIDDEN_SIZE] = "a callback", text[128];
+	int r;
+
+	if (!target->write)
+		(void)snprintf(name, sizeof(name), "file descriptor %d", target->fd);
+	f = new_file(name, name, opts);
+	if (!f)
+		return no_memory(err);
+	f->is_in_place = true;
+	f->write = target->write;
+	f->write_ctx = target->ctx;
+	r = target->write ? 0 : share_fd(f, target->fd);
+	if (r == 0 && opts && opts->is_patched) {
+		f->spool_fd = memfd_create("perf-agent-output", MFD_CLOEXEC);
+		r = f->spool_fd < 0 ? -errno : 0;
+	}
+	if (r < 0)
+		return error_set(err, -r, "cannot write to %s: %s", name,
+				 strerror_r(-r, text, sizeof(text)));
 	*ret_file = TAKE(f);
 	return 0;
 }
@@ -432,6 +484,17 @@ static bool wait_writable(int fd)
 	return poll(&p, 1, OUTFILE_WAIT_MS) > 0;
 }
 
+/* A callback that takes nothing would be called forever. */
+static ssize_t pass_on(const struct outfile *f, const char *bytes, size_t n)
+{
+	ssize_t taken = f->write(f->write_ctx, bytes, n);
+
+	if (taken == 0 || taken > (ssize_t)n || taken < -MAX_ERRNO || taken == -EAGAIN ||
+	    taken == -EINTR)
+		return -EIO;
+	return taken;
+}
+
 /* Writes as much as possible now; -EAGAIN: nothing. A pipe that poll() reports as writable accepts
  * PIPE_BUF bytes without blocking (pipe(7)). */
 static ssize_t write_some(struct outfile *f, const char *bytes, size_t n)
@@ -439,6 +502,8 @@ static ssize_t write_some(struct outfile *f, const char *bytes, size_t n)
 	size_t most = f->may_block ? PIPE_BUF : OUTFILE_MAX_WRITE;
 	ssize_t done;
 
+	if (f->write)
+		return pass_on(f, bytes, n);
 	if (f->may_block && !wait_writable(f->fd))
 		return -EAGAIN;
 	done = write_quietly(f->fd, bytes, n < most ? n : most);
@@ -450,7 +515,7 @@ static ssize_t write_some(struct outfile *f, const char *bytes, size_t n)
 	return -EAGAIN;
 }
 
-int outfile_write(struct outfile *f, const void *bytes, size_t n, struct pa_error *err)
+static int write_all(struct outfile *f, const void *bytes, size_t n, struct pa_error *err)
 {
 	const char *at = bytes;
 
@@ -469,6 +534,43 @@ int outfile_write(struct outfile *f, const void *bytes, size_t n, struct pa_erro
 		f->size_bytes += (uint64_t)done;
 	}
 	return 0;
+}
+
+static int spool(struct outfile *f, const void *bytes, size_t n, struct pa_error *err)
+{
+	const char *at = bytes;
+
+	while (n) {
+		ssize_t done = write(f->spool_fd, at, n);
+
+		if (done < 0 && errno != EINTR)
+			return write_failed(f, errno, err);
+		if (done < 0)
+			continue;
+		at += done;
+		n -= (size_t)done;
+		f->size_bytes += (uint64_t)done;
+	}
+	return 0;
+}
+
+int outfile_write(struct outfile *f, const void *bytes, size_t n, struct pa_error *err)
+{
+	return f->spool_fd < 0 ? write_all(f, bytes, n, err) : spool(f, bytes, n, err);
+}
+
+static int pass_on_spool(struct outfile *f, struct pa_error *err)
+{
+	_cleanup_(freep) char *bytes = malloc(SPOOL_BYTES);
+	int r = bytes ? 0 : write_failed(f, ENOMEM, err);
+	ssize_t n = 1;
+
+	f->size_bytes = 0;
+	for (off_t at = 0; r == 0 && n; at += n) {
+		n = pread(f->spool_fd, bytes, SPOOL_BYTES, at);
+		r = n < 0 ? write_failed(f, errno, err) : write_all(f, bytes, (size_t)n, err);
+	}
+	return r;
 }
 
 /* Network file systems report a full disk at close(), so sync while the error can still be
@@ -614,18 +716,19 @@ static int give_name(struct outfile *f)
 
 bool outfile_can_patch(const struct outfile *f)
 {
-	return !f->is_in_place;
+	return !f->is_in_place || f->spool_fd >= 0;
 }
 
 int outfile_patch(struct outfile *f, uint64_t offset, const void *bytes, size_t n,
 		  struct pa_error *err)
 {
+	int fd = f->spool_fd < 0 ? f->fd : f->spool_fd;
 	const char *at = bytes;
 
-	if (f->is_in_place || offset > f->size_bytes || n > f->size_bytes - offset)
+	if (!outfile_can_patch(f) || offset > f->size_bytes || n > f->size_bytes - offset)
 		return write_failed(f, ESPIPE, err);
 	while (n) {
-		ssize_t done = pwrite(f->fd, at, n, (off_t)offset);
+		ssize_t done = pwrite(fd, at, n, (off_t)offset);
 
 		if (done < 0 && errno != EINTR)
 			return write_failed(f, errno, err);
@@ -644,7 +747,10 @@ int outfile_commit(struct outfile *f, struct pa_error *err)
 
 	if (f->failed)
 		return write_failed(f, f->failed, err);
-	r = flush_file(f);
+	r = f->spool_fd < 0 ? 0 : pass_on_spool(f, err);
+	if (r < 0)
+		return r;
+	r = f->fd < 0 ? 0 : flush_file(f);
 	if (r < 0)
 		return write_failed(f, -r, err);
 	r = f->is_in_place ? 0 : give_name(f);

@@ -41,6 +41,19 @@ struct outfile_options {
 int outfile_open(const char *path, const struct outfile_options *opts, struct outfile **ret_file,
 		 struct pa_error *err);
 
+/* Bytes that go to somebody else instead of a file of ours: there is nothing to rename, and what was written
+ * before a failure stays. */
+struct outfile_target {
+	pa_write_fn write; /* NULL: the descriptor */
+	void *ctx;
+	int fd; /* borrowed during the call */
+};
+
+/* is_patched: everything is kept in memory until outfile_commit(), which passes it on. Other options except
+ * is_cancelled have no effect. */
+int outfile_open_target(const struct outfile_target *target, const struct outfile_options *opts,
+			struct outfile **ret_file, struct pa_error *err);
+
 /* Writes all n bytes. A full disk is -ENOSPC with its own message. */
 int outfile_write(struct outfile *f, const void *bytes, size_t n, struct pa_error *err);
 

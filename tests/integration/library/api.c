@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libperfagent as its users see it: every way to get at a result, every misuse. Through the public header and the
+ * shared library alone. */
+#include <errno.h>
+#include <fcntl.h>
+#include <perfagent/perfagent.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "lib_target.h"
+
+#define MS 1000000ull
+
+static pid_t target;
+
+/* What a write callback got, and what it is to do. */
+struct sink {
+	char *bytes;
+	size_t nr;
+	size_t most;     /* takes so many bytes at a time; 0: any number */
+	ssize_t instead; /* when `after` bytes have come, returns this; 0: never */
+	size_t after;
+	unsigned int nr_calls;
+	bool returns_zero;
+};
+
+static ssize_t sink_write(void *ctx, const void *bytes, size_t n)
+{
+	struct sink *s = ctx;
+
+	s->nr_calls++;
+	if ((s->instead || s->returns_zero) && s->nr >= s->after)
+		return s->instead;
+	if (s->most && n > s->most)
+		n = s->most;
+	s->bytes = realloc(s->bytes, s->nr + n);
+	must(s->bytes);
+	memcpy(s->bytes + s->nr, bytes, n);
+	s->nr += n;
+	return (ssize_t)n;
+}
+
+static struct pa_options options(const struct pa_output *outputs, size_t nr)
+{
+	return (struct pa_options){
+		.sz = sizeof(struct pa_options),
+		.pids = &target,
+		.nr_pids = 1,
+		.sample_rate_hz = 499,
+		.duration_ns = 500 * MS,
+		.outputs = outputs,
+		.nr_outputs = nr,
+	};
+}
+
+static struct pa_session *started(const struct pa_options *o)
+{
+	struct pa_session *s = NULL;
+	struct pa_error err = { 0 };
+
+	if (pa_session_new(o, &s, &err) < 0 || pa_session_start(s, &err) < 0)
+		printf("# %s\n", err.text);
+	must(s && err.code == 0);
+	return s;
+}
+
+/* The result of a capture with these options, and its message. */
+static int capture(const struct pa_options *o, struct pa_error *err)
+{
+	struct pa_session *s = started(o);
+	int r = pa_session_wait(s, -1, err);
+
+	ok(pa_session_stop(s, NULL) == r, "stop after the end has the same result");
+	pa_session_free(s);
+	return r;
+}
+
+struct sums {
+	int64_t nr, nr_spinning;
+	bool has_labels, has_frames;
+};
+
+static int add_stack(void *ctx, const struct pa_stack *stack)
+{
+	struct sums *sums = ctx;
+	const char *comm = NULL;
+
+	sums->nr += stack->values[0];
+	for (size_t i = 0; i < stack->nr_labels; i++)
+		if (!strcmp(stack->labels[i].key, "comm"))
+			comm = stack->labels[i].value;
+	sums->has_labels |= comm && !strncmp(comm, "lib_api", 7);
+	for (size_t i = 0; i < stack->nr_frames; i++) {
+		const struct pa_frame *f = PA_ITEM(stack, pa_frame, stack->frames, i);
+
+		sums->has_frames |= f->address && f->file;
+		if (f->function && !strcmp(f->function, "lib_target_spin")) {
+			sums->nr_spinning += stack->values[0];
+			break;
+		}
+	}
+	return 0;
+}
+
+static int end_at_once(void *ctx, const struct pa_stack *stack)
+{
+	++*(int *)ctx;
+	return -ETXTBSY;
+}
+
+static void test_memory(void)
+{
+	struct sink pprof = { .most = 100 }, folded = { 0 }, page = { 0 }, perf = { .most = 1000 };
+	struct pa_output outputs[] = {
+		{ .sz = sizeof(*outputs),
+		  .format = "pprof",
+		  .write = sink_write,
+		  .write_ctx = &pprof },
+		{ .sz = sizeof(*outputs),
+		  .format = "folded",
+		  .write = sink_write,
+		  .write_ctx = &folded },
+		{ .sz = sizeof(*outputs),
+		  .format = "flamegraph",
+		  .write = sink_write,
+		  .write_ctx = &page },
+		{ .sz = sizeof(*outputs),
+		  .format = "perf.data",
+		  .write = sink_write,
+		  .write_ctx = &perf },
+	};
+	struct pa_options o = options(outputs, 4);
+	struct pa_profile *p = NULL;
+	struct pa_error err = { 0 };
+	struct sums sums = { 0 };
+	int nr_calls = 0;
+	uint64_t offset_size[2];
+
+	ok(capture(&o, &err) == 0, "a capture into memory works: %s", err.text);
+	ok(pa_profile_parse(pprof.bytes, pprof.nr, NULL, NULL, &p, &err) == 0 && p,
+	   "the profile in memory can be read: %s", err.text);
+	must(p);
+	must(pa_profile_stacks(p, add_stack, &sums) == 0);
+	ok(sums.nr == (int64_t)pa_profile_summary(p)->samples && sums.nr > 20,
+	   "stacks have all %lld samples", (long long)sums.nr);
+	ok(sums.has_labels && sums.has_frames && sums.nr_spinning * 2 > sums.nr,
+	   "stacks have labels, frames and names: %lld of %lld samples are of lib_target_spin",
+	   (long long)sums.nr_spinning, (long long)sums.nr);
+	ok(pa_profile_stacks(p, end_at_once, &nr_calls) == -ETXTBSY && nr_calls == 1,
+	   "a stack callback ends the iteration with its result");
+	folded.bytes = realloc(folded.bytes, folded.nr + 1);
+	folded.bytes[folded.nr] = '\0';
+	ok(strstr(folded.bytes, "lib_target_spin"), "folded stacks come into memory");
+	ok(page.nr > 10000 && !memcmp(page.bytes, "<!", 2), "a flame graph comes into memory");
+	memcpy(offset_size, perf.bytes + 40,
+	       sizeof(offset_size)); /* where the header says the records are */
+	ok(perf.nr > 1000 && !memcmp(perf.bytes, "PERFILE2", 8) && offset_size[1] &&
+		   offset_size[0] + offset_size[1] <= perf.nr,
+	   "perf.data comes into memory with its header, in the order of its bytes");
+	ok(pa_profile_parse(pprof.bytes, pprof.nr / 2, "half", NULL, &p, &err) < 0 &&
+		   strstr(err.text, "half"),
+	   "half a profile is refused by its name: %s", err.text);
+	pa_profile_free(p);
+	free(pprof.bytes);
+	free(folded.bytes);
+	free(page.bytes);
+	free(perf.bytes);
+}
+
+static void fails(struct sink *sink, const char *format, int expected, const char *what)
+{
+	struct pa_output output = {
+		.sz = sizeof(output), .format = format, .write = sink_write, .write_ctx = sink
+	};
+	struct pa_options o = options(&output, 1);
+	struct pa_error err = { 0 };
+	int r = capture(&o, &err);
+
+	ok(r == -expected && err.code == expected && err.text[0],
+	   "%s ends the %s run with its error: %d, %s", what, format, r, err.text);
+	free(sink->bytes);
+}
+
+static void test_failing_writes(void)
+{
+	fails(&(struct sink){ .instead = -ENOSPC }, "pprof", ENOSPC, "a callback that fails");
+	fails(&(struct sink){ .instead = -EPIPE, .after = 10, .most = 7 }, "folded", EPIPE,
+	      "a callback that fails later");
+	fails(&(struct sink){ .instead = -EDQUOT }, "perf.data", EDQUOT, "a callback that fails");
+	fails(&(struct sink){ .returns_zero = true }, "pprof", EIO,
+	      "a callback that takes nothing");
+	fails(&(struct sink){ .instead = 1 << 30 }, "pprof", EIO, "a callback that takes too much");
+	fails(&(struct sink){ .instead = -EAGAIN }, "pprof", EIO,
+	      "a callback that asks to be called again");
+	fails(&(struct sink){ .instead = -1000000 }, "pprof", EIO,
+	      "a callback with a number that is not an errno");
+}
+
+static void test_descriptors(void)
+{
+	char path[] = "/tmp/lib_api.XXXXXX";
+	int fd = mkstemp(path), read_only = open("/dev/null", O_RDONLY);
+	struct pa_output output = {
+		.sz = sizeof(output), .format = "pprof", .use_fd = true, .fd = fd
+	};
+	struct pa_options o = options(&output, 1);
+	struct pa_session *s = NULL;
+	struct pa_error err = { 0 };
+	struct stat st;
+	char magic[9];
+
+	must(fd >= 0 && read_only >= 0);
+	unlink(path);
+	must(write(fd, "before", 6) == 6);
+	ok(capture(&o, &err) == 0 && fstat(fd, &st) == 0 && st.st_size > 6 &&
+		   lseek(fd, 0, SEEK_CUR) == st.st_size,
+	   "an output is appended to a descriptor, which stays open: %s", err.text);
+	ok(pread(fd, magic, 8, 0) == 8 && !memcmp(magic, "before\x1f\x8b", 8),
+	   "an output comes after what a descriptor has");
+	output.format = "perf.data";
+	must(ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0);
+	ok(capture(&o, &err) == 0 && pread(fd, magic, 8, 0) == 8 && !memcmp(magic, "PERFILE2", 8),
+	   "perf.data is written to a descriptor: %s", err.text);
+	output.fd = read_only;
+	ok(pa_session_new(&o, &s, &err) == -EBADF && !s && strstr(err.text, "file descriptor"),
+	   "a descriptor that cannot be written is refused before the capture: %s", err.text);
+	output.fd = 9999;
+	ok(pa_session_new(&o, &s, &err) == -EBADF, "a closed descriptor is refused");
+	output.path = "/tmp/x";
+	ok(pa_session_new(&o, &s, &err) == -EINVAL && !strcmp(err.field, "outputs"),
+	   "a path and a descriptor exclude each other: %s", err.text);
+	output = (struct pa_output){ .sz = sizeof(output), .format = "pprof", .write = sink_write };
+	o.modes = PA_MODE_PROFILE | PA_MODE_OFFCPU;
+	ok(pa_session_new(&o, &s, &err) == -EINVAL, "a callback takes one kind of event: %s",
+	   err.text);
+	close(read_only);
+	close(fd);
+}
+
+static void *wait_for_end(void *session)
+{
+	return (void *)(intptr_t)pa_session_wait(session, -1, NULL);
+}
+
+static void test_lifecycle(void)
+{
+	struct pa_options o = options(NULL, 0);
+	struct pa_session *s = NULL;
+	struct pa_error err = { 0 };
+	pthread_t threads[2];
+	void *result[2];
+
+	must(pa_session_new(&o, &s, &err) == 0);
+	ok(pa_session_wait(s, 0, &err) == -EINVAL && err.code == EINVAL,
+	   "wait before start is an error");
+	ok(pa_session_stop(s, &err) == -EINVAL, "stop before start is an error: %s", err.text);
+	ok(pa_session_request_stop(s) == -EINVAL && pa_session_hurry(s) == -EINVAL,
+	   "requests before start are errors");
+	ok(!pa_session_summary(s), "there is no summary before start");
+	must(pa_session_start(s, &err) == 0);
+	ok(pa_session_start(s, &err) == -EALREADY, "start twice is an error: %s", err.text);
+	ok(pa_session_wait(s, 1, &err) == -ETIMEDOUT, "waiting takes no longer than asked: %s",
+	   err.text);
+	for (int i = 0; i < 2; i++)
+		must(pthread_create(&threads[i], NULL, wait_for_end, s) == 0);
+	ok(pa_session_wait(s, -1, &err) == 0, "the capture ends after its duration: %s", err.text);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], &result[i]);
+	ok(!result[0] && !result[1], "several threads may wait");
+	ok(pa_session_start(s, &err) == -EALREADY, "start before stop is an error");
+	ok(pa_session_stop(s, &err) == 0 && pa_session_stop(s, &err) == 0,
+	   "stop may be called twice");
+	ok(pa_session_request_stop(s) == 0 && pa_session_hurry(s) == 0 && pa_session_cancel(s) == 0,
+	   "after stop, more requests have no effect");
+	ok(pa_session_start(s, &err) == 0, "start again after stop works: %s", err.text);
+	ok(!pa_session_summary(s), "another start drops the old summary");
+	ok(pa_session_stop(s, &err) == 0 && pa_session_summary(s) &&
+		   !strcmp(pa_session_summary(s)->end_reason, "stopped"),
+	   "the second capture is stopped at once, and has a summary of its own: %s", err.text);
+	pa_session_free(s);
+}
+
+static void test_gone_target(void)
+{
+	pid_t pid = lib_target_start();
+	struct pa_options o = options(NULL, 0);
+	struct pa_session *s;
+	struct pa_error err = { 0 };
+
+	o.pids = &pid;
+	s = started(&o);
+	ok(pa_session_stop(s, &err) == 0, "a capture works");
+	lib_target_end(pid);
+	ok(pa_session_start(s, &err) == -ESRCH && err.text[0],
+	   "start again needs a target that still exists: %s", err.text);
+	ok(pa_session_start(s, &err) == -ESRCH && !pa_session_summary(s),
+	   "a failed start can be tried again");
+	ok(pa_session_stop(s, &err) == -ESRCH && err.text[0],
+	   "the result is that of the last start: %s", err.text);
+	pa_session_free(s);
+}
+
+static void test_outputs_again(void)
+{
+	struct sink folded = { 0 };
+	struct pa_output output = {
+		.sz = sizeof(output), .format = "folded", .write = sink_write, .write_ctx = &folded
+	};
+	struct pa_options o = options(&output, 1);
+	struct pa_session *s = started(&o);
+	struct pa_error err = { 0 };
+	size_t first;
+
+	must(pa_session_wait(s, -1, &err) == 0 && pa_session_stop(s, &err) == 0);
+	first = folded.nr;
+	must(pa_session_start(s, &err) == 0);
+	ok(pa_session_wait(s, -1, &err) == 0 && pa_session_stop(s, &err) == 0 && first &&
+		   folded.nr > first,
+	   "each capture of a session writes its outputs: %zu and %zu bytes", first,
+	   folded.nr - first);
+	pa_session_free(s);
+	free(folded.bytes);
+}
+
+static double metric(const struct pa_metrics *m, const char *name, const char *label,
+		     const char *value)
+{
+	for (size_t i = 0; i < m->nr_items; i++) {
+		const struct pa_metric *x = PA_ITEM(m, pa_metric, m->items, i);
+		bool is_it = !strcmp(x->name, name) && (!label || x->nr_labels);
+
+		for (size_t k = 0; is_it && label && k < x->nr_labels; k++)
+			if (!strcmp(x->labels[k].key, label) && !strcmp(x->labels[k].value, value))
+				return x->value;
+		if (is_it && !label)
+			return x->value;
+	}
+	return -1;
+}
+
+struct exported {
+	unsigned int nr_calls;
+	double last_samples;
+	int result;
+};
+
+static int export_metrics(void *ctx, const struct pa_metrics *m)
+{
+	struct exported *e = ctx;
+
+	e->nr_calls++;
+	e->last_samples = metric(m, "perf_agent_samples_total", "kind", "on-cpu");
+	return e->result;
+}
+
+static void test_metrics(void)
+{
+	struct exported e[2] = { { 0 }, { .result = -EIO } };
+	int pipe_fds[2];
+	struct pa_exporter exporters[] = {
+		{ sizeof(*exporters), export_metrics, &e[0], 1000 * MS },
+		{ sizeof(*exporters), export_metrics, &e[1], 0 },
+		{ sizeof(*exporters), pa_export_text, NULL, 0 },
+	};
+	struct pa_options o = options(NULL, 0);
+	const struct pa_section *ticks;
+	struct pa_metrics *m = NULL;
+	struct pa_session *s = NULL;
+	struct pa_error err = { 0 };
+	static char text[65536];
+	ssize_t n;
+
+	must(pipe2(pipe_fds, O_CLOEXEC) == 0);
+	fcntl(pipe_fds[1], F_SETPIPE_SZ, sizeof(text));
+	exporters[2].ctx = (void *)(intptr_t)pipe_fds[1];
+	o.exporters = exporters;
+	o.nr_exporters = 3;
+	o.duration_ns = 0;
+	o.program_times = true;
+	must(pa_session_new(&o, &s, &err) == 0);
+	ok(pa_session_metrics(s, &m, &err) == 0 &&
+		   metric(m, "perf_agent_sampling", NULL, NULL) == 0 &&
+		   metric(m, "perf_agent_cpu_seconds_total", NULL, NULL) > 0,
+	   "metrics can be had before start");
+	pa_metrics_free(m);
+	must(pa_session_start(s, &err) == 0);
+	for (int i = 0; i < 600 && !(e[0].nr_calls && e[0].last_samples > 0); i++)
+		usleep(100000);
+	ok(e[0].nr_calls && e[0].last_samples > 0, "an exporter gets metrics while samples come");
+	ok(pa_session_metrics(s, &m, &err) == 0 &&
+		   metric(m, "perf_agent_sampling", NULL, NULL) == 1 &&
+		   metric(m, "perf_agent_samples_total", "kind", "on-cpu") > 0 &&
+		   metric(m, "perf_agent_bpf_runs_total", "program", "pa_oncpu") > 0,
+	   "a snapshot has samples and runs of BPF programs");
+	pa_metrics_free(m);
+	ok(pa_session_stop(s, &err) == 0, "an exporter that fails does not end the capture: %s",
+	   err.text);
+	must(pa_session_metrics(s, &m, &err) == 0);
+	ticks = PA_ITEM(pa_session_summary(s), pa_section, pa_session_summary(s)->sections, 0);
+	ok(metric(m, "perf_agent_samples_total", "kind", "on-cpu") == (double)ticks->samples &&
+		   metric(m, "perf_agent_events_due_total", "kind", "on-cpu") ==
+			   (double)ticks->due &&
+		   metric(m, "perf_agent_symbolize_input_ips_total", NULL, NULL) ==
+			   (double)pa_session_summary(s)->naming_addresses,
+	   "after the end metrics are those of the summary");
+	ok(e[0].last_samples == (double)ticks->samples && e[1].nr_calls == 1,
+	   "exporters get the last ones, too");
+	close(pipe_fds[1]);
+	n = read(pipe_fds[0], text, sizeof(text) - 1);
+	text[n > 0 ? n : 0] = '\0';
+	ok(strstr(text, "\nperf_agent_lost_total{reason=\"ring_full\",kind=\"on-cpu\"} 0\n"),
+	   "the text exporter writes lines");
+	ok(pa_export_text(NULL, NULL) == -EINVAL, "the text exporter needs metrics");
+	pa_metrics_free(m);
+	pa_metrics_free(NULL);
+	pa_session_free(s);
+	close(pipe_fds[0]);
+}
+
+static void test_cpus(void)
+{
+	struct pa_options o = options(NULL, 0);
+	struct pa_session *s = NULL;
+	struct pa_error err = { 0 };
+	const struct pa_summary *sum;
+
+	o.cpus = "0";
+	s = started(&o);
+	ok(pa_session_wait(s, -1, &err) == 0, "a capture of CPU 0 works: %s", err.text);
+	sum = pa_session_summary(s);
+	ok(sum->nr_cpus == 1 && PA_ITEM(sum, pa_section, sum->sections, 0)->unexplained == 0,
+	   "only one CPU was sampled, and its ticks add up");
+	pa_session_free(s);
+	s = NULL;
+	o.cpus = "7000";
+	ok(pa_session_new(&o, &s, &err) == 0 && pa_session_start(s, &err) == -EINVAL &&
+		   !strcmp(err.field, "cpus"),
+	   "CPUs of which none is online are an error: %s", err.text);
+	pa_session_free(s);
+	o.cpus = "0-";
+	ok(pa_session_new(&o, &s, &err) == -EINVAL && !strcmp(err.field, "cpus"),
+	   "what is not a list of CPUs is refused: %s", err.text);
+	o.cpus = "0";
+	o.modes = PA_MODE_OFFCPU;
+	ok(pa_session_new(&o, &s, &err) == -EINVAL && !strcmp(err.field, "cpus"),
+	   "CPUs cannot be chosen for off-CPU time: %s", err.text);
+}
+
+static void test_null(void)
+{
+	struct pa_options o = options(NULL, 0), no_size = o, huge = o;
+	struct pa_exporter exporter = { sizeof(exporter), NULL, NULL, 0 };
+	struct pa_session *s = NULL;
+	struct pa_error err = { 0 };
+
+	no_size.sz = 0;
+	huge.sz = SIZE_MAX;
+	ok(pa_session_new(NULL, &s, &err) == -EINVAL && pa_session_new(&o, NULL, &err) == -EINVAL &&
+		   pa_session_new(&no_size, &s, &err) == -EINVAL &&
+		   pa_session_new(&huge, &s, &err) < 0 && !s,
+	   "options: NULL and wrong sizes are errors");
+	o.exporters = &exporter;
+	o.nr_exporters = 1;
+	ok(pa_session_new(&o, &s, &err) == -EINVAL && !strcmp(err.field, "exporters"),
+	   "an exporter without a function is an error: %s", err.text);
+	exporter.sz = 3;
+	ok(pa_session_new(&o, &s, &err) == -EINVAL, "an exporter of a wrong size is an error: %s",
+	   err.text);
+}
+
+static void test_null_session(void)
+{
+	struct pa_metrics *m = NULL;
+	struct pa_error err = { 0 };
+
+	ok(pa_session_start(NULL, &err) == -EINVAL && pa_session_stop(NULL, &err) == -EINVAL &&
+		   pa_session_wait(NULL, 0, &err) == -EINVAL &&
+		   pa_session_request_stop(NULL) == -EINVAL && pa_session_hurry(NULL) == -EINVAL &&
+		   pa_session_cancel(NULL) == -EINVAL && pa_session_event_fd(NULL) == -EINVAL &&
+		   !pa_session_summary(NULL) && pa_session_metrics(NULL, &m, &err) == -EINVAL &&
+		   pa_session_note_signal(NULL, PA_SIGNAL_STOPPED, 2) == -EINVAL,
+	   "a session that is NULL is an error");
+	pa_session_progress(NULL, NULL);
+	pa_session_free(NULL);
+}
+
+static void test_null_files(void)
+{
+	struct pa_profile *p = NULL;
+	struct pa_diff *d = NULL;
+	struct pa_file *f = NULL;
+	struct pa_error err = { 0 };
+	int calls = 0;
+
+	ok(pa_profile_read(NULL, NULL, &p, &err) == -EINVAL &&
+		   pa_profile_read("/dev/null", NULL, NULL, &err) == -EINVAL &&
+		   pa_profile_parse(NULL, 1, NULL, NULL, &p, &err) == -EINVAL &&
+		   pa_profile_parse(NULL, 0, NULL, NULL, &p, &err) < 0 &&
+		   !pa_profile_summary(NULL) &&
+		   pa_profile_stacks(NULL, add_stack, &calls) == -EINVAL &&
+		   pa_profile_write(NULL, NULL, NULL, &err) == -EINVAL,
+	   "a profile that is NULL is an error");
+	ok(pa_diff_new(NULL, NULL, &d, &err) == -EINVAL &&
+		   pa_diff_write(NULL, NULL, NULL, &err) == -EINVAL,
+	   "a difference that is NULL is an error");
+	ok(pa_file_open(NULL, NULL, &f, &err) == -EINVAL &&
+		   pa_file_save(NULL, "", 0, &err) == -EINVAL,
+	   "a file that is NULL is an error");
+	ok(pa_doctor(NULL, NULL, NULL) == -EINVAL, "doctor needs a function to report to");
+	ok(pa_url_mistake(NULL), "NULL is not a URL");
+	pa_profile_free(NULL);
+	pa_diff_free(NULL);
+	pa_file_free(NULL);
+}
+
+int main(void)
+{
+	test_null();
+	test_null_session();
+	test_null_files();
+	if (geteuid() != 0) {
+		tap_skip("needs root to load BPF programs");
+		return tap_done();
+	}
+	target = lib_target_start();
+	test_memory();
+	test_failing_writes();
+	test_descriptors();
+	test_lifecycle();
+	test_gone_target();
+	test_outputs_again();
+	test_metrics();
+	test_cpus();
+	lib_target_end(target);
+	return tap_done();
+}
