@@ -3,14 +3,27 @@
  * replay_profile PATH: 20,000 records of made-up processes, in libraries that every build shares, through
  * the whole pipe, named and written to PATH.pb.gz and PATH.folded. bench/compare_replay.py runs it in two
  * builds: what changes no behaviour changes no byte.
+ *
+ * With OLD_CAPTURE it is built in a tree in which world, pipe and model were one structure: the records are the same
+ * plain values there (tests/replay.h), only written in the format of that time.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <zlib.h>
 
-#include "capture.h"
 #include "replay.h"
 #include "write/writer.h"
+
+#ifdef OLD_CAPTURE
+#define PROFILE(c) ((c)->profile)
+#define CONFIG struct capture_config
+#define PERIOD .period_ns = 1000000,
+#else
+#define PROFILE(c) ((c)->model->profile)
+#define CONFIG struct world_config
+#define PERIOD
+#endif
 
 #define RECORDS 20000
 #define RECORDS_PER_TURN 100
@@ -54,11 +67,8 @@ static int replay_all(struct capture *c)
 int main(int argc, char **argv)
 {
 	_cleanup_(capture_freep) struct capture *c = NULL;
-	struct world_config cfg = { .proc_root = "/proc",
-				    .kallsyms_path = "/proc/kallsyms",
-				    .all = true,
-				    .max_fds = 64,
-				    .naming_workers = 1 };
+	CONFIG cfg = { PERIOD.proc_root = "/proc", .kallsyms_path = "/proc/kallsyms", .all = true,
+		       .max_fds = 64, .naming_workers = 1 };
 	int r = argc > 1 ? capture_new(&cfg, NULL, &c) : -EINVAL;
 
 	if (r == 0)
@@ -66,12 +76,11 @@ int main(int argc, char **argv)
 	if (r == 0)
 		r = capture_name(c, NULL);
 	if (r == 0)
-		r = write_profile(c->model->profile, &writer_pprof, argv[1], "pb.gz");
+		r = write_profile(PROFILE(c), &writer_pprof, argv[1], "pb.gz");
 	if (r == 0)
-		r = write_profile(c->model->profile, &writer_folded, argv[1], "folded");
+		r = write_profile(PROFILE(c), &writer_folded, argv[1], "folded");
 	if (r < 0)
 		return 1;
-	printf("%u samples in %u stacks\n", c->model->profile->nr_samples,
-	       c->model->profile->nr_stacks);
+	printf("%u samples in %u stacks\n", PROFILE(c)->nr_samples, PROFILE(c)->nr_stacks);
 	return 0;
 }
