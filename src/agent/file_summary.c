@@ -187,8 +187,10 @@ static void count_complete(struct pa_summary *s, const struct profile *p, uint32
 	}
 }
 
-static struct summary_place truncation_place(const struct profile *p, const struct truncation *t)
+static struct summary_place truncation_place(const void *ctx, const struct truncation *t)
 {
+	const struct profile *p = ctx;
+
 	return (struct summary_place){
 		.ids = { t->reason,
 			 t->mapping < p->nr_mappings ? p->mappings[t->mapping].path : 0 },
@@ -200,32 +202,26 @@ static struct summary_place truncation_place(const struct profile *p, const stru
 
 static int list_truncations(struct file_summary *s, const struct profile *p, uint32_t label)
 {
-	_cleanup_(freep) struct truncation *found = NULL;
-	_cleanup_(freep) struct summary_place *places = NULL;
-	uint32_t nr;
-	int r = digest_truncations(p, label, &found, &nr);
+	struct summary_places places;
+	int r = summary_places_of_truncations(p, label, truncation_place, p, &places);
 
 	if (r < 0)
 		return r;
-	places = calloc((size_t)nr + 1, sizeof(*places));
-	if (!places)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < nr; i++)
-		places[i] = truncation_place(p, &found[i]);
-	nr = summary_places_merge(places, nr, &s->pub.truncations_samples);
-	s->pub.truncations_seen = nr;
-	s->pub.nr_truncations = nr < FILE_MAX_TRUNCATIONS ? nr : FILE_MAX_TRUNCATIONS;
+	s->pub.truncations_samples = places.nr_samples;
+	s->pub.truncations_seen = places.nr;
+	s->pub.nr_truncations = places.nr < FILE_MAX_TRUNCATIONS ? places.nr : FILE_MAX_TRUNCATIONS;
 	for (size_t i = 0; i < s->pub.nr_truncations; i++) {
-		const char *reason = profile_str(p, places[i].ids[0]);
+		const char *reason = profile_str(p, places.all[i].ids[0]);
 		const char *text = summary_stop_text(reason);
 
 		s->truncations[i] = (struct pa_truncation_stat){
 			.reason = reason,
 			.text = text ? text : reason,
-			.file = summary_mapping_path(p, places[i].mapping),
-			.nr_samples = places[i].nr_samples,
+			.file = summary_mapping_path(p, places.all[i].mapping),
+			.nr_samples = places.all[i].nr_samples,
 		};
 	}
+	free(places.all);
 	s->pub.truncations = s->truncations;
 	return 0;
 }

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
+#include "digest/truncations.h"
 
 static int compare_text(const char *a, const char *b)
 {
@@ -53,4 +55,25 @@ uint32_t summary_places_merge(struct summary_place *places, uint32_t nr, uint64_
 	for (uint32_t i = 0; i < nr; i++)
 		*ret_nr_samples += places[i].nr_samples;
 	return nr;
+}
+
+int summary_places_of_truncations(const struct profile *p, uint32_t key,
+				  struct summary_place (*place_of)(const void *ctx,
+								   const struct truncation *t),
+				  const void *ctx, struct summary_places *ret_places)
+{
+	_cleanup_(freep) struct truncation *found = NULL;
+	struct summary_places places = { 0 };
+	int r = digest_truncations(p, key, &found, &places.nr);
+
+	if (r < 0)
+		return r;
+	places.all = calloc((size_t)places.nr + 1, sizeof(*places.all));
+	if (!places.all)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < places.nr; i++)
+		places.all[i] = place_of(ctx, &found[i]);
+	places.nr = summary_places_merge(places.all, places.nr, &places.nr_samples);
+	*ret_places = places;
+	return 0;
 }

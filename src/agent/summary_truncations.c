@@ -85,8 +85,9 @@ pid_t summary_mapping_pid(const struct model *model, uint32_t mapping)
 	return jit_files_runtime(model->world->jit, p->mappings[mapping].owner).pid;
 }
 
-static struct summary_place place_of(const struct model *model, const struct truncation *from)
+static struct summary_place place_of(const void *ctx, const struct truncation *from)
 {
+	const struct model *model = ctx;
 	const struct profile *p = model->profile;
 
 	return (struct summary_place){
@@ -116,22 +117,17 @@ int summary_list_truncations(const struct model *model, struct pa_truncation_sta
 			     char (*advice_texts)[ADVICE_SIZE], size_t max,
 			     struct pa_section *section)
 {
-	_cleanup_(freep) struct truncation *found = NULL;
-	_cleanup_(freep) struct summary_place *places = NULL;
-	uint32_t nr;
-	int r = digest_truncations(model->profile, model_truncated_key(model), &found, &nr);
+	struct summary_places places;
+	int r = summary_places_of_truncations(model->profile, model_truncated_key(model), place_of,
+					      model, &places);
 
 	if (r < 0)
 		return r;
-	places = calloc((size_t)nr + 1, sizeof(*places));
-	if (!places)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < nr; i++)
-		places[i] = place_of(model, &found[i]);
-	nr = summary_places_merge(places, nr, &section->truncations_samples);
-	section->truncations_seen = nr;
-	section->nr_truncations = nr < max ? nr : max;
+	section->truncations_samples = places.nr_samples;
+	section->truncations_seen = places.nr;
+	section->nr_truncations = places.nr < max ? places.nr : max;
 	for (size_t i = 0; i < section->nr_truncations; i++)
-		to[i] = row_of(model, &places[i], advice_texts[i]);
+		to[i] = row_of(model, &places.all[i], advice_texts[i]);
+	free(places.all);
 	return 0;
 }
