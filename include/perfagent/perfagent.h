@@ -242,11 +242,12 @@ PA_API int pa_session_event_fd(const struct pa_session *s);
  * pa_session_start(). -EINVAL before start. */
 PA_API int pa_session_request_stop(struct pa_session *s);
 
-/* The effect of a first Ctrl-C: the capture ends as by pa_session_request_stop(). If it had a duration, names
- * out of the files of other users get a twentieth of their usual CPU time. If it has already ended, debug
- * files are not waited for any more, reads that take longer than a second are abandoned, and everything is
- * written with the symbols found so far. While pa_session_start() runs
- * on another thread, it ends soon, and the capture with it. Any thread. -EINVAL before start. */
+/* The effect of a first Ctrl-C: the capture ends as by pa_session_request_stop(), and everything is written
+ * with the symbols that are found within a second: the symbol tables of all files, then lines, of the files
+ * with most samples first. Debug files are waited for half a second. If the capture has already ended, debug
+ * files are not waited for any more, and no more lines are read. pa_summary says how many addresses that
+ * concerned. While pa_session_start() runs on another thread, it ends soon, and the capture with it. Any
+ * thread. -EINVAL before start. */
 PA_API int pa_session_hurry(struct pa_session *s);
 
 /* Says which signal made the caller end the capture, or killed the program that it had started, before
@@ -751,6 +752,10 @@ struct pa_summary {
 	uint64_t programs_ns; /* their sum */
 	const char *
 		no_program_times; /* why they could not be measured; NULL: they were, or not asked for */
+
+	/* addresses without a line, in files whose debug information was not read to its end because the
+	 * user waited: pa_session_hurry(). naming_failures[] has those without a name, as "interrupted". */
+	uint64_t naming_lines_interrupted;
 };
 
 /* Borrowed until pa_session_free() or the next pa_session_start(). NULL before the end. */

@@ -333,6 +333,8 @@ static int name_and_write(struct pa_session *s)
 	if (r == -ECANCELED)
 		return r;
 	cpu_account_settle(&s->cpu, s->programs, &s->cancel);
+	if (atomic_load(&s->cancel))
+		return -ECANCELED;
 	/* The summary is created even if an output failed. */
 	if (summary_new(s, &s->summary) < 0 && r == 0)
 		r = -ENOMEM;

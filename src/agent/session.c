@@ -121,6 +121,7 @@ static int new_world(struct pa_session *s)
 		.debug = &debug,
 		.hurry = &s->hurry,
 		.is_interrupted = &s->is_interrupted,
+		.is_aborted = &s->cancel,
 		.short_waits = &(const struct cancel){ wants_short_waits, s },
 	};
 	int r = find_debug_dir(s, &debug_dir);
@@ -618,8 +619,7 @@ int pa_session_hurry(struct pa_session *s)
 	 * sampled. */
 	if (phase == PA_PHASE_NEW ? atomic_load(&s->is_starting) : phase != PA_PHASE_SAMPLING)
 		atomic_store(&s->hurry, true);
-	/* Without a duration, stopping is the usual end. */
-	else if (phase == PA_PHASE_SAMPLING && s->settings.o.duration_ns)
+	else if (phase == PA_PHASE_SAMPLING)
 		atomic_store(&s->is_interrupted, true);
 	return pa_session_request_stop(s);
 }

@@ -352,6 +352,7 @@ static void add_naming(const struct naming_stats *n, struct summary *to)
 	to->pub.naming_shared = n->nr_shared;
 	to->pub.naming_raw = n->nr_raw;
 	to->pub.naming_fallbacks = n->nr_fallbacks;
+	to->pub.naming_lines_interrupted = n->nr_lines_interrupted;
 	to->pub.naming_p50_ns = latency.p50_ns;
 	to->pub.naming_p99_ns = latency.p99_ns;
 	to->pub.naming_max_ns = latency.max_ns;

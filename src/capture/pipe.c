@@ -108,6 +108,8 @@ void pipe_sum(void *ctx, uint32_t origin, const struct wait_sum *sum)
 	struct pipe *p = ctx;
 	struct pipe_origin *o;
 
+	if (world_is_aborted(p->world))
+		return;
 	if (origin >= PIPE_MAX_ORIGINS) {
 		p->nr_bad_origin += sum->nr;
 		return;
@@ -133,7 +135,7 @@ int pipe_record(void *ctx, const void *bytes, size_t size)
 	const struct pa_record *head = bytes;
 	struct pipe_origin *o = NULL;
 
-	if (size < sizeof(*head))
+	if (size < sizeof(*head) || world_is_aborted(p->world))
 		return 0;
 	if (head->type == PA_RECORD_SAMPLE) {
 		o = origin_of(p, head, size);
@@ -291,6 +293,8 @@ static void settle_queue(struct pipe *p, uint64_t until_ns)
 	size_t at = 0;
 
 	for (struct queued q; record_queue_at(&p->queue, at, &q); at = q.next) {
+		if (world_is_aborted(p->world))
+			continue;
 		if (until_ns < UINT64_MAX && (q.head->time_ns >= until_ns || is_on_its_way(p, &q)))
 			break;
 		if (q.head->type == PA_RECORD_SAMPLE)

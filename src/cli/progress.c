@@ -35,7 +35,8 @@ static void phase_part(const struct pa_progress *p, bool is_ending, char part[PA
 				       "fetching debug files, %" PRIu64 " of %" PRIu64 " done",
 				       p->nr_fetches_done, p->nr_fetches_wanted);
 		else
-			(void)snprintf(part, PART_SIZE, "resolving symbols");
+			(void)snprintf(part, PART_SIZE, "resolving symbols%s",
+				       is_ending ? ", for a second at most" : "");
 		break;
 	case PA_PHASE_WRITING:
 	case PA_PHASE_DONE:

@@ -263,6 +263,31 @@ static void print_kernel_symbols(const struct report_page *p)
 		report_line(p, "", "kernel: %s", source);
 }
 
+static uint64_t count_interrupted(const struct pa_summary *s)
+{
+	for (size_t i = 0; i < s->nr_naming_failures; i++) {
+		const struct pa_count *c = PA_ITEM(s, pa_count, s->naming_failures, i);
+
+		if (!strcmp(c->name, "interrupted"))
+			return c->count;
+	}
+	return 0;
+}
+
+/* What was left out because the user waited. */
+static void print_interrupted(const struct report_page *p)
+{
+	uint64_t nr_names = count_interrupted(p->s), nr_lines = p->s->naming_lines_interrupted;
+
+	if (!nr_names && !nr_lines)
+		return;
+	report_line(p, "",
+		    "left out because of the interrupt: the names of %" PRIu64
+		    " address%s, the lines of %" PRIu64,
+		    nr_names, nr_names == 1 ? "" : "es", nr_lines);
+	report_fix(p, "let the capture end by itself, after --duration");
+}
+
 void report_symbols(const struct report_page *p)
 {
 	const struct pa_summary *s = p->s;
@@ -273,6 +298,7 @@ void report_symbols(const struct report_page *p)
 		report_line(p, "symbols", "%s of %" PRIu64 " address%s resolved",
 			    text_share(s->nr_locations_named, s->nr_locations, share),
 			    s->nr_locations, s->nr_locations == 1 ? "" : "es");
+	print_interrupted(p);
 	print_unresolved(p, &first, "of samples without symbols");
 	for (size_t i = 0; i < s->nr_sections; i++) {
 		const struct pa_section *c = further(s, i);

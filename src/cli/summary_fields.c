@@ -288,6 +288,7 @@ static const struct summary_field summary_fields[] = {
 	F(FIELD_U64, pa_summary, naming_shared),
 	F(FIELD_U64, pa_summary, naming_raw),
 	F(FIELD_U64, pa_summary, naming_fallbacks),
+	F(FIELD_U64, pa_summary, naming_lines_interrupted),
 	F(FIELD_U64, pa_summary, naming_p50_ns),
 	F(FIELD_U64, pa_summary, naming_p99_ns),
 	F(FIELD_U64, pa_summary, naming_max_ns),

@@ -428,13 +428,6 @@ static void keep_fetched(struct debug_files *d, const struct request_list *w)
 		qsort(d->fetched, d->nr_fetched, sizeof(*d->fetched), by_id);
 }
 
-static bool is_set(const void *atomic_flag)
-{
-	const atomic_bool *flag = atomic_flag;
-
-	return flag && atomic_load_explicit(flag, memory_order_relaxed);
-}
-
 static int request_file(struct debug_files *d, struct request_list *w, uint32_t file,
 			const struct cancel *cancel)
 {
@@ -449,14 +442,13 @@ static int request_file(struct debug_files *d, struct request_list *w, uint32_t 
 
 /* Fetches in one round what all files lack. *ret_nr: number of requests. */
 static int fetch_round(struct debug_files *d, const uint32_t *files, uint32_t nr,
-		       const struct build_id *kernel, const atomic_bool *cancel, uint32_t *ret_nr)
+		       const struct build_id *kernel, const struct cancel *cancel, uint32_t *ret_nr)
 {
 	_cleanup_(request_list_done) struct request_list w = { 0 };
-	struct cancel request_cancel = { is_set, cancel };
 	int r = kernel ? request_add(d, &w, kernel, "vmlinux", false) : 0;
 
 	for (uint32_t i = 0; i < nr && r == 0; i++)
-		r = is_set(cancel) ? -ECANCELED : request_file(d, &w, files[i], &request_cancel);
+		r = cancel_is_asked(cancel) ? -ECANCELED : request_file(d, &w, files[i], cancel);
 	if (r < 0 || !w.nr) {
 		*ret_nr = 0;
 		return r;
@@ -484,7 +476,7 @@ enum fetch_result debug_files_client(const struct debug_files *d)
 
 /* A debug file may refer to another one that is missing too, hence a second round. */
 int debug_files_fetch(struct debug_files *d, const uint32_t *files, uint32_t nr,
-		      const struct build_id *kernel, const atomic_bool *cancel)
+		      const struct build_id *kernel, const struct cancel *cancel)
 {
 	uint32_t asked = 0;
 	int r;

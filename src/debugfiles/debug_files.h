@@ -7,8 +7,6 @@
 #ifndef DEBUGFILES_DEBUG_FILES_H
 #define DEBUGFILES_DEBUG_FILES_H
 
-#include <stdatomic.h>
-
 #include "base/cleanup.h"
 #include "debugfiles/debug_search.h"
 #include "fetch/fetcher.h"
@@ -46,7 +44,7 @@ enum fetch_result debug_files_client(const struct debug_files *d);
 /* Fetches what these files lack, and the kernel's file with this build-id (NULL: none). -ECANCELED;
  * -ENOMEM. A file that is not available is not a failure. */
 int debug_files_fetch(struct debug_files *d, const uint32_t *files, uint32_t nr,
-		      const struct build_id *kernel, const atomic_bool *cancel);
+		      const struct build_id *kernel, const struct cancel *cancel);
 
 /* The file fetched for a build-id. -ENOENT: none; -ENOMEM. */
 int debug_files_open_fetched(struct debug_files *d, const struct build_id *id,

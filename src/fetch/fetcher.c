@@ -57,7 +57,7 @@ struct round {
 	size_t nr, nr_done, nr_running;
 	bool is_large_running;
 	uint64_t share_bytes; /* of the bytes in transit, for each running fetch */
-	const atomic_bool *cancel;
+	const struct cancel *cancel;
 };
 
 const char *fetch_result_text(enum fetch_result r)
@@ -512,9 +512,7 @@ static int run_round(struct round *r)
 		answer_locally(r, &r->jobs[i]);
 	share_out(r);
 	while (r->nr_done < r->nr) {
-		int res = r->cancel && atomic_load_explicit(r->cancel, memory_order_relaxed)
-				  ? -ECANCELED
-				  : 0;
+		int res = cancel_is_asked(r->cancel) ? -ECANCELED : 0;
 
 		if (res == 0) {
 			start_jobs(r);
@@ -530,7 +528,7 @@ static int run_round(struct round *r)
 }
 
 int fetcher_get(struct fetcher *f, struct fetch_request *requests, size_t nr,
-		const atomic_bool *cancel)
+		const struct cancel *cancel)
 {
 	struct round r = { .f = f, .nr = nr, .cancel = cancel };
 	int res;

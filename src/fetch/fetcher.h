@@ -8,11 +8,11 @@
 #ifndef FETCH_FETCHER_H
 #define FETCH_FETCHER_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/build_id.h"
+#include "base/cancel.h"
 #include "base/cleanup.h"
 
 struct log;
@@ -90,12 +90,12 @@ struct fetch_request {
 	int fd; /* the caller's; -1: none, or FETCH_MAX_HELD are open: use fetcher_open() */
 };
 
-/* Answers all requests, in this order; IDs should be unique. -ECANCELED when *cancel (may be NULL)
- * becomes true: the rest is then FETCH_INTERRUPTED, and the caller still owns the returned
+/* Answers all requests, in this order; IDs should be unique. -ECANCELED when cancel (may be NULL)
+ * is asked: the rest is then FETCH_INTERRUPTED, and the caller still owns the returned
  * descriptors. Another error: the processes could not be waited for, and the rest is
  * FETCH_UNAVAILABLE. */
 int fetcher_get(struct fetcher *f, struct fetch_request *requests, size_t nr,
-		const atomic_bool *cancel);
+		const struct cancel *cancel);
 
 /* Opens a file in the cache: a descriptor owned by the caller, or -ENOENT. May be called by any
  * thread. */

@@ -9,7 +9,6 @@
 
 #define KERNEL_START 0x8000000000000000ull /* the upper half, including modules and BPF programs */
 #define MAX_PROCESSES (1u << 24)
-#define HURRIED_PLACING_NS (NS_PER_S / 2)
 
 /* Releases what is held open for the model. Returns true if it was the last one. */
 static bool uncount(struct model *m)
@@ -472,8 +471,7 @@ static bool is_placing_over(const void *ctx)
 
 	if (l->cancel && atomic_load_explicit(l->cancel, memory_order_relaxed))
 		return true;
-	return cancel_is_asked(&l->m->world->hurry) &&
-	       clock_mono_ns() - l->began_ns > HURRIED_PLACING_NS;
+	return naming_deadline_ends_placing(&l->m->world->naming_deadline, l->began_ns);
 }
 
 static int name_locked(struct model *m, const atomic_bool *cancel)

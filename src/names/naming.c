@@ -119,14 +119,27 @@ static int apply_known(struct naming_env *env, const struct naming_item *item)
 			    naming_set_lines(env->job->profile, item->location, &a), outcome);
 }
 
+/* Those that the user did not wait for are counted instead: they may be those of every file. */
 static void log_missing_lines(const struct naming_job *job, const struct naming_batch *b)
 {
 	const struct naming_part *part = &b->parts[0];
 
-	if (b->reply.head->lines && part->has_mapping)
+	if (b->reply.head->lines && !naming_batch_lacks_lines(b) && part->has_mapping)
 		log_warn(job->log, "symbolize: '%s': %s",
 			 profile_str(job->profile, part->mapping.path),
 			 symbol_why_text(b->reply.head->lines).why);
+}
+
+static uint64_t count_without_line(const struct symbol_reply *reply)
+{
+	uint64_t nr = 0;
+
+	for (uint32_t i = 0; i < reply->head->nr_answers; i++) {
+		const struct symbol_answer *a = &reply->answers[i];
+
+		nr += !a->nr_frames || !reply->frames[a->first_frame].line;
+	}
+	return nr;
 }
 
 static struct naming_note note_of(const struct naming_job *job, const struct naming_batch *b,
@@ -155,6 +168,8 @@ static int apply_batch(struct naming_env *env, struct naming_batch *b)
 	if (b->reply.head) {
 		log_missing_lines(job, b);
 		jit_counts_add(&job->jit_counts, &b->reply.head->jit_counts);
+		if (naming_batch_lacks_lines(b))
+			job->stats.nr_lines_interrupted += count_without_line(&b->reply);
 	}
 	naming_stats_add_batch(&job->stats, b->took_ns, b->is_fallback);
 	return r;
@@ -174,31 +189,85 @@ static void count_named(struct naming_env *env)
 	}
 }
 
+static int take_batch(struct naming_env *env, struct naming_batch *b)
+{
+	int r = b->result;
+
+	if (r == 0)
+		r = apply_batch(env, b);
+	if (r == 0)
+		naming_known_keep(env, b);
+	naming_batch_clear(b);
+	return r;
+}
+
 /* Results are applied in the order of the plan, whatever the threads do: the same samples give the
  * same profile. */
-static int run_batches(struct naming_env *env, struct naming_plan *plan)
+static int run_batches(struct naming_env *env, struct naming_plan *plan, const uint32_t *order)
 {
 	_cleanup_(naming_crew_freep) struct naming_crew *crew = NULL;
-	int r = naming_crew_new(env, plan->batches, plan->nr_batches, env->job->nr_workers, &crew);
+	int r = naming_crew_new(env, plan, order, plan->nr_batches, &crew);
 
 	for (uint32_t i = 0; i < plan->nr_batches && r == 0; i++) {
-		struct naming_batch *b = &plan->batches[i];
-
 		naming_crew_wait(crew, i);
-		r = b->result;
-		if (r == 0)
-			r = apply_batch(env, b);
-		if (r == 0)
-			naming_known_keep(env, b);
-		naming_batch_clear(b);
+		r = take_batch(env, &plan->batches[i]);
 	}
 	return r;
+}
+
+static int run_listed(struct naming_env *env, const struct naming_plan *plan, const uint32_t *order,
+		      uint32_t nr)
+{
+	_cleanup_(naming_crew_freep) struct naming_crew *crew = NULL;
+	int r = naming_crew_new(env, plan, order, nr, &crew);
+
+	for (uint32_t i = 0; i < nr && r == 0; i++) {
+		naming_crew_wait(crew, order[i]);
+		r = plan->batches[order[i]].result;
+	}
+	return r;
+}
+
+/* For a user who waits: first the names of all files, which cost little, then lines, until the time is
+ * over. The files with most samples come first. */
+static int run_hastily(struct naming_env *env, struct naming_plan *plan, uint32_t *order)
+{
+	uint32_t nr = 0;
+	int r;
+
+	env->puts_off_lines = true;
+	r = run_listed(env, plan, order, plan->nr_batches);
+	env->puts_off_lines = false;
+	for (uint32_t i = 0; i < plan->nr_batches && r == 0; i++)
+		if (naming_batch_lacks_lines(&plan->batches[order[i]]))
+			order[nr++] = order[i];
+	if (r == 0)
+		r = run_listed(env, plan, order, nr);
+	for (uint32_t i = 0; i < plan->nr_batches && r == 0; i++)
+		r = take_batch(env, &plan->batches[i]);
+	return r;
+}
+
+static int run_plan(struct naming_env *env, struct naming_plan *plan)
+{
+	_cleanup_(freep)
+		uint32_t *order = naming_plan_order(plan, env->job->profile, env->is_hasty);
+
+	if (!order)
+		return -ENOMEM;
+	return env->is_hasty ? run_hastily(env, plan, order) : run_batches(env, plan, order);
+}
+
+static bool ends_fetching(const void *deadline)
+{
+	return naming_deadline_ends_fetching((struct naming_deadline *)(uintptr_t)deadline);
 }
 
 /* Fetches the debug files of files with samples, each once, and the kernel's. */
 static int fetch_debug_files(struct naming_job *job, const struct naming_plan *plan)
 {
 	_cleanup_(freep) uint32_t *files = calloc((size_t)plan->nr_batches + 1, sizeof(*files));
+	struct cancel cancel = { ends_fetching, job->deadline };
 	const struct build_id *kernel = NULL;
 	struct build_id id;
 	uint32_t nr = 0;
@@ -216,7 +285,7 @@ static int fetch_debug_files(struct naming_job *job, const struct naming_plan *p
 		if (part->mapping.kind == PROFILE_MAPPING_FILE)
 			files[nr++] = (uint32_t)part->mapping.owner;
 	}
-	return debug_files_fetch(job->debug, files, nr, kernel, job->hurry);
+	return debug_files_fetch(job->debug, files, nr, kernel, &cancel);
 }
 
 /* The files of one program are also needed for programs that were forked from it. */
@@ -253,7 +322,7 @@ int naming_run(struct naming_job *job)
 {
 	_cleanup_(naming_plan_done) struct naming_plan plan;
 	_cleanup_(naming_builtins_freep) struct naming_builtins *builtins = NULL;
-	struct naming_env env = { .job = job };
+	struct naming_env env = { .job = job, .is_hasty = naming_deadline_is_set(job->deadline) };
 	int r = naming_plan_init(&plan, job);
 
 	if (r < 0)
@@ -272,9 +341,9 @@ int naming_run(struct naming_job *job)
 	if (job->jit)
 		expect_programs(job, &plan);
 	naming_budget_init(&env.budget);
-	naming_owners_init(&env.owners, job->is_interrupted);
+	naming_owners_init(&env.owners, env.is_hasty);
 	count_named(&env);
-	r = run_batches(&env, &plan);
+	r = run_plan(&env, &plan);
 	naming_known_end(&env);
 	naming_owners_done(&env.owners);
 	naming_budget_done(&env.budget);

@@ -6,10 +6,6 @@
 #include "base/clock.h"
 #include "names/source.h"
 
-/* Time after the user has asked to finish: for all sources together, and then for each. */
-#define HURRY_NS (NS_PER_S / 2)
-#define HURRY_EACH_NS (5 * NS_PER_MS)
-
 void naming_batch_clear(struct naming_batch *b)
 {
 	symbol_reply_done(&b->reply);
@@ -26,21 +22,27 @@ bool naming_is_over_cb(const void *env)
 	return naming_is_over(env);
 }
 
-bool naming_is_over_or_slow(const void *patience)
+bool naming_is_over_or_late(const void *naming_env)
 {
-	const struct naming_patience *w = patience;
-	const atomic_bool *hurry = w->env->job->hurry;
-	atomic_ullong *since = (atomic_ullong *)(uintptr_t)&w->env->hurried_ns;
-	unsigned long long began = 0, now;
+	const struct naming_env *env = naming_env;
 
-	if (naming_is_over(w->env))
+	return naming_is_over(env) || naming_deadline_is_over(env->job->deadline);
+}
+
+/* Who asks for the end while lines are read gets the names that are left, not the lines. */
+bool naming_lines_are_over(const void *naming_env)
+{
+	const struct naming_env *env = naming_env;
+
+	if (env->puts_off_lines || naming_is_over_or_late(env))
 		return true;
-	if (!hurry || !atomic_load_explicit(hurry, memory_order_relaxed))
-		return false;
-	now = clock_mono_ns();
-	if (atomic_compare_exchange_strong(since, &began, now))
-		began = now;
-	return now - began > HURRY_NS && now - w->began_ns > HURRY_EACH_NS;
+	return !env->is_hasty && naming_deadline_is_set(env->job->deadline);
+}
+
+bool naming_batch_lacks_lines(const struct naming_batch *b)
+{
+	return b->reply.head && (b->reply.head->lines == WHY_LINES_CANCELLED ||
+				 b->reply.head->lines == WHY_SOME_LINES_CANCELLED);
 }
 
 static const struct profile_mapping *mapping_of(const struct naming_part *part)
@@ -80,12 +82,14 @@ static struct symbol_item *items_of(const struct naming_batch *b)
 /* ---- the reply ---- */
 
 static enum naming_failure failure_of(const struct source *s, const struct profile_mapping *m,
-				      bool is_raw)
+				      bool is_raw, bool is_interrupted)
 {
 	if (s->is_replaced)
 		return NAMING_NO_ROOM;
 	if (!m)
 		return NAMING_NO_MAPPING;
+	if (is_interrupted)
+		return NAMING_INTERRUPTED;
 	switch (m->kind) {
 	case PROFILE_MAPPING_KERNEL:
 		return is_raw ? NAMING_NO_KERNEL_LIST : NAMING_NO_KERNEL_SYMBOL;
@@ -128,7 +132,8 @@ static void note_reply(struct naming_batch *b, const struct source *s)
 	const struct symbol_reply_head *head = b->reply.head;
 
 	note_parts(b, s);
-	b->unnamed = failure_of(s, m, head->is_raw);
+	b->is_interrupted = s->is_interrupted || head->missing == WHY_CANCELLED;
+	b->unnamed = failure_of(s, m, head->is_raw, b->is_interrupted);
 	b->is_fallback = s->is_fallback || s->is_replaced || head->replaced ||
 			 (m && m->kind != PROFILE_MAPPING_JIT && head->is_raw);
 }
@@ -154,13 +159,15 @@ static void charge_owner(struct naming_env *env, const struct naming_batch *b,
 
 /* ---- running ---- */
 
-/* Prepares the source; one that cannot be prepared gives raw addresses. */
+/* Prepares the source; one that cannot be prepared, or not in time, gives raw addresses. */
 static int prepare_somehow(struct naming_env *env, const struct naming_batch *b, struct source *s)
 {
-	int r = source_prepare(env->job, mapping_of(&b->parts[0]), s);
+	int r = cancel_is_asked(s->cancel) ? -ECANCELED
+					   : source_prepare(env->job, mapping_of(&b->parts[0]), s);
 
 	if (r == -ECANCELED && !naming_is_over(env)) {
 		source_make_raw(s, symbol_why_text(WHY_CANCELLED).why, NULL);
+		s->is_interrupted = true;
 		return 0;
 	}
 	if (!source_is_about_size(r))
@@ -170,21 +177,38 @@ static int prepare_somehow(struct naming_env *env, const struct naming_batch *b,
 	return 0;
 }
 
+/* Takes the reply, unless an earlier one knows more. */
+static void take_reply(struct naming_batch *b, const struct source *s, struct symbol_reply *reply)
+{
+	const struct symbol_reply_head *old = b->reply.head, *head = reply->head;
+
+	if (old && (head->replaced || (head->is_raw && !old->is_raw))) {
+		symbol_reply_done(reply);
+		return;
+	}
+	symbol_reply_done(&b->reply);
+	b->reply = *reply;
+	note_reply(b, s);
+}
+
 static int resolve_items(struct naming_env *env, struct naming_batch *b,
 			 const struct symbol_item *items, struct source *s)
 {
 	struct cancel all = { naming_is_over_cb, env };
-	struct symbol_job_cancel cancel = { .reading = s->cancel, .all = &all };
+	struct symbol_job_cancel cancel = { .reading = s->cancel,
+					    .lines = s->lines_cancel,
+					    .all = &all };
+	struct symbol_reply reply = { 0 };
 	int r = prepare_somehow(env, b, s);
 
 	if (r < 0)
 		return r;
 	s->job.items = items;
 	s->job.nr_items = b->nr_asked;
-	r = source_resolve(s, &cancel, &b->reply);
+	r = source_resolve(s, &cancel, &reply);
 	if (r == 0)
-		note_reply(b, s);
-	else if (source_is_about_size(r))
+		take_reply(b, s, &reply);
+	else if (source_is_about_size(r) && !b->reply.head)
 		give_up(b);
 	return source_is_about_size(r) ? 0 : r;
 }
@@ -192,19 +216,20 @@ static int resolve_items(struct naming_env *env, struct naming_batch *b,
 static int run_with_items(struct naming_env *env, struct naming_batch *b,
 			  const struct symbol_item *items)
 {
-	struct naming_patience patience = { env, clock_mono_ns() };
-	struct cancel cancel = { naming_is_over_or_slow, &patience };
+	struct cancel cancel = { naming_is_over_or_late, env };
+	struct cancel lines_cancel = { naming_lines_are_over, env };
 	uint64_t began_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct source s = SOURCE_NONE;
 	int r;
 
 	s.budget = &env->budget;
 	s.cancel = &cancel;
+	s.lines_cancel = &lines_cancel;
 	s.owners = &env->owners;
 	r = resolve_items(env, b, items, &s);
 	if (s.is_foreign)
 		charge_owner(env, b, &s, clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_cpu_ns);
-	b->waited_ns = s.waited_ns;
+	b->waited_ns += s.waited_ns;
 	source_done(&s);
 	return r;
 }
@@ -212,7 +237,7 @@ static int run_with_items(struct naming_env *env, struct naming_batch *b,
 void naming_batch_run(struct naming_env *env, struct naming_batch *b)
 {
 	_cleanup_(freep) struct symbol_item *items = NULL;
-	uint64_t began_ns = clock_mono_ns();
+	uint64_t began_ns = clock_mono_ns(), waited_ns = b->waited_ns;
 
 	if (naming_is_over(env)) {
 		b->result = -ECANCELED;
@@ -225,5 +250,5 @@ void naming_batch_run(struct naming_env *env, struct naming_batch *b)
 		b->result = run_with_items(env, b, items);
 	else
 		give_up(b);
-	b->took_ns = clock_mono_ns() - began_ns - b->waited_ns;
+	b->took_ns += clock_mono_ns() - began_ns - (b->waited_ns - waited_ns);
 }

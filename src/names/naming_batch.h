@@ -27,8 +27,8 @@ struct naming_env {
 	struct naming_outcome *outcomes; /* by location; for naming_builtins; NULL: not needed */
 	struct naming_budget budget;     /* has a lock of its own */
 	struct naming_owners owners;     /* has a lock of its own */
-	/* when the user was first found to be waiting; 0: not yet */
-	atomic_ullong hurried_ns;
+	bool is_hasty;       /* the user waited from the beginning: names first, then lines */
+	bool puts_off_lines; /* constant while batches run */
 };
 
 /* An address to be resolved. */
@@ -69,25 +69,28 @@ struct naming_batch {
 
 	/* The outcome; belongs to the thread that runs the batch, then to the one that applies it. */
 	int result;
+	uint64_t nr_frames;        /* of samples, in its mappings; 0 unless the job is hasty */
 	struct symbol_reply reply; /* answers in the order of the items; none: out of memory */
 	/* why the answers without a symbol have none, unless their flags say more */
 	enum naming_failure unnamed;
 	uint64_t took_ns;   /* time without waiting for memory */
 	uint64_t waited_ns; /* time spent waiting for memory */
 	bool is_fallback;
+	bool is_interrupted; /* by the deadline, before all of its symbols were read */
 };
 
 /* Prepares the source and runs its job; result is 0, -ECANCELED or an error that ends
- * symbolization. If memory runs out, only symbols are missing. */
+ * symbolization. If memory runs out, only symbols are missing. If the batch has a reply already, that one
+ * stays unless the new one is better. */
 void naming_batch_run(struct naming_env *env, struct naming_batch *b);
 
-/* Cancels reading a source: symbolization was cancelled, or this source takes long and the user has asked
- * to finish. */
-struct naming_patience {
-	const struct naming_env *env;
-	uint64_t began_ns;
-};
-bool naming_is_over_or_slow(const void *patience); /* for struct cancel */
+/* True if there is debug information that was not read to its end, since the user waited. */
+bool naming_batch_lacks_lines(const struct naming_batch *b);
+
+/* For struct cancel: whether to read no more of a source, because symbolization was cancelled or its time is
+ * over; and whether to read no more of its lines. */
+bool naming_is_over_or_late(const void *env);
+bool naming_lines_are_over(const void *env);
 
 /* True if symbolization was cancelled, or has failed. */
 bool naming_is_over(const struct naming_env *env);

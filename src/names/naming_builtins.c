@@ -11,7 +11,6 @@
 #include <errno.h>
 
 #include "base/array.h"
-#include "base/clock.h"
 #include "names/naming_batch.h"
 #include "names/source.h"
 
@@ -148,8 +147,7 @@ static int list_places(const struct naming_job *job, const struct cancel *cancel
 /* The lock is held only for short times, because samples wait for it. */
 static int find_all_places(struct naming_builtins *t)
 {
-	struct naming_patience patience = { t->env, clock_mono_ns() };
-	struct cancel cancel = { naming_is_over_or_slow, &patience };
+	struct cancel cancel = { naming_is_over_or_late, t->env };
 	const struct naming_job *job = t->env->job;
 	int r = list_places(job, &cancel);
 
@@ -292,8 +290,7 @@ static int resolve_by_list(struct naming_builtins *t, struct provider *provider,
 			   const struct symbol_item *items, struct jit_address *addresses,
 			   uint32_t nr)
 {
-	struct naming_patience patience = { t->env, clock_mono_ns() };
-	struct cancel reading = { naming_is_over_or_slow, &patience };
+	struct cancel reading = { naming_is_over_or_late, t->env };
 	struct symbol_job_cancel cancel = { .reading = &reading, .all = &reading };
 	struct source s = SOURCE_NONE;
 	int r;
@@ -465,7 +462,6 @@ int naming_builtins_ask(struct naming_builtins *t)
 
 	if (!t || !t->nr_places || gather_claims(t) < 0 || !t->nr_claims)
 		return 0;
-	atomic_store(&t->env->is_over, false); /* set by the crew, which has ended */
 	r = ask_all(t);
 	if (r == 0)
 		apply_claims(t);

@@ -8,8 +8,8 @@
 struct naming_crew {
 	struct naming_env *env;       /* borrowed */
 	struct naming_batch *batches; /* borrowed; each is used by one thread until it is done */
-	uint32_t *order;              /* owned; the order in which batches are started; constant */
-	uint32_t nr_batches;
+	const uint32_t *order;        /* borrowed; the order in which batches are started */
+	uint32_t nr;                  /* how many are to be run */
 	atomic_uint nr_begun;
 
 	/* Used by the creating thread only. */
@@ -21,22 +21,12 @@ struct naming_crew {
 	bool *is_done; /* owned; by batch */
 };
 
-static int by_size(const void *a, const void *b, void *ctx)
-{
-	const struct naming_batch *all = ctx;
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	if (all[x].size_bytes != all[y].size_bytes)
-		return all[x].size_bytes > all[y].size_bytes ? -1 : 1;
-	return x < y ? -1 : x > y;
-}
-
 static void *worker_thread(void *arg)
 {
 	struct naming_crew *crew = arg;
 	uint32_t nr;
 
-	while ((nr = atomic_fetch_add(&crew->nr_begun, 1)) < crew->nr_batches) {
+	while ((nr = atomic_fetch_add(&crew->nr_begun, 1)) < crew->nr) {
 		uint32_t i = crew->order[nr];
 
 		naming_batch_run(crew->env, &crew->batches[i]);
@@ -81,32 +71,30 @@ struct naming_crew *naming_crew_free(struct naming_crew *crew)
 		pthread_join(crew->threads[i], NULL);
 	pthread_cond_destroy(&crew->changed);
 	pthread_mutex_destroy(&crew->lock);
+	atomic_store(&crew->env->is_over, false);
 	free(crew->is_done);
-	free(crew->order);
 	free(crew);
 	return NULL;
 }
 
-int naming_crew_new(struct naming_env *env, struct naming_batch *batches, uint32_t nr_batches,
-		    unsigned int nr_workers, struct naming_crew **ret_crew)
+int naming_crew_new(struct naming_env *env, const struct naming_plan *plan, const uint32_t *order,
+		    uint32_t nr, struct naming_crew **ret_crew)
 {
 	_cleanup_(naming_crew_freep) struct naming_crew *crew = calloc(1, sizeof(*crew));
+	unsigned int nr_workers;
 
 	if (!crew)
 		return -ENOMEM;
 	crew->env = env;
-	crew->batches = batches;
-	crew->nr_batches = nr_batches;
+	crew->batches = plan->batches;
+	crew->order = order;
+	crew->nr = nr;
 	pthread_mutex_init(&crew->lock, NULL);
 	pthread_cond_init(&crew->changed, NULL);
-	crew->order = calloc((size_t)nr_batches + 1, sizeof(*crew->order));
-	crew->is_done = calloc((size_t)nr_batches + 1, sizeof(*crew->is_done));
-	if (!crew->order || !crew->is_done)
+	crew->is_done = calloc((size_t)plan->nr_batches + 1, sizeof(*crew->is_done));
+	if (!crew->is_done)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < nr_batches; i++)
-		crew->order[i] = i;
-	qsort_r(crew->order, nr_batches, sizeof(*crew->order), by_size, batches);
-	nr_workers = limit_workers(nr_workers, nr_batches);
+	nr_workers = limit_workers(env->job->nr_workers, nr);
 	if (nr_workers > 1)
 		start_threads(crew, nr_workers);
 	*ret_crew = TAKE(crew);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The threads that run batches, the largest first, and end after the last batch. The caller waits
- * for the batches one by one, in its own order. Without threads, a batch runs when it is waited
- * for.
+ * The threads that run batches in a given order, and end after the last one. The caller waits for the
+ * batches one by one, in an order of its own. Without threads, a batch runs when it is waited for.
  */
 #ifndef NAMES_NAMING_CREW_H
 #define NAMES_NAMING_CREW_H
 
-#include "names/naming_batch.h"
+#include "names/naming_plan.h"
 #include "names/source.h"
 
 #define NAMING_MAX_WORKERS 8u
@@ -18,17 +17,17 @@
 
 struct naming_crew;
 
-/* nr_workers: 0: one per CPU; 1: no thread. At most one per batch, and fewer if threads cannot be
- * created. env and batches are borrowed. -ENOMEM. */
-int naming_crew_new(struct naming_env *env, struct naming_batch *batches, uint32_t nr_batches,
-		    unsigned int nr_workers, struct naming_crew **ret_crew);
+/* Runs those of the plan's batches that are listed in order[]. As many threads as the job wants, at most
+ * one per batch, and fewer if threads cannot be created. All is borrowed. -ENOMEM. */
+int naming_crew_new(struct naming_env *env, const struct naming_plan *plan, const uint32_t *order,
+		    uint32_t nr, struct naming_crew **ret_crew);
 
 /* Ends the threads; batches that were not begun are not run. */
 struct naming_crew *naming_crew_free(struct naming_crew *crew);
 DEFINE_CLEANUP(struct naming_crew *, naming_crew_free)
 
-/* Waits until batch i has run, which then belongs to the caller. To be called once for each
- * batch. */
+/* Waits until batch i of the plan has run, which then belongs to the caller. To be called once for each
+ * batch that is listed. */
 void naming_crew_wait(struct naming_crew *crew, uint32_t i);
 
 #endif

@@ -13,6 +13,7 @@
 #include "debugfiles/kernel_file.h"
 #include "names/jit_files.h"
 #include "names/jit_samples.h"
+#include "names/naming_deadline.h"
 #include "names/naming_stats.h"
 #include "proc/procfs.h"
 #include "profile/profile.h"
@@ -49,10 +50,8 @@ struct naming_job {
 	const char *notes_path;  /* "/sys/kernel/notes"; NULL: no line numbers for the kernel */
 	const char *cache_dir;   /* for data that can be fetched again; NULL: none */
 	unsigned int nr_workers; /* number of threads; 0: one per CPU; 1: none */
-	/* When true, neither debug files nor slow work is waited for. NULL: never true. */
-	const atomic_bool *hurry;
-	const atomic_bool *cancel; /* NULL: cannot be cancelled */
-	bool is_interrupted;       /* the user waits for the end: files of others get less time */
+	struct naming_deadline *deadline; /* NULL: takes the time that it needs */
+	const atomic_bool *cancel;        /* NULL: cannot be cancelled */
 
 	struct jit_budget jit_budget; /* owned; has a lock of its own */
 

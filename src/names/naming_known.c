@@ -145,11 +145,10 @@ static bool may_pass(enum symbol_why why)
 static bool is_worth_keeping(const struct naming_env *env, const struct naming_batch *b)
 {
 	const struct symbol_reply_head *head = b->reply.head;
-	const atomic_bool *hurry = env->job->hurry;
 
 	return b->is_shared && head && !head->is_raw && !env->job->is_last &&
 	       !may_pass(head->replaced) && !may_pass(head->missing) && !may_pass(head->lines) &&
-	       !may_pass(head->limit) && !(hurry && atomic_load(hurry));
+	       !may_pass(head->limit) && !naming_deadline_is_set(env->job->deadline);
 }
 
 static int keep_source(struct naming_env *env, struct naming_batch *b)

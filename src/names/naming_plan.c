@@ -162,3 +162,60 @@ int naming_plan_init(struct naming_plan *plan, const struct naming_job *job)
 		r = make_batches(plan, job);
 	return r;
 }
+
+/* ---- order ---- */
+
+/* How many frames of samples are in each mapping, and, as the last, in none; NULL: out of memory. */
+static uint64_t *count_frames(const struct profile *p)
+{
+	uint64_t *nr = calloc((size_t)p->nr_mappings + 1, sizeof(*nr));
+
+	for (uint32_t i = 0; nr && i < p->nr_samples; i++) {
+		struct profile_span stack = p->stacks[p->samples[i].stack];
+
+		for (uint32_t k = 0; k < stack.nr; k++) {
+			uint32_t m = p->locations[p->frames[stack.first + k]].mapping;
+
+			nr[m == PROFILE_NONE ? p->nr_mappings : m] += (uint64_t)profile_count(p, i);
+		}
+	}
+	return nr;
+}
+
+static void weigh_batches(const struct naming_plan *plan, const uint64_t *nr_frames)
+{
+	for (uint32_t i = 0; i < plan->nr_batches; i++) {
+		struct naming_batch *b = &plan->batches[i];
+
+		b->nr_frames = 0;
+		for (uint32_t k = 0; k < b->nr_parts; k++)
+			b->nr_frames += nr_frames[b->parts[k].number];
+	}
+}
+
+static int by_frames_and_size(const void *a, const void *b, void *batches)
+{
+	const struct naming_batch *all = batches;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	if (all[x].nr_frames != all[y].nr_frames)
+		return all[x].nr_frames > all[y].nr_frames ? -1 : 1;
+	if (all[x].size_bytes != all[y].size_bytes)
+		return all[x].size_bytes > all[y].size_bytes ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+uint32_t *naming_plan_order(const struct naming_plan *plan, const struct profile *p, bool is_hasty)
+{
+	_cleanup_(freep) uint64_t *nr_frames = is_hasty ? count_frames(p) : NULL;
+	uint32_t *order = calloc((size_t)plan->nr_batches + 1, sizeof(*order));
+
+	if (!order)
+		return NULL;
+	if (nr_frames)
+		weigh_batches(plan, nr_frames);
+	for (uint32_t i = 0; i < plan->nr_batches; i++)
+		order[i] = i;
+	qsort_r(order, plan->nr_batches, sizeof(*order), by_frames_and_size, plan->batches);
+	return order;
+}

@@ -19,4 +19,8 @@ struct naming_plan {
 int naming_plan_init(struct naming_plan *plan, const struct naming_job *job);
 void naming_plan_done(struct naming_plan *plan);
 
+/* The order in which batches are to be run, which the caller frees; NULL: out of memory. The largest come
+ * first; if the job is hasty, those with most frames of samples. */
+uint32_t *naming_plan_order(const struct naming_plan *plan, const struct profile *p, bool is_hasty);
+
 #endif

@@ -40,6 +40,7 @@ void naming_stats_add(struct naming_stats *to, const struct naming_stats *more)
 	to->nr_shared += more->nr_shared;
 	to->nr_raw += more->nr_raw;
 	to->nr_fallbacks += more->nr_fallbacks;
+	to->nr_lines_interrupted += more->nr_lines_interrupted;
 	for (unsigned int i = 0; i < NAMING_NR_FAILURES; i++)
 		to->failures[i] += more->failures[i];
 }

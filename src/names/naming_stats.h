@@ -20,7 +20,8 @@
 	X(NO_KERNEL_LIST, "no_kernel_list", "the kernel does not show its symbols")                \
 	X(NO_KERNEL_SYMBOL, "no_kernel_symbol", "the kernel lists no function there")              \
 	X(NO_ROOM, "no_room", "no memory, or past a limit")                                        \
-	X(REUSED, "reused", "different code was loaded there at different times")
+	X(REUSED, "reused", "different code was loaded there at different times")                  \
+	X(INTERRUPTED, "interrupted", "the user did not wait for them")
 
 enum naming_failure {
 #define X(failure, machine, people) NAMING_##failure,
@@ -35,6 +36,8 @@ struct naming_stats {
 	uint64_t nr_shared;    /* of nr_addresses: known from other models of the session */
 	uint64_t nr_raw;       /* addresses shown as 0x… */
 	uint64_t nr_fallbacks; /* batches whose best source could not be used */
+	uint64_t
+		nr_lines_interrupted; /* addresses without a line, in files whose lines the user did not wait for */
 	uint64_t failures[NAMING_NR_FAILURES];
 	uint64_t batch_ns[NAMING_LAST_BATCHES]; /* a ring: batch n is at n modulo its size */
 };

@@ -29,8 +29,9 @@ struct source {
 	struct symbolizer *symbolizer;
 	/* why addresses have no symbol; if `why` is NULL, the reply has the reason */
 	struct naming_note note;
-	bool is_fallback; /* a better source could not be used */
-	bool is_replaced; /* replaced by raw addresses for lack of memory */
+	bool is_fallback;    /* a better source could not be used */
+	bool is_replaced;    /* replaced by raw addresses for lack of memory */
+	bool is_interrupted; /* … because it was cancelled */
 
 	/* A file. */
 	struct file file;         /* a copy, whose descriptor is owned; -1: none */
@@ -40,8 +41,9 @@ struct source {
 	uint32_t nr_split_files;  /* number of files that the job asked for */
 
 	/* Limits. */
-	const struct cancel *cancel;  /* borrowed; NULL: never cancelled */
-	struct naming_owners *owners; /* borrowed; NULL: CPU time is not shared */
+	const struct cancel *cancel;       /* borrowed; NULL: never cancelled */
+	const struct cancel *lines_cancel; /* as cancel, for reading lines */
+	struct naming_owners *owners;      /* borrowed; NULL: CPU time is not shared */
 	/* deadline for symbols, on the thread's CPU clock; 0: only the default limits */
 	uint64_t cpu_end_ns;
 	bool is_foreign; /* the file's owner is not trusted, see foreign.h: */

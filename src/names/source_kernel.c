@@ -92,6 +92,7 @@ int source_prepare_kernel(struct naming_job *job, struct source *s)
 		.ctx = job,
 		.ranges = &job->kernel_ranges,
 		.read_key = read_key,
+		.lines_cancel = s->lines_cancel,
 	};
 	struct pa_error err = { 0 };
 	int r;

@@ -167,11 +167,17 @@ static int load_symbols(struct kernel_symbolizer *k, struct pa_error *err)
 /* Opens vmlinux; a file that does not match the running kernel is ignored. */
 static int open_lines(struct kernel_symbolizer *k)
 {
-	struct elf_sources src = { .image = k->src.vmlinux, .label = "vmlinux" };
+	struct elf_sources src = { .image = k->src.vmlinux,
+				   .cancel = k->src.lines_cancel,
+				   .label = "vmlinux" };
 	int r;
 
 	if (!src.image)
 		return 0;
+	if (cancel_is_asked(src.cancel)) {
+		k->base.lines = WHY_LINES_CANCELLED;
+		return 0;
+	}
 	r = vmlinux_offset(src.image, &k->syms.lasting, &k->lines_offset);
 	if (r == 0)
 		r = symbolizer_new_elf(&src, &k->lines);
@@ -251,6 +257,7 @@ static int find_line(struct kernel_symbolizer *k, uint64_t addr, const char *nam
 	if (!k->lines || strchr(name, ' '))
 		return 0;
 	r = k->lines->ops->resolve(k->lines, addr - k->lines_offset, &res);
+	k->base.lines = k->lines->lines;
 	if (r < 0)
 		return r;
 	if (!res.is_named || !res.frames[0].line)

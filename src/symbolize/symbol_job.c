@@ -44,7 +44,7 @@ static int open_elf(struct symbol_run *run)
 				   .debug = run->images[1],
 				   .alt = run->images[2],
 				   .has_split_files = job->has_split_files,
-				   .cancel = run->cancel.reading,
+				   .cancel = run->cancel.lines,
 				   .max_cpu_ns = job->lines_cpu_ns,
 				   .lines_cpu_ns = &run->draft.head.lines_cpu_ns,
 				   .label = job->label };

@@ -50,9 +50,10 @@ struct symbol_job {
 #define SYMBOL_JOB(of_kind)                                                                        \
 	((struct symbol_job){ .kind = (of_kind), .fd = -1, .debug_fd = -1, .alt_fd = -1 })
 
-/* Both may be NULL: never cancelled. */
+/* Each may be NULL: never cancelled. */
 struct symbol_job_cancel {
 	const struct cancel *reading; /* stops reading files: what was not read has no symbols */
+	const struct cancel *lines;   /* stops reading lines: what was not read has symbols only */
 	const struct cancel *all;     /* stops the job: -ECANCELED */
 };
 

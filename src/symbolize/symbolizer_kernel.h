@@ -25,8 +25,9 @@ struct kernel_sources {
 	const struct kernel_ranges *ranges; /* code loaded during the capture; NULL: none */
 	/* The file that the running kernel was linked into, for lines; NULL: none. */
 	const struct elf_image *vmlinux;
-	const char *vmlinux_path; /* for the report */
-	const char *cache_path;   /* for permanent symbols; NULL: no cache */
+	const char *vmlinux_path;          /* for the report */
+	const struct cancel *lines_cancel; /* for reading vmlinux; NULL: never cancelled */
+	const char *cache_path;            /* for permanent symbols; NULL: no cache */
 	/* Reads what the cache depends on. If it fails there is no cache. */
 	int (*read_key)(void *ctx, struct kernel_key *ret_key);
 };

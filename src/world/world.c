@@ -92,6 +92,8 @@ int world_new(const struct world_config *cfg, const struct log *log, struct worl
 	w->cfg.debug = NULL;
 	w->cfg.short_waits = NULL;
 	w->hurry = (struct cancel){ is_in_a_hurry, w };
+	w->naming_deadline.hurry = cfg->hurry;
+	w->naming_deadline.interrupted = cfg->is_interrupted;
 	w->log = log;
 	w->procfs.fd = -1;
 	pthread_mutex_init(&w->naming_lock, NULL);
@@ -336,10 +338,19 @@ void world_log_unanswered(struct world *w)
 			 (int)item.pid, item.what);
 }
 
+static bool is_true(const atomic_bool *b)
+{
+	return b && atomic_load_explicit(b, memory_order_relaxed);
+}
+
 bool world_is_interrupted(const struct world *w)
 {
-	return w->cfg.is_interrupted &&
-	       atomic_load_explicit(w->cfg.is_interrupted, memory_order_relaxed);
+	return is_true(w->cfg.is_interrupted);
+}
+
+bool world_is_aborted(const struct world *w)
+{
+	return is_true(w->cfg.is_aborted);
 }
 
 void world_fill_job(struct world *w, struct naming_job *job)
@@ -355,8 +366,7 @@ void world_fill_job(struct world *w, struct naming_job *job)
 	job->notes_path = w->cfg.notes_path;
 	job->cache_dir = w->cfg.cache_dir;
 	job->nr_workers = w->cfg.naming_workers;
-	job->hurry = w->cfg.hurry;
-	job->is_interrupted = world_is_interrupted(w);
+	job->deadline = &w->naming_deadline;
 	world_lock(w);
 	/* if it fails, these symbols are missing */
 	(void)kernel_ranges_copy(&job->kernel_ranges, &w->kernel_ranges);

@@ -45,9 +45,12 @@ struct world_config {
 	/* When true, neither debug files nor slow work is waited for. NULL: never true;
 	 * borrowed. */
 	const atomic_bool *hurry;
-	/* When true, the capture has all it needs, but files of others get less time than usual.
-	 * NULL: never true; borrowed. */
+	/* When true, the user has ended the capture and waits: tables and names get less time than
+	 * usual. NULL: never true; borrowed. */
 	const atomic_bool *is_interrupted;
+	/* When true, nothing of the capture is needed any more: its records are dropped. NULL: never
+	 * true; borrowed. */
+	const atomic_bool *is_aborted;
 	/* When requested, slow targets are abandoned sooner. NULL: never; its context is
 	 * borrowed. */
 	const struct cancel *short_waits;
@@ -73,13 +76,14 @@ struct world {
 	struct world_config cfg;
 	const struct log *log; /* borrowed */
 	struct procfs procfs;
-	struct filestore *files;           /* owned */
-	struct tracker *tracker;           /* owned */
-	struct jit_files *jit;             /* owned */
-	struct unwinder *unwinder;         /* owned; NULL: frame pointers only */
-	struct debug_files *debug;         /* owned; NULL: none are looked for */
-	struct shared_names *shared_names; /* owned; symbols resolved for earlier models */
-	struct cancel hurry;               /* cfg.hurry */
+	struct filestore *files;                /* owned */
+	struct tracker *tracker;                /* owned */
+	struct jit_files *jit;                  /* owned */
+	struct unwinder *unwinder;              /* owned; NULL: frame pointers only */
+	struct debug_files *debug;              /* owned; NULL: none are looked for */
+	struct shared_names *shared_names;      /* owned; symbols resolved for earlier models */
+	struct cancel hurry;                    /* cfg.hurry */
+	struct naming_deadline naming_deadline; /* of cfg.hurry and cfg.is_interrupted */
 	const struct frame_type *frame_types[NR_FRAME_TYPES]; /* borrowed; by kind; NULL: unknown */
 	struct kernel_ranges kernel_ranges; /* code that the kernel generated during the capture */
 	pthread_mutex_t naming_lock; /* symbolizes one model at a time; taken before world_lock() */
@@ -171,6 +175,8 @@ void world_forget_file(struct world *w, uint32_t file); /* its number will be re
 
 /* The value of cfg.is_interrupted. */
 bool world_is_interrupted(const struct world *w);
+/* The value of cfg.is_aborted. */
+bool world_is_aborted(const struct world *w);
 /* Fills in what a symbolization job needs of the world. */
 void world_fill_job(struct world *w, struct naming_job *job);
 

@@ -126,7 +126,8 @@ int main(void)
 	check(&p, true, 80, "3.2s, ending, 1234 samples, 56 stacks, 7 lost, agent 1.0% CPU",
 	      "a capture that is ending does not show how to end it");
 	p.phase = PA_PHASE_NAMING;
-	check(&p, true, 80, "resolving symbols, 1234 samples, 56 stacks, 7 lost",
+	check(&p, true, 80,
+	      "resolving symbols, for a second at most, 1234 samples, 56 stacks, 7 lost",
 	      "progress: symbol resolution is shown");
 	p.nr_fetches_wanted = 3;
 	p.nr_fetches_done = 1;

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -205,6 +206,11 @@ static void test_slow_files(void)
 	fetcher_free(f);
 }
 
+static bool is_set(const void *flag)
+{
+	return atomic_load((const atomic_bool *)flag);
+}
+
 static void *cancel_both(void *flag)
 {
 	wait_for_hanging(2);
@@ -216,10 +222,11 @@ static void test_cancel(void)
 {
 	struct fetcher *f = new_fetcher("hang", 600 * NS_PER_S);
 	struct fetch_request rqs[2] = { request(1), request(2) };
-	atomic_bool cancel = false;
+	atomic_bool flag = false;
+	struct cancel cancel = { is_set, &flag };
 	pthread_t t;
 
-	must(pthread_create(&t, NULL, cancel_both, &cancel) == 0);
+	must(pthread_create(&t, NULL, cancel_both, &flag) == 0);
 	ok(fetcher_get(f, rqs, 2, &cancel) == -ECANCELED,
 	   "a cancellation does not wait for servers");
 	pthread_join(t, NULL);

@@ -131,6 +131,57 @@ static void test_automatic(void)
 	capture_free(c);
 }
 
+static uint64_t nr_lines_of(const struct capture *c)
+{
+	uint64_t nr = 0;
+
+	for (uint32_t i = 0; i < c->model->profile->nr_lines; i++)
+		nr += c->model->profile->lines[i].line > 0;
+	return nr;
+}
+
+/* With enough time the order in which a user who waits gets names and lines makes no difference. */
+static void test_interrupted(unsigned int nr_workers)
+{
+	static char usual[1 << 20], hasty[1 << 20];
+	struct capture *a = capture_story(nr_workers), *b = capture_story(nr_workers);
+	static const atomic_bool yes = true;
+	size_t na, nb;
+
+	b->world->naming_deadline.interrupted = &yes;
+	must(capture_name(a, NULL) == 0 && capture_name(b, NULL) == 0);
+	na = write_profile(a, usual, sizeof(usual));
+	nb = write_profile(b, hasty, sizeof(hasty));
+	ok(nr_lines_of(a) > 0, "%u workers: %lu lines", nr_workers, nr_lines_of(a));
+	ok(na == nb && memcmp(usual, hasty, na) == 0 &&
+		   !b->model->naming.stats.nr_lines_interrupted &&
+		   !b->model->naming.stats.failures[NAMING_INTERRUPTED],
+	   "%u workers: the profile of an interrupted capture has the same bytes", nr_workers);
+	ok(same_stats(&a->model->naming.stats, &b->model->naming.stats) && same_notes(a, b),
+	   "%u workers: the counters of an interrupted capture are the same", nr_workers);
+	capture_free(a);
+	capture_free(b);
+}
+
+/* A time that began so long ago that it is over. */
+static void test_late(void)
+{
+	static const atomic_bool yes = true;
+	struct capture *c = capture_story(1);
+	const struct naming_stats *st = &c->model->naming.stats;
+
+	c->world->naming_deadline.interrupted = &yes;
+	atomic_store(&c->world->naming_deadline.began_cpu_ns, 1);
+	atomic_store(&c->world->naming_deadline.began_ns, clock_mono_ns() - NAMING_WAIT_MOST_NS);
+	ok(capture_name(c, NULL) == 0, "naming whose time is over succeeds");
+	ok(st->failures[NAMING_INTERRUPTED] > 0 && st->nr_raw == st->nr_addresses &&
+		   st->failures[NAMING_INTERRUPTED] + st->failures[NAMING_NO_MAPPING] ==
+			   st->nr_addresses,
+	   "when the time is over, addresses stay: %lu of %lu", st->failures[NAMING_INTERRUPTED],
+	   st->nr_addresses);
+	capture_free(c);
+}
+
 static void test_cancel(void)
 {
 	struct capture *c = capture_story(NR_WORKERS);
@@ -219,6 +270,9 @@ int main(void)
 	make_kallsyms(false);
 	test_same_profile();
 	test_automatic();
+	test_interrupted(1);
+	test_interrupted(NR_WORKERS);
+	test_late();
 	test_cancel();
 	test_budget();
 	unlink(kallsyms_path);
