@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Switches the perf trampoline of one CPython process, step by step, so that many processes can be
+ * handled at once and none is waited for. A thread at a safe point queues a call in the interpreter
+ * (_PyEval_AddPendingCall()), and the interpreter makes it when it next checks for signals, with the
+ * GIL. Safe points:
+ *
+ * - in the interpreter's main loop: its function holds no lock but the GIL;
+ * - in a system call, unless a signal handler may be running: the lock of the queue is not held
+ *   across system calls.
+ *
+ * All calls by one thread, the tracer.
+ */
+#ifndef INJECT_PYTHON_SWITCH_H
+#define INJECT_PYTHON_SWITCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "inject/interpreter.h"
+#include "inject/page.h"
+#include "inject/tracee.h"
+
+struct procfs;
+
+enum python_outcome {
+#define X(name, key, text) PYTHON_##name,
+#include "inject/python_outcomes.def"
+#undef X
+	PYTHON_NR_OUTCOMES
+};
+const char *python_outcome_key(enum python_outcome o);
+const char *python_outcome_text(enum python_outcome o);
+
+enum python_stage {
+	PYTHON_WAITS, /* for a thread at a safe point */
+	PYTHON_IS_QUEUED,
+	PYTHON_SETTLED,
+};
+
+struct python_switch {
+	pid_t pid;
+	uint64_t start_ticks; /* 0: no such process */
+	enum python_stage stage;
+	enum python_outcome outcome; /* valid if settled; before, what stood in the way last */
+	enum inject_op op;
+	bool has_interpreter;
+	bool is_on;         /* switched on, by us */
+	bool is_inherited;  /* as the child of one that we switched on */
+	uint32_t nr_queued; /* calls, all in all; see inject_page.nr_done */
+	struct interpreter in;
+	int32_t ns_pid; /* as the process itself sees it; 0: not known yet */
+	uint64_t page;  /* address of the code; the data is in the page after it; 0: none */
+	struct tracee *straggler; /* owned; a thread that did not stop in time */
+};
+
+void python_switch_init(struct python_switch *s, const struct procfs *procfs, pid_t pid);
+
+/* Begins to switch; then call python_switch_step() until it is settled. */
+void python_switch_begin(struct python_switch *s, enum inject_op op);
+void python_switch_step(struct python_switch *s, const struct procfs *procfs,
+			struct interpreter_cache *cache);
+
+/* At the deadline. An activation that was not made is cancelled, so that it is never made. A
+ * deactivation stays queued: it is made when the program next runs Python code. */
+void python_switch_give_up(struct python_switch *s, const struct procfs *procfs);
+
+/* Whether our pages are there: an exec removes them. */
+bool python_switch_has_pages(const struct python_switch *s);
+
+/* Removes our pages, if a thread is at a point that shows that nobody uses them. True: they are
+ * removed, or there are none. */
+bool python_switch_clean(struct python_switch *s, const struct procfs *procfs);
+
+/* A child that a process forked which we switched on. It is on as well, unless it was forked before.
+ */
+void python_switch_fork(struct python_switch *child, const struct procfs *procfs,
+			const struct python_switch *parent);
+
+/* Lets go of a straggler; false: there still is one. */
+bool python_switch_release(struct python_switch *s);
+void python_switch_done(struct python_switch *s);
+
+#endif

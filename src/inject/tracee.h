@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One thread of a target, stopped for a moment. All calls by one thread of the agent, the tracer.
+ * Every wait has a deadline. If the agent dies, the kernel lets the thread continue.
+ */
+#ifndef INJECT_TRACEE_H
+#define INJECT_TRACEE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "inject/thread_state.h"
+
+struct tracee {
+	pid_t tid;
+	bool is_attached, is_stopped;
+	bool was_seen_stopped;     /* job control had stopped it */
+	struct thread_state state; /* valid while it is stopped */
+};
+
+/* Stops the thread and reads its state. -ESRCH: gone; -EPERM: not permitted, or traced by another;
+ * -EAGAIN: job control has stopped it; -ETIMEDOUT: it did not stop: it stays attached, and
+ * tracee_let_go() is to be called until it succeeds. */
+int tracee_stop(struct tracee *t, pid_t tid, uint64_t deadline_ns);
+
+/* Lets a thread whose state is THREAD_IN_TIMED_SYSCALL continue until the system call ends. */
+int tracee_finish_syscall(struct tracee *t, uint64_t deadline_ns);
+
+/* Makes the thread call, and waits until it has returned; its state is then as before. *ret_result:
+ * of the (first) system call. A call that does not end in time is left to itself: -ETIMEDOUT. -EFAULT:
+ * the stack cannot be written, or the call crashed and was abandoned. */
+int tracee_call(struct tracee *t, const struct thread_call *call, uint64_t deadline_ns,
+		long *ret_result);
+
+/* Writes the memory of a stopped thread, code also. n is a multiple of 8. */
+int tracee_poke(struct tracee *t, uint64_t addr, const void *bytes, size_t n);
+
+/* Detaches. False: it runs, and is still attached. */
+bool tracee_let_go(struct tracee *t);
+
+#endif
