@@ -96,7 +96,6 @@ static void test_summed(void)
 	name(second);
 	name(third);
 	name(fourth);
-	name(fourth);
 	ok(ns_of(c->model, SUMMED) == 300 && c->model->profile->nr_samples == 1,
 	   "values that came before the replacement are in the first model");
 	ok(ns_of(second, SUMMED) == 50 && second->profile->nr_samples == 1,
