@@ -221,6 +221,10 @@ struct pa_options {
 
 	const struct pa_exporter *exporters;
 	size_t nr_exporters;
+
+	/* The Kubernetes pod of the caller, its namespace there, and the caller's container in it:
+	 * labels of samples of this pod, and of this container. NULL: none. */
+	const char *pod_name, *pod_namespace, *container_name;
 };
 
 struct pa_session;

@@ -119,6 +119,7 @@ static int new_world(struct pa_session *s)
 		.compile_first = compiles_first(o),
 		.table_bytes = o->table_bytes ? o->table_bytes : TABLE_MAX_BYTES,
 		.debug = &debug,
+		.own_pod = { o->pod_name, o->pod_namespace, o->container_name },
 		.hurry = &s->hurry,
 		.is_interrupted = &s->is_interrupted,
 		.is_aborted = &s->cancel,
@@ -272,7 +273,9 @@ int pa_session_new(const struct pa_options *opts, struct pa_session **ret_sessio
 		   struct pa_error *err)
 {
 	const struct trigger *triggers[2];
-	struct session_config cfg = { triggers, 0 };
+	/* a kernel without cgroups has no such file, nor the helper that gives their IDs */
+	struct session_config cfg = { .triggers = triggers,
+				      .cgroup_ids = access("/proc/self/cgroup", F_OK) == 0 };
 	struct pa_options o;
 	int r;
 

@@ -160,7 +160,8 @@ static int copy_exporters(const struct pa_exporter *from, size_t nr,
 static int own(struct pa_options *o)
 {
 	const char **strings[] = { &o->auto_name,   &o->symbol_cache_dir, &o->fetch_program,
-				   &o->target_text, &o->cgroup,           &o->cpus };
+				   &o->target_text, &o->cgroup,           &o->cpus,
+				   &o->pod_name,    &o->pod_namespace,    &o->container_name };
 	const char *const *tags = o->tags, *const *urls = o->debuginfod_urls;
 	const char *const *names = o->process_names;
 	const struct pa_output *outputs = o->outputs;
@@ -206,6 +207,9 @@ void settings_done(struct settings *s)
 	free_list(o->tags, o->nr_tags);
 	free_list(o->debuginfod_urls, o->nr_debuginfod_urls);
 	free((char *)(uintptr_t)o->cgroup);
+	free((char *)(uintptr_t)o->pod_name);
+	free((char *)(uintptr_t)o->pod_namespace);
+	free((char *)(uintptr_t)o->container_name);
 	free_list(o->process_names, o->nr_process_names);
 	free((void *)(uintptr_t)o->pids);
 	free((void *)(uintptr_t)o->tids);

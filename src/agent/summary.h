@@ -76,7 +76,7 @@ int summary_quality_fill(struct summary_quality *q, const struct model *model,
 void summary_quality_of_first(struct pa_summary *to, const struct pa_section *first);
 
 #define SUMMARY_NR_JIT 18
-#define SUMMARY_NR_GAPS 9
+#define SUMMARY_NR_GAPS 11
 
 /* summary_jit.c: fills SUMMARY_NR_JIT counts about perf maps and jitdumps. */
 struct pa_count;

@@ -12,6 +12,7 @@ void summary_count_gaps(const struct world *w, const struct pipe *p, uint64_t nr
 	struct tracker_losses lost = tracker_losses(w->tracker);
 	struct unwind_dropped dropped = w->unwinder ? unwinder_stats(w->unwinder).files.dropped
 						    : (struct unwind_dropped){ 0 };
+	struct cgroups_stats cgroups = cgroups_stats(w->cgroups);
 
 	to[0] = (struct pa_count){ "maps_lines", "lines of /proc/PID/maps could not be parsed",
 				   lost.nr_bad_lines };
@@ -45,4 +46,10 @@ void summary_count_gaps(const struct world *w, const struct pipe *p, uint64_t nr
 				   "rows of unwind tables found no room for their rules; the agent "
 				   "unwinds there itself",
 				   dropped.nr_refused };
+	to[9] = (struct pa_count){ "cgroups_full",
+				   "samples of further cgroups have no labels of containers",
+				   cgroups.nr_beyond };
+	to[10] = (struct pa_count){ "cgroups_unread",
+				    "processes were gone before their cgroup was read",
+				    w->nr_cgroups_unknown };
 }

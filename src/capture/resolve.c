@@ -259,7 +259,7 @@ static int add_user_frames(struct resolving *rs)
 
 /* ---- other fields ---- */
 
-static void fill_sample(const struct resolving *rs, uint32_t user)
+static void fill_sample(const struct resolving *rs, const struct task_owner *owner)
 {
 	const struct pa_sample *s = rs->record;
 	struct sample *to = &rs->to->sample;
@@ -278,7 +278,9 @@ static void fill_sample(const struct resolving *rs, uint32_t user)
 	to->comm_bytes = PA_COMM_SIZE;
 	to->process = rs->process;
 	to->program = rs->process ? process_program(rs->process, s->head.time_ns) : 0;
-	to->user = user;
+	to->user = owner->user;
+	to->ns_pid = owner->ns_pid;
+	to->cgroup = owner->cgroup;
 	to->values[0] = 1;
 	for (uint32_t i = 0; i < s->nr_values; i++)
 		to->values[1 + i] = (int64_t)pa_sample_values(s)[i];
@@ -321,7 +323,7 @@ int resolve_record(struct world *w, const struct pa_sample *s, const struct stac
 {
 	struct resolving rs = { .world = w, .record = s, .to = ret };
 	struct finished_walk finished;
-	uint32_t user;
+	struct task_owner owner;
 	int r;
 
 	if (!is_sane(s) || !are_frames_sane(&rs))
@@ -335,14 +337,17 @@ int resolve_record(struct world *w, const struct pa_sample *s, const struct stac
 	}
 	check_root(&rs);
 	look_again_at_leaf(&rs);
-	r = world_user(w, rs.process, pid_of(&rs), time_of(&rs), &user);
+	r = world_owner(w,
+			&(struct sampled_task){ rs.process, pid_of(&rs), (pid_t)s->tid,
+						s->cgroup_id, time_of(&rs) },
+			&owner);
 	if (r < 0)
 		return r;
 	add_kernel_frames(&rs);
 	r = add_user_frames(&rs);
 	if (r < 0)
 		return r;
-	fill_sample(&rs, user);
+	fill_sample(&rs, &owner);
 	if (ret->sample.is_finished && (s->stop == PA_STOP_NO_RECORD || s->stop == PA_STOP_FP_END))
 		unwinder_followed(w->unwinder, pid_of(&rs));
 	return 0;

@@ -405,6 +405,9 @@ static int take_environment(struct options *o)
 	const char *fallback = secure_getenv("PERFAGENT_FORCE_KERNEL_FALLBACK"); /* for tests */
 
 	o->kallsyms_only = fallback && !strcmp(fallback, "1");
+	o->pod_name = getenv("POD_NAME");
+	o->pod_namespace = getenv("POD_NAMESPACE");
+	o->container_name = getenv("CONTAINER_NAME");
 	return take_urls(o);
 }
 

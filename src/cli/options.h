@@ -80,6 +80,7 @@ struct options {
 	uint64_t symbol_fetch_timeout_ns;  /* 0: the library's default */
 	bool symbol_fail_closed;
 	bool kallsyms_only;
+	const char *pod_name, *pod_namespace, *container_name; /* borrowed; NULL: not set */
 
 	enum report_sort sort;
 	unsigned int top; /* functions per list of the report; 0: the default */

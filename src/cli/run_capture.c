@@ -136,6 +136,9 @@ static int new_session(struct capture_run *c, struct pa_error *err)
 		.symbol_fetch_timeout_ns = o->symbol_fetch_timeout_ns,
 		.symbol_fail_closed = o->symbol_fail_closed,
 		.kallsyms_only = o->kallsyms_only,
+		.pod_name = o->pod_name,
+		.pod_namespace = o->pod_namespace,
+		.container_name = o->container_name,
 		.max_functions = o->top > JSON_FUNCTIONS ? o->top : JSON_FUNCTIONS,
 		.fetch_program = "/proc/self/exe", /* works without being installed */
 		.log = console_log,

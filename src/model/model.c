@@ -48,6 +48,7 @@ struct model *model_free(struct model *m)
 	model_waits_done(&m->waits);
 	idtable_done(&m->process_index);
 	free(m->processes);
+	free(m->cgroups);
 	free(m->files);
 	free(m);
 	return NULL;

@@ -53,7 +53,15 @@ struct model_account {
 	struct jit_counts jit;
 };
 
-#define MODEL_NR_LABELS 7
+#define MODEL_NR_LABELS 8
+#define MODEL_NR_CGROUP_LABELS 6
+#define MODEL_MAX_LABELS (MODEL_NR_LABELS + MODEL_NR_CGROUP_LABELS + 1) /* and the state */
+
+/* Strings of the profile for a cgroup; 0: it has no such label. */
+struct cgroup_strings {
+	bool is_known;
+	uint32_t values[MODEL_NR_CGROUP_LABELS];
+};
 
 /* Strings of the profile for a file. */
 struct file_strings {
@@ -76,8 +84,11 @@ struct model {
 	bool has_kernel_stacks;
 	bool is_program_next;                 /* its first mapping will be the program's file */
 	uint32_t label_keys[MODEL_NR_LABELS]; /* strings; see model_labels.c */
-	uint32_t state_key;                   /* a string; for off-CPU time */
-	struct file_strings *files;           /* owned; by file number */
+	uint32_t cgroup_keys[MODEL_NR_CGROUP_LABELS];
+	uint32_t state_key;             /* a string; for off-CPU time */
+	struct cgroup_strings *cgroups; /* owned; by number */
+	uint32_t cap_cgroups, nr_cgroups;
+	struct file_strings *files; /* owned; by file number */
 	uint32_t cap_files, nr_files;
 	uint32_t nr_held_programs;    /* the first so many of jit; see jit_files_hold() */
 	bool has_held;                /* it holds files or programs */

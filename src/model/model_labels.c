@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The labels of a sample: a table of their providers. */
+#include <stddef.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "model/model.h"
 #include "model/syscall_name.h"
+#include "proc/cgroups.h"
 
 /* One label of one sample. If neither member is set, the sample has no such label. */
 struct label_value {
@@ -74,6 +77,13 @@ static struct label_value syscall_label(const struct sample *s)
 				     .max_bytes = SIZE_MAX };
 }
 
+/* Only where it differs: in a PID namespace of its own. */
+static struct label_value ns_pid_label(const struct sample *s)
+{
+	return (struct label_value){ .is_number = s->ns_pid && s->ns_pid != s->pid,
+				     .number = s->ns_pid };
+}
+
 /* In the order in which they appear in a profile. */
 static const struct label_provider providers[MODEL_NR_LABELS] = {
 	{ "pid", pid_label },
@@ -84,7 +94,27 @@ static const struct label_provider providers[MODEL_NR_LABELS] = {
 	{ "truncated", truncated_label },
 	{ "no_user_stack", no_user_stack_label },
 	{ "syscall", syscall_label },
+	{ "ns_pid", ns_pid_label },
 };
+
+/* The labels of everything in one cgroup, after those of the sample itself: texts of a struct
+ * cgroup, interned once. */
+static const struct {
+	const char *key;
+	size_t offset;
+} of_cgroups[MODEL_NR_CGROUP_LABELS] = {
+	{ "pod_uid", offsetof(struct cgroup, pod_uid) },
+	{ "container_id", offsetof(struct cgroup, container_id) },
+	{ "cgroup_path", offsetof(struct cgroup, path) },
+	{ "pod_name", offsetof(struct cgroup, pod_name) },
+	{ "namespace", offsetof(struct cgroup, pod_namespace) },
+	{ "container_name", offsetof(struct cgroup, container_name) },
+};
+
+static const char *text_of(const struct cgroup *cgroup, unsigned int label)
+{
+	return *(const char *const *)((const char *)cgroup + of_cgroups[label].offset);
+}
 
 int model_init_labels(struct model *m)
 {
@@ -92,13 +122,15 @@ int model_init_labels(struct model *m)
 
 	for (unsigned int i = 0; i < MODEL_NR_LABELS && r == 0; i++)
 		r = profile_string(m->profile, providers[i].key, &m->label_keys[i]);
+	for (unsigned int i = 0; i < MODEL_NR_CGROUP_LABELS && r == 0; i++)
+		r = profile_string(m->profile, of_cgroups[i].key, &m->cgroup_keys[i]);
 	return r < 0 ? r : profile_string(m->profile, "state", &m->state_key);
 }
 
 int model_add_state_label(struct model *m, uint32_t labels, const char *state, uint32_t *ret_id)
 {
 	struct profile_span span = m->profile->label_sets[labels];
-	struct profile_label all[MODEL_NR_LABELS + 1];
+	struct profile_label all[MODEL_MAX_LABELS];
 	int r;
 
 	memcpy(all, m->profile->labels + span.first, span.nr * sizeof(all[0]));
@@ -126,9 +158,47 @@ static int add_label(struct model *m, uint32_t key, const struct label_value *v,
 	return r;
 }
 
+static int intern_cgroup(struct model *m, const struct cgroup *cgroup)
+{
+	struct cgroup_strings *to = &m->cgroups[cgroup->number];
+	int r = 0;
+
+	for (unsigned int i = 0; i < MODEL_NR_CGROUP_LABELS && r == 0; i++)
+		if (text_of(cgroup, i))
+			r = profile_string(m->profile, text_of(cgroup, i), &to->values[i]);
+	to->is_known = r == 0;
+	return r;
+}
+
+static int cgroup_strings(struct model *m, const struct cgroup *cgroup,
+			  const struct cgroup_strings **ret_strings)
+{
+	int r = ARRAY_RESERVE(m->cgroups, m->cap_cgroups, cgroup->number + 1, CGROUPS_MAX);
+
+	if (r < 0)
+		return r;
+	while (m->nr_cgroups <= cgroup->number)
+		m->cgroups[m->nr_cgroups++] = (struct cgroup_strings){ 0 };
+	*ret_strings = &m->cgroups[cgroup->number];
+	return (*ret_strings)->is_known ? 0 : intern_cgroup(m, cgroup);
+}
+
+static int add_cgroup_labels(struct model *m, const struct cgroup *cgroup,
+			     struct profile_label *labels, uint32_t *nr)
+{
+	const struct cgroup_strings *strings;
+	int r = cgroup_strings(m, cgroup, &strings);
+
+	for (unsigned int i = 0; i < MODEL_NR_CGROUP_LABELS && r == 0; i++)
+		if (strings->values[i])
+			labels[(*nr)++] = (struct profile_label){ .key = m->cgroup_keys[i],
+								  .str = strings->values[i] };
+	return r;
+}
+
 int model_label_set(struct model *m, const struct sample *s, uint32_t *ret_id)
 {
-	struct profile_label labels[MODEL_NR_LABELS];
+	struct profile_label labels[MODEL_MAX_LABELS];
 	uint32_t nr = 0;
 	int r = 0;
 
@@ -137,5 +207,7 @@ int model_label_set(struct model *m, const struct sample *s, uint32_t *ret_id)
 
 		r = add_label(m, m->label_keys[i], &v, labels, &nr);
 	}
+	if (r == 0 && s->cgroup)
+		r = add_cgroup_labels(m, s->cgroup, labels, &nr);
 	return r < 0 ? r : profile_label_set(m->profile, labels, nr, ret_id);
 }

@@ -6,8 +6,6 @@
 #include "proc/procfs.h"
 #include "proc/roots.h"
 
-#define STARTED_SLACK_NS 20000000ull /* the kernel reports start times in hundredths of a second */
-
 struct file_world file_world_none(void)
 {
 	return (struct file_world){ .root = ROOT_UNKNOWN, .payer = PAYER_OTHERS };
@@ -20,9 +18,7 @@ static uint32_t root_of_pid(struct filestore *files, pid_t pid, uint64_t time_ns
 
 	if (root == ROOT_OWN || root == ROOT_UNKNOWN)
 		return root;
-	if (procfs_stat(filestore_procfs(files), pid, &st) < 0 ||
-	    (proc_stat_started_ns(&st) > STARTED_SLACK_NS &&
-	     proc_stat_started_ns(&st) - STARTED_SLACK_NS > time_ns))
+	if (procfs_stat(filestore_procfs(files), pid, &st) < 0 || !proc_stat_began_by(&st, time_ns))
 		return ROOT_UNKNOWN;
 	return root;
 }

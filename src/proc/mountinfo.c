@@ -4,7 +4,6 @@
 #include <string.h>
 
 #define SEPARATOR " - " /* blanks in paths and options are escaped, so there is only one */
-#define OVERLAY "overlay"
 
 struct text {
 	const char *at, *end;
@@ -32,27 +31,47 @@ static bool take_char(struct text *t, char c)
 	return true;
 }
 
+/* A word and the blank after it. */
+static bool take_word(struct text *t, const char **ret_word, size_t *ret_len)
+{
+	const char *blank = memchr(t->at, ' ', (size_t)(t->end - t->at));
+
+	if (!blank || blank == t->at)
+		return false;
+	*ret_word = t->at;
+	*ret_len = (size_t)(blank - t->at);
+	t->at = blank + 1;
+	return true;
+}
+
+static bool has_type(const struct text *t, const char *type)
+{
+	size_t len = strlen(type);
+
+	return (size_t)(t->end - t->at) > len && !memcmp(t->at, type, len) && t->at[len] == ' ';
+}
+
 bool mountinfo_parse(const char *line, size_t len, struct mount_line *ret_mount)
 {
 	struct text t = { line, line + len };
 	uint64_t id, parent, major, minor;
-	const char *type;
+	struct mount_line m = { 0 };
 
 	if (!take_number(&t, INT32_MAX, &id) || !take_char(&t, ' ') ||
 	    !take_number(&t, INT32_MAX, &parent) || !take_char(&t, ' ') ||
 	    !take_number(&t, UINT32_MAX, &major) || !take_char(&t, ':') ||
-	    !take_number(&t, UINT32_MAX, &minor) || !take_char(&t, ' '))
+	    !take_number(&t, UINT32_MAX, &minor) || !take_char(&t, ' ') ||
+	    !take_word(&t, &m.root, &m.root_len) || !take_word(&t, &m.point, &m.point_len))
 		return false;
-	type = memmem(t.at, (size_t)(t.end - t.at), SEPARATOR, strlen(SEPARATOR));
-	if (!type)
+	t.at = memmem(t.at, (size_t)(t.end - t.at), SEPARATOR, strlen(SEPARATOR));
+	if (!t.at)
 		return false;
-	type += strlen(SEPARATOR);
-	*ret_mount = (struct mount_line){
-		.id = id,
-		.major = (uint32_t)major,
-		.minor = (uint32_t)minor,
-		.is_overlay = (size_t)(t.end - type) > strlen(OVERLAY) &&
-			      memcmp(type, OVERLAY " ", strlen(OVERLAY " ")) == 0,
-	};
+	t.at += strlen(SEPARATOR);
+	m.id = id;
+	m.major = (uint32_t)major;
+	m.minor = (uint32_t)minor;
+	m.is_overlay = has_type(&t, "overlay");
+	m.is_cgroup2 = has_type(&t, "cgroup2");
+	*ret_mount = m;
 	return true;
 }

@@ -10,7 +10,10 @@
 struct mount_line {
 	uint64_t id;           /* what statx() calls stx_mnt_id */
 	uint32_t major, minor; /* of the superblock */
-	bool is_overlay;
+	bool is_overlay, is_cgroup2;
+	/* the directory of the file system that is mounted, and where; in the line, with escapes */
+	const char *root, *point;
+	size_t root_len, point_len;
 };
 
 /* Parses one line without its newline. False: malformed. */

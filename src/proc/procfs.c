@@ -21,6 +21,7 @@
 
 #define SMALL_FILE_SIZE 4096 /* of comm and stat: the kernel writes at most a few hundred bytes */
 #define MAX_TRIED_THREADS 64 /* exited threads are soon gone, unless they are traced */
+#define TASK_IS_EXITING 4    /* the kernel's PF_EXITING */
 #define STATUS_MAX_BYTES (2u << 20) /* the file may list 65,536 groups */
 
 int procfs_open(const char *root, struct procfs *ret_procfs)
@@ -467,7 +468,7 @@ int procfs_stat(const struct procfs *p, pid_t pid, struct proc_stat *ret_stat)
 	ssize_t n = read_small(p, pid, "stat", 0, text, sizeof(text) - 1);
 	struct proc_stat st = { 0 };
 	const char *paren;
-	uint64_t ppid;
+	uint64_t ppid, flags;
 
 	if (n < 0)
 		return (int)n;
@@ -478,6 +479,7 @@ int procfs_stat(const struct procfs *p, pid_t pid, struct proc_stat *ret_stat)
 	st.ppid = (pid_t)ppid;
 	if (!stat_field(paren, 22, &st.start_ticks))
 		st.start_ticks = 0;
+	st.is_exiting = stat_field(paren, 9, &flags) && (flags & TASK_IS_EXITING);
 	*ret_stat = st;
 	return 0;
 }

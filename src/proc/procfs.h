@@ -87,11 +87,14 @@ int procfs_each_pid(const struct procfs *p, proc_pid_fn fn, void *ctx);
 struct proc_stat {
 	pid_t ppid;           /* field 4 */
 	uint64_t start_ticks; /* field 22: distinguishes processes with the same PID; 0: unknown */
+	bool is_exiting;      /* field 9 */
 };
 int procfs_stat(const struct procfs *p, pid_t pid, struct proc_stat *ret_stat);
 /* When the process started, on CLOCK_MONOTONIC. /proc counts USER_HZ ticks; returns the end of the
  * tick. 0: unknown. */
 uint64_t proc_stat_started_ns(const struct proc_stat *st);
+/* False if it started after time_ns: then it is another task than the one that had its ID. */
+bool proc_stat_began_by(const struct proc_stat *st, uint64_t time_ns);
 int procfs_parent(const struct procfs *p, pid_t pid, pid_t *ret_ppid);
 
 /* Appends the contents of /proc/<pid>/<name> to `to`, at most max_bytes. */

@@ -9,6 +9,8 @@
 #include "base/clock.h"
 #include "proc/procfs.h"
 
+#define STARTED_SLACK_NS (20 * NS_PER_MS) /* start times have a resolution of 10 ms */
+
 /* The numbers after "Label:", as many as fit. Returns their number. */
 static size_t numbers_of(const char *at, const char *end, const char *label, uint64_t *to,
 			 size_t max)
@@ -63,6 +65,13 @@ uint64_t proc_stat_started_ns(const struct proc_stat *st)
 	boot_ns = (st->start_ticks + 1) * (NS_PER_S / hz);
 	slept_ns = clock_ns(CLOCK_BOOTTIME) - now_ns;
 	return boot_ns > slept_ns ? boot_ns - slept_ns : 0;
+}
+
+bool proc_stat_began_by(const struct proc_stat *st, uint64_t time_ns)
+{
+	uint64_t started_ns = proc_stat_started_ns(st);
+
+	return started_ns <= STARTED_SLACK_NS || started_ns - STARTED_SLACK_NS <= time_ns;
 }
 
 int status_parse(const char *text, size_t len, struct proc_status *ret_status)

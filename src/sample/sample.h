@@ -13,6 +13,7 @@
 #define SAMPLE_MAX_VALUES 8
 #define SAMPLE_NO_USER UINT32_MAX
 
+struct cgroup;     /* proc/cgroups.h */
 struct frame_type; /* sample/frame_type.h */
 struct mapping;    /* proc/tracker.h */
 struct process;    /* proc/tracker.h */
@@ -47,6 +48,8 @@ struct sample {
 	pid_t pid, tid; /* in the agent's PID namespace */
 	/* of cgroup v2: the inode of its directory; 0: not requested */
 	uint64_t cgroup_id;
+	const struct cgroup *cgroup; /* NULL: unknown */
+	pid_t ns_pid;       /* of the process in its own, innermost PID namespace; 0: unknown */
 	const char *comm;   /* of the process; at most comm_bytes, possibly without a NUL */
 	const char *thread; /* of the thread; at most as long, possibly without a NUL */
 	size_t comm_bytes;

@@ -27,9 +27,10 @@ struct world *world_free(struct world *w)
 	tracker_free(w->tracker);
 	jit_files_free(w->jit);
 	filestore_free(w->files);
+	cgroups_free(w->cgroups);
 	procfs_close(&w->procfs);
-	idtable_done(&w->user_index);
-	free(w->users);
+	idtable_done(&w->owner_index);
+	free(w->owners);
 	free(w->file_infos);
 	kernel_ranges_done(&w->kernel_ranges);
 	pthread_mutex_destroy(&w->naming_lock);
@@ -72,6 +73,9 @@ static int open_parts(struct world *w, const struct world_config *cfg)
 		r = jit_files_new(&w->procfs, w->files, w->tracker, jit_fds, &w->jit);
 	if (r == 0)
 		r = shared_names_new(&w->shared_names);
+	if (r == 0)
+		r = cgroups_new(&w->procfs, &(struct cgroups_config){ .own_pod = cfg->own_pod },
+				&w->cgroups);
 	if (r == 0 && cfg->debug)
 		r = debug_files_new(cfg->debug, w->files, w->log, &w->debug);
 	if (r == 0) {
@@ -320,7 +324,7 @@ void world_forget(struct world *w, uint64_t now_ns, uint64_t oldest_ns)
 	if (oldest_ns < before_ns)
 		before_ns = oldest_ns;
 	tracker_forget(w->tracker, before_ns);
-	world_forget_users(w, before_ns);
+	world_forget_owners(w, before_ns);
 	if (pthread_mutex_trylock(&w->naming_lock) == 0) { /* otherwise in a later turn */
 		jit_files_forget(w->jit);
 		pthread_mutex_unlock(&w->naming_lock);

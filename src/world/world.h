@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "names/jit_files.h"
 #include "names/naming_job.h"
+#include "proc/cgroups.h"
 #include "proc/procfs.h"
 #include "proc/tracker.h"
 #include "sample/frame_type.h"
@@ -42,6 +43,7 @@ struct world_config {
 	unsigned int naming_workers;      /* threads for symbolization; 0: one per CPU; 1: none */
 	size_t table_bytes;               /* limit of unwind tables */
 	const struct debug_config *debug; /* NULL: no debug files; borrowed during world_new() */
+	struct own_pod own_pod;           /* its texts are borrowed */
 	/* When true, neither debug files nor slow work is waited for. NULL: never true;
 	 * borrowed. */
 	const atomic_bool *hurry;
@@ -64,12 +66,19 @@ struct file_info {
 	struct build_id build_id;
 };
 
-/* The user of a process: looked up once per program. */
-struct process_user {
-	uint64_t id, program;
+/* Whose a task is, and where it belongs. */
+struct task_owner {
+	uint32_t user; /* of the process, if all its user IDs agree; or SAMPLE_NO_USER */
+	pid_t ns_pid;  /* see struct sample */
+	const struct cgroup *cgroup; /* NULL: unknown; borrowed until world_free() */
+};
+
+/* The owner of the last sampled task of a process: looked up once per program and cgroup. */
+struct process_owner {
+	uint64_t id, program, cgroup_id;
 	uint64_t used_ns; /* time of the last sample that needed it */
 	pid_t pid;
-	uint32_t user; /* or SAMPLE_NO_USER */
+	struct task_owner owner;
 };
 
 struct world {
@@ -97,10 +106,12 @@ struct world {
 
 	struct file_info *file_infos; /* owned; by file number */
 	uint32_t cap_file_infos, nr_file_infos;
-	struct idtable user_index;
-	struct process_user *users; /* owned */
-	uint32_t nr_users, cap_users;
-	uint32_t nr_users_needed; /* users kept by the last world_forget_users() */
+	struct cgroups *cgroups;     /* owned */
+	uint64_t nr_cgroups_unknown; /* processes that were gone before theirs was read */
+	struct idtable owner_index;
+	struct process_owner *owners; /* owned */
+	uint32_t nr_owners, cap_owners;
+	uint32_t nr_owners_needed; /* kept by the last world_forget_owners() */
 };
 
 int world_new(const struct world_config *cfg, const struct log *log, struct world **ret_world);
@@ -161,12 +172,19 @@ const struct process *world_process(struct world *w, pid_t pid, uint64_t time_ns
 const struct mapping *world_look_again(struct world *w, const struct process **process, pid_t pid,
 				       uint64_t addr, uint64_t time_ns);
 
-/* The user of the process, if all its user IDs agree; otherwise SAMPLE_NO_USER. -ENOMEM, -E2BIG. */
-int world_user(struct world *w, const struct process *p, pid_t pid, uint64_t time_ns,
-	       uint32_t *ret_user);
+/* A task at the time of a sample. */
+struct sampled_task {
+	const struct process *process; /* NULL: a kernel task, or unknown */
+	pid_t pid, tid;
+	uint64_t cgroup_id; /* see struct sample */
+	uint64_t time_ns;
+};
 
-/* Forgets users of processes that are gone and had no sample since before_ns. */
-void world_forget_users(struct world *w, uint64_t before_ns);
+/* -ENOMEM, -E2BIG. */
+int world_owner(struct world *w, const struct sampled_task *t, struct task_owner *ret_owner);
+
+/* Forgets owners of processes that are gone and had no sample since before_ns. */
+void world_forget_owners(struct world *w, uint64_t before_ns);
 
 /* Looks the file up when it is first asked for; the result is valid until the next call.
  * -ENOMEM. */

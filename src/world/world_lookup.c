@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resolves samples: the process, its user, the files of its code. */
+/* Resolves samples: the process, whose it is, the files of its code. */
 #include <errno.h>
 #include <string.h>
 
@@ -13,8 +13,7 @@
 
 #define LOOK_AGAIN_NS (100 * NS_PER_MS)
 #define MAX_PROCESSES (1u << 24)
-#define FEW_USERS 64
-#define STARTED_SLACK_NS (20 * NS_PER_MS) /* start times have a resolution of 10 ms */
+#define FEW_OWNERS 64
 
 const struct process *world_process(struct world *w, pid_t pid, uint64_t time_ns)
 {
@@ -44,76 +43,121 @@ const struct mapping *world_look_again(struct world *w, const struct process **p
 }
 
 /* The process that has the PID now may be a different one. */
-static uint32_t read_user(const struct world *w, const struct process *p, pid_t pid,
-			  uint64_t time_ns)
+static void read_status(const struct world *w, const struct sampled_task *t, struct task_owner *to)
 {
 	struct proc_status status;
 	struct proc_stat stat;
 
-	if (!p || procfs_stat(&w->procfs, pid, &stat) < 0 ||
-	    proc_stat_started_ns(&stat) > time_ns + STARTED_SLACK_NS ||
-	    procfs_status(&w->procfs, pid, &status) < 0)
-		return SAMPLE_NO_USER;
-	return status.is_one_user ? status.euid : SAMPLE_NO_USER;
+	to->user = SAMPLE_NO_USER;
+	to->ns_pid = 0;
+	if (!t->process || procfs_stat(&w->procfs, t->pid, &stat) < 0 ||
+	    !proc_stat_began_by(&stat, t->time_ns) ||
+	    procfs_status(&w->procfs, t->pid, &status) < 0)
+		return;
+	to->ns_pid = status.ns_pid;
+	if (status.is_one_user)
+		to->user = status.euid;
 }
 
-static bool is_user_of(const void *owner, uint32_t id, const void *key)
+static bool is_owner_of(const void *owner, uint32_t id, const void *key)
 {
 	const struct world *w = owner;
 
-	return w->users[id].id == *(const uint64_t *)key;
+	return w->owners[id].id == *(const uint64_t *)key;
 }
 
-int world_user(struct world *w, const struct process *p, pid_t pid, uint64_t time_ns,
-	       uint32_t *ret_user)
+static struct process_owner *find_owner(const struct world *w, uint64_t id)
 {
-	uint64_t id = p ? process_id(p) : ~(uint64_t)pid;
-	uint64_t program = p ? process_program(p, time_ns) : 0;
-	uint64_t h = hash_mix(0, id);
 	uint32_t at;
-	int r;
 
-	if (idtable_find(&w->user_index, h, is_user_of, w, &id, &at)) {
-		if (w->users[at].program != program)
-			w->users[at].user = read_user(w, p, pid, time_ns);
-		w->users[at].program = program;
-		w->users[at].used_ns = time_ns;
-		*ret_user = w->users[at].user;
-		return 0;
-	}
-	r = ARRAY_RESERVE(w->users, w->cap_users, w->nr_users + 1, MAX_PROCESSES);
+	return idtable_find(&w->owner_index, hash_mix(0, id), is_owner_of, w, &id, &at)
+		       ? &w->owners[at]
+		       : NULL;
+}
+
+/* A child that is gone, and was still what its parent was, was where its parent is. */
+static const struct cgroup *cgroup_of_parent(const struct world *w, const struct sampled_task *t)
+{
+	struct process_origin origin;
+	const struct process *parent;
+	const struct process_owner *known;
+
+	if (!t->process || !process_origin(t->process, t->time_ns, &origin))
+		return NULL;
+	parent = tracker_find(w->tracker, origin.pid, origin.fork_ns);
+	known = parent ? find_owner(w, process_id(parent)) : NULL;
+	return known && known->cgroup_id == t->cgroup_id ? known->owner.cgroup : NULL;
+}
+
+/* Labels are not worth losing a sample. */
+static void read_cgroup(struct world *w, const struct sampled_task *t, struct task_owner *to)
+{
+	int r = cgroups_find(w->cgroups, t->cgroup_id, t->tid, t->time_ns, &to->cgroup);
+
+	if (r < 0)
+		to->cgroup = cgroup_of_parent(w, t);
+	w->nr_cgroups_unknown += r == -ESRCH && !to->cgroup;
+}
+
+static int add_owner(struct world *w, uint64_t id, struct process_owner **ret_owner)
+{
+	int r = ARRAY_RESERVE(w->owners, w->cap_owners, w->nr_owners + 1, MAX_PROCESSES);
+
 	if (r == 0)
-		r = idtable_reserve(&w->user_index);
+		r = idtable_reserve(&w->owner_index);
 	if (r < 0)
 		return r;
-	*ret_user = read_user(w, p, pid, time_ns);
-	w->users[w->nr_users] = (struct process_user){ id, program, time_ns, pid, *ret_user };
-	idtable_insert(&w->user_index, h, w->nr_users++);
+	*ret_owner = &w->owners[w->nr_owners];
+	**ret_owner = (struct process_owner){ .id = id };
+	idtable_insert(&w->owner_index, hash_mix(0, id), w->nr_owners++);
 	return 0;
 }
 
-static bool is_user_needed(const struct world *w, const struct process_user *u, uint64_t before_ns)
+int world_owner(struct world *w, const struct sampled_task *t, struct task_owner *ret_owner)
 {
-	const struct process *now = tracker_find(w->tracker, u->pid, UINT64_MAX);
+	uint64_t id = t->process ? process_id(t->process) : ~(uint64_t)t->pid;
+	uint64_t program = t->process ? process_program(t->process, t->time_ns) : 0;
+	struct process_owner *known = find_owner(w, id);
+	bool is_new = !known;
+	int r = is_new ? add_owner(w, id, &known) : 0;
 
-	return u->used_ns >= before_ns || (now && process_id(now) == u->id);
+	if (r < 0)
+		return r;
+	if (is_new || known->program != program)
+		read_status(w, t, &known->owner);
+	if (is_new || known->program != program || known->cgroup_id != t->cgroup_id)
+		read_cgroup(w, t, &known->owner);
+	known->program = program;
+	known->cgroup_id = t->cgroup_id;
+	known->used_ns = t->time_ns;
+	known->pid = t->pid;
+	*ret_owner = known->owner;
+	return 0;
 }
 
-void world_forget_users(struct world *w, uint64_t before_ns)
+static bool is_owner_needed(const struct world *w, const struct process_owner *o,
+			    uint64_t before_ns)
+{
+	const struct process *now = tracker_find(w->tracker, o->pid, UINT64_MAX);
+
+	return o->used_ns >= before_ns || (now && process_id(now) == o->id);
+}
+
+void world_forget_owners(struct world *w, uint64_t before_ns)
 {
 	uint32_t kept = 0;
 
-	if (w->nr_users < 2 * w->nr_users_needed + FEW_USERS)
+	if (w->nr_owners < 2 * w->nr_owners_needed + FEW_OWNERS)
 		return; /* not worth the work */
-	idtable_clear(&w->user_index);
-	for (uint32_t i = 0; i < w->nr_users; i++) {
-		if (!is_user_needed(w, &w->users[i], before_ns))
+	idtable_clear(&w->owner_index);
+	for (uint32_t i = 0; i < w->nr_owners; i++) {
+		if (!is_owner_needed(w, &w->owners[i], before_ns))
 			continue;
-		w->users[kept] = w->users[i];
-		idtable_insert(&w->user_index, hash_mix(0, w->users[kept].id), kept);
+		w->owners[kept] = w->owners[i];
+		idtable_insert(&w->owner_index, hash_mix(0, w->owners[kept].id), kept);
 		kept++;
 	}
-	w->nr_users = w->nr_users_needed = kept;
+	w->nr_owners = w->nr_owners_needed = kept;
 }
 
 static int probe_file(const struct file *f, struct file_info *info)

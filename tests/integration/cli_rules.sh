@@ -22,7 +22,7 @@ docs=${3:+$(realpath "$3")}
 dir=$(mktemp -d) || bail_out "no temporary directory"
 cd "$dir" || bail_out "no temporary directory"
 trap 'rm -rf "$dir"' EXIT
-unset SUDO_UID SUDO_GID DEBUGINFOD_URLS
+unset SUDO_UID SUDO_GID DEBUGINFOD_URLS POD_NAME POD_NAMESPACE CONTAINER_NAME
 nr=0
 failed=0
 # what -a means here
@@ -539,6 +539,8 @@ test_options_arrive() {
 	given url=http://a
 	! grep -q url=http://c options
 	run_ok $? "--debuginfod-url replaces DEBUGINFOD_URLS"
+	POD_NAME=web-0 POD_NAMESPACE=shop CONTAINER_NAME=agent status 0 -q -- /bin/true
+	given pod=shop/web-0/agent
 	given kallsyms_only=0
 	PERFAGENT_FORCE_KERNEL_FALLBACK=1 status 0 -q -- /bin/true
 	given kallsyms_only=1

@@ -83,6 +83,11 @@ static int env_error(const char *name, int code, struct pa_error *err)
 	return -code;
 }
 
+static const char *or_null(const char *text)
+{
+	return text ? text : "(null)";
+}
+
 static void dump_options(const struct pa_options *o)
 {
 	const char *path = getenv("FAKE_OPTIONS");
@@ -97,7 +102,7 @@ static void dump_options(const struct pa_options *o)
 	for (size_t i = 0; i < o->nr_tids; i++)
 		(void)fprintf(f, "tid=%d\n", (int)o->tids[i]);
 	(void)fprintf(f, "select_user=%d\nuser=%u\ncgroup=%s\n", o->select_user,
-		      (unsigned int)o->user, o->cgroup ? o->cgroup : "(null)");
+		      (unsigned int)o->user, or_null(o->cgroup));
 	(void)fprintf(f, "all=%d\nno_follow_children=%d\nstart_on_exec=%d\nevent=%d\nunwind=%d\n",
 		      o->all, o->no_follow_children, o->start_on_exec, (int)o->event,
 		      (int)o->unwind);
@@ -106,19 +111,19 @@ static void dump_options(const struct pa_options *o)
 	for (size_t i = 0; i < o->nr_outputs; i++)
 		(void)fprintf(f, "output=%s:%s\n", o->outputs[i].format,
 			      o->outputs[i].path ? o->outputs[i].path : "(null)");
-	(void)fprintf(f, "nr_outputs=%zu\nauto_name=%s\n", o->nr_outputs,
-		      o->auto_name ? o->auto_name : "(null)");
+	(void)fprintf(f, "nr_outputs=%zu\nauto_name=%s\n", o->nr_outputs, or_null(o->auto_name));
 	for (size_t i = 0; i < o->nr_tags; i++)
 		(void)fprintf(f, "tag=%s\n", o->tags[i]);
 	for (size_t i = 0; i < o->nr_debuginfod_urls; i++)
 		(void)fprintf(f, "url=%s\n", o->debuginfod_urls[i]);
 	(void)fprintf(f, "cache_dir=%s\ncache_max=%llu\nfetch_timeout_ns=%llu\nfail_closed=%d\n",
-		      o->symbol_cache_dir ? o->symbol_cache_dir : "(null)",
-		      (unsigned long long)o->symbol_cache_max_bytes,
+		      or_null(o->symbol_cache_dir), (unsigned long long)o->symbol_cache_max_bytes,
 		      (unsigned long long)o->symbol_fetch_timeout_ns, o->symbol_fail_closed);
 	(void)fprintf(f, "modes=%u\nper_process=%d\n", o->modes, o->per_process);
 	(void)fprintf(f, "kallsyms_only=%d\nmax_functions=%u\n", o->kallsyms_only,
 		      o->max_functions);
+	(void)fprintf(f, "pod=%s/%s/%s\n", or_null(o->pod_namespace), or_null(o->pod_name),
+		      or_null(o->container_name));
 	(void)fprintf(f, "set_owner=%d\nowner=%d:%d\n", o->set_owner, (int)o->owner_uid,
 		      (int)o->owner_gid);
 	(void)fclose(f);

@@ -488,8 +488,8 @@ static void test_processes_are_forgotten(void)
 		w.c->world->forgot_ns = 0; /* it is due */
 		settle(&w);
 	}
-	ok(w.c->world->nr_users < nr / 2, "of %u processes %u users are remembered", nr,
-	   w.c->world->nr_users);
+	ok(w.c->world->nr_owners < nr / 2, "of %u processes %u owners are remembered", nr,
+	   w.c->world->nr_owners);
 	ok(jit_files_nr_processes(w.c->world->jit) >= nr,
 	   "generated code of %u processes is remembered until it is named",
 	   jit_files_nr_processes(w.c->world->jit));
