@@ -24,12 +24,12 @@ extern struct pa_proc_stats proc_stats;
  * continues.
  */
 struct pa_scratch {
-	struct pa_walk walk;
 	__u32 nesting;   /* only in the scratch of the first level: how many are in use */
 	__u32 nr_taken;  /* samples taken at this level */
-	__u64 woken_ns;  /* when user space was last woken up */
 	__u32 at, limit; /* in `words`: the walker's next word, and the end */
-	__u64 wait_id;   /* the hash that identifies a stack to be summed up; see offcpu.bpf.c */
+	struct pa_walk walk;
+	__u64 woken_ns; /* when user space was last woken up */
+	__u64 wait_id;  /* the hash that identifies a stack to be summed up; see offcpu.bpf.c */
 	struct pa_wait new_wait; /* value of a new entry of the map of sums: all 0 except `check` */
 	union {
 		struct pa_sample sample;

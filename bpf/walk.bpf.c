@@ -17,6 +17,39 @@ __attribute__((noinline)) int pa_return_at(u32 level, u64 addr)
 	return pa_is_return_address(&s->walk, word, addr);
 }
 
+/* Reads the stack window around an address: pa_walk_load_window(). A global function, so that the verifier
+ * checks it once, not in each round of the loop over plain frames. */
+__attribute__((noinline)) int pa_walk_load(u32 level, u64 frame_end)
+{
+	struct pa_scratch *s = bpf_map_lookup_elem(&scratch, &level);
+
+	if (s)
+		pa_walk_load_window(&s->walk, frame_end);
+	return 0;
+}
+
+/* A cached rule by its position, without a lookup. */
+PA_INLINE int pa_walk_rule_at(const struct pa_walk *w, struct pa_rule_cache *rules, __u32 at,
+			      __u64 pc, pa_rule *rule)
+{
+	const struct pa_cached_rule *r = cached_rule_nr(rules, at);
+
+	*rule = r->rule;
+	return is_rule_of(r, w, pc);
+}
+
+/* The next frames, as long as they are plain. */
+static __always_inline void walk_plain(struct pa_scratch *s)
+{
+	struct pa_rule_cache *cache;
+
+	if (!cfg.use_tables || !pa_walk_may_be_plain(&s->walk))
+		return;
+	cache = bpf_map_lookup_elem(&rule_cache, &s->walk.cpu);
+	if (cache) /* always: there is one for each CPU */
+		s->at += pa_walk_plain_frames(&s->walk, cache, s->words, s->at, s->limit - s->at);
+}
+
 /*
  * One frame. A global function of default visibility is verified once, on its own, whatever calls
  * it: 512 frames then cost a few thousand verified instructions instead of hundreds of thousands.
@@ -30,6 +63,7 @@ __attribute__((noinline)) int pa_walk_step(u32 level)
 
 	if (!s)
 		return 0;
+	walk_plain(s);
 	at = s->at;
 	if (at >= s->limit)
 		return pa_walk_end(&s->walk, PA_STOP_TOO_DEEP);
@@ -40,32 +74,6 @@ __attribute__((noinline)) int pa_walk_step(u32 level)
 		s->words[(at - 1) & (PA_WORD_SLOTS - 1)] |= PA_PC_EXACT;
 	s->at = at + 1;
 	return 1;
-}
-
-/* A cached rule by its position, without a lookup. */
-PA_INLINE int pa_walk_rule_at(const struct pa_walk *w, struct pa_rule_cache *rules, __u32 at,
-			      __u64 pc, pa_rule *rule)
-{
-	const struct pa_cached_rule *r = cached_rule_nr(rules, at);
-
-	*rule = r->rule;
-	return is_rule_of(r, w, pc);
-}
-
-/* The next frames, as long as they are plain. A global function, so that the verifier checks it
- * once. */
-__attribute__((noinline)) int pa_walk_plain(u32 level)
-{
-	struct pa_scratch *s = bpf_map_lookup_elem(&scratch, &level);
-	struct pa_rule_cache *cache;
-
-	if (!s || !pa_walk_may_be_plain(&s->walk))
-		return 0;
-	cache = bpf_map_lookup_elem(&rule_cache, &s->walk.cpu);
-	if (!cache)
-		return 0; /* impossible: there is one for each CPU */
-	s->at += pa_walk_plain_frames(&s->walk, cache, s->words, s->at, s->limit - s->at);
-	return 0;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -12,7 +12,7 @@ PA_INLINE int pa_walk_read(struct pa_walk *w, void *to, __u32 size, __u64 addr)
 }
 
 int pa_walk_step(u32 level);
-int pa_walk_plain(u32 level);
+int pa_walk_load(u32 level, u64 frame_end);
 
 /* Finds the mappings of the process, and stores their generation in *ret_generation. Without them
  * nothing is known about its code. */
@@ -27,6 +27,7 @@ static __always_inline bool pa_walk_begin(struct pa_walk *w, u32 pid, u32 cpu, u
 	w->has_regs = 1;
 	w->has_lr = 1;
 	w->window_at = 0;
+	w->window_bytes = 0;
 	w->nr_looked = 0;
 	w->mapping.end = 0;
 	w->cpu = cpu;
@@ -68,12 +69,9 @@ static __always_inline u32 pa_walk(struct pa_scratch *s, u32 pid, u32 cpu, u32 *
 	pa_walk_leaf(s);
 	if (!pa_walk_begin(&s->walk, pid, cpu, ret_generation))
 		return PA_STOP_NO_PROCESS;
-	for (u32 i = 0; i < PA_MAX_USER_FRAMES; i++) {
+	for (u32 i = 0; i < PA_MAX_USER_FRAMES; i++)
 		if (!pa_walk_step(level))
 			break;
-		if (cfg.use_tables)
-			pa_walk_plain(level);
-	}
 	return s->walk.stop;
 }
 

@@ -13,17 +13,56 @@
 #include "walk_policy.h"
 
 /* The words that a frame saves for its caller are right below its CFA, and those of the next frames
- * are above, so all are read at once. Near the end of a stack that read fails, and words are read
- * one by one. */
+ * are above, so all are read at once. */
 #define PA_KEPT_BYTES 64
+
+/* True if the window has the bytes from that address on. */
+PA_INLINE int pa_is_in_window(const struct pa_walk *w, __u64 addr, __u32 bytes)
+{
+	return w->window_at && addr - w->window_at <= (__u64)w->window_bytes - bytes;
+}
+
+/* The size of the next window. */
+PA_INLINE __u32 pa_next_window_bytes(const struct pa_walk *w)
+{
+	__u32 bytes = w->window_bytes * 2;
+
+	if (bytes < PA_FIRST_WINDOW_BYTES)
+		return PA_FIRST_WINDOW_BYTES;
+	return bytes < PA_WINDOW_BYTES ? bytes : PA_WINDOW_BYTES;
+}
+
+PA_INLINE void pa_walk_read_window(struct pa_walk *w, __u64 from, __u32 bytes)
+{
+	PA_PIN(bytes);
+	if (bytes > PA_WINDOW_BYTES)
+		bytes = PA_WINDOW_BYTES;
+	w->window_at = pa_walk_read(w, w->window, bytes, from) ? 0 : from;
+	w->window_bytes = bytes;
+}
+
+/* Reads the window around that address. Near the end of a stack, only the rest of its last page can be
+ * read. If not even that, words are read one by one. */
+PA_INLINE void pa_walk_load_window(struct pa_walk *w, __u64 frame_end)
+{
+	__u64 from = frame_end - PA_KEPT_BYTES;
+	__u32 bytes = pa_next_window_bytes(w);
+	__u32 rest = PA_KEPT_BYTES + (-(__u32)frame_end & (PA_STACK_PAGE_BYTES - 1));
+
+	pa_walk_read_window(w, from, bytes);
+	if (!w->window_at && rest < bytes)
+		pa_walk_read_window(w, from, rest);
+}
 
 PA_INLINE void pa_walk_fill_window(struct pa_walk *w, __u64 frame_end)
 {
-	__u64 from = frame_end - PA_KEPT_BYTES;
-
-	if (w->window_at && from - w->window_at <= PA_WINDOW_BYTES - PA_KEPT_BYTES)
+	if (pa_is_in_window(w, frame_end - PA_KEPT_BYTES, PA_KEPT_BYTES))
 		return;
-	w->window_at = pa_walk_read(w, w->window, PA_WINDOW_BYTES, from) ? 0 : from;
+#ifdef __bpf__
+	pa_walk_load(w->level, frame_end); /* a global function: see walk.bpf.c */
+#else
+	pa_walk_load_window(w, frame_end);
+#endif
 }
 
 /* Word nr of the window; the caller has checked that the window has it. */
@@ -38,7 +77,7 @@ PA_INLINE int pa_walk_word(struct pa_walk *w, __u64 *to, __u64 addr)
 {
 	__u64 at = addr - w->window_at;
 
-	if (at < PA_WINDOW_BYTES && !(at & (sizeof(*to) - 1)) && w->window_at) {
+	if (pa_is_in_window(w, addr, sizeof(*to)) && !(at & (sizeof(*to) - 1))) {
 		PA_PIN(at);
 		*to = pa_window_word(w, at / sizeof(*to));
 		return 0;

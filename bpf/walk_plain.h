@@ -9,7 +9,7 @@
 
 #include "walk.h"
 
-#define PA_PLAIN_FRAMES 32 /* per call: as many as the window usually holds */
+#define PA_PLAIN_FRAMES 32 /* per call */
 
 /* Cached rules, in the order in which walks need them. The walker defines the struct, and the
  * function that returns 1 and *rule if the entry at that position is the rule of that pc, otherwise
@@ -50,17 +50,17 @@ PA_INLINE int pa_plain_fp(const struct pa_walk *w, struct pa_plain_walk *p, pa_r
 
 	if (PA_RULE_FP_KIND(rule) == PA_FP_SAME || pa_is_overwritten(slot, p->sp, 0))
 		return 1;
-	if (at > PA_WINDOW_BYTES - sizeof(p->fp))
+	if (!pa_is_in_window(w, slot, sizeof(p->fp)))
 		return 0;
 	p->fp = pa_plain_word(w, at);
 	return 1;
 }
 
 /* Moves to the caller; 0 with nothing changed if pa_walk_frame() has to decide. */
-PA_INLINE int pa_plain_frame(const struct pa_walk *w, struct pa_rule_cache *rules,
+PA_INLINE int pa_plain_frame(struct pa_walk *w, struct pa_rule_cache *rules,
 			     struct pa_plain_walk *p)
 {
-	__u64 cfa, kept, pc;
+	__u64 cfa, at, pc;
 	pa_rule rule;
 	__u32 reg;
 
@@ -70,10 +70,13 @@ PA_INLINE int pa_plain_frame(const struct pa_walk *w, struct pa_rule_cache *rule
 	if (reg != PA_REG_SP && reg != PA_REG_FP)
 		return 0;
 	cfa = (reg == PA_REG_SP ? p->sp : p->fp) + (__u64)PA_RULE_CFA_OFF(rule);
-	kept = cfa - PA_KEPT_BYTES - w->window_at;
-	if (cfa <= p->sp || kept > PA_WINDOW_BYTES - PA_KEPT_BYTES || (kept & 7))
+	if (cfa <= p->sp)
 		return 0;
-	pc = pa_plain_word(w, kept + PA_KEPT_BYTES - sizeof(pc));
+	pa_walk_fill_window(w, cfa);
+	at = cfa - sizeof(pc);
+	if (!pa_is_in_window(w, at, sizeof(pc)) || ((at - w->window_at) & 7))
+		return 0;
+	pc = pa_plain_word(w, at - w->window_at);
 	if (!pa_is_user_addr(pc) || !pa_plain_fp(w, p, rule, cfa))
 		return 0;
 	p->pc = pc;
@@ -97,7 +100,7 @@ PA_INLINE __u32 pa_nr_plain_at_most(const struct pa_walk *w, __u32 room)
 }
 
 /* Walks the next frames as long as their rules are plain and consecutive in the cache, and what
- * they save is in the window. Writes their pcs to words[] (PA_WORD_SLOTS of them) from index `at`.
+ * they save can be read. Writes their pcs to words[] (PA_WORD_SLOTS of them) from index `at`.
  * Requires pa_walk_may_be_plain(). Returns the number of frames, at most `room`. */
 PA_INLINE __u32 pa_walk_plain_frames(struct pa_walk *w, struct pa_rule_cache *rules, __u64 *words,
 				     __u32 at, __u32 room)

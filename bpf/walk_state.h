@@ -6,8 +6,14 @@
 #include "abi.h"
 #include "rows.h"
 
-#define PA_NR_REGS 32         /* general registers by their DWARF numbers; a power of two */
-#define PA_WINDOW_BYTES 1024u /* of the stack, read at once; more gains nothing (measured) */
+#define PA_NR_REGS 32 /* general registers by their DWARF numbers; a power of two */
+
+/*
+ * The stack is read in windows, because a read costs as much as copying 2 KiB (measured). Each is twice
+ * as big as the one before: a shallow stack is not read far beyond its end, and a deep one takes few reads.
+ */
+#define PA_FIRST_WINDOW_BYTES 1024u
+#define PA_WINDOW_BYTES 4096u /* at most; a power of two */
 
 #define PA_INLINE static inline __attribute__((always_inline))
 
@@ -54,19 +60,20 @@ enum pa_code_kind {
 	PA_CODE_BARE,  /* code of a file that has no table, or generated code */
 };
 
+/* What every walk touches comes first, in three cache lines. */
 struct pa_walk {
 	__u64 pc;
 	__u64 sp; /* every caller's frame lies above it */
 	__u64 fp;
-	__u64 lr;               /* AArch64 */
-	__u64 regs[PA_NR_REGS]; /* of the sampled frame */
-	__u32 nr;               /* frames found so far, the sampled one included */
-	__u32 stop;             /* enum pa_stop, once the walk is over */
-	__u32 nr_looked;        /* words searched for skipped frames */
-	__u8 is_exact;          /* pc is exact, not a return address */
-	__u8 has_fp;            /* fp is known */
-	__u8 has_regs; /* regs belong to this frame; only those of the sampled frame are known */
-	__u8 has_lr;   /* lr is known: in the sampled frame, and in one that a signal interrupted */
+	__u64 lr;        /* AArch64 */
+	__u64 window_at; /* address of window[0]; 0: it is empty */
+	__u32 nr;        /* frames found so far, the sampled one included */
+	__u32 stop;      /* enum pa_stop, once the walk is over */
+	__u32 nr_looked; /* words searched for skipped frames */
+	__u8 is_exact;   /* pc is exact, not a return address */
+	__u8 has_fp;     /* fp is known */
+	__u8 has_regs;   /* regs belong to this frame; only those of the sampled frame are known */
+	__u8 has_lr; /* lr is known: in the sampled frame, and in one that a signal interrupted */
 	/* by a signal; the previous frame is the code that handlers return to, at its first byte */
 	__u8 is_interrupted;
 	__u8 in_syscall; /* the sampled pc is after the system call instruction */
@@ -75,23 +82,23 @@ struct pa_walk {
 	 * removes from the stack: sp may be higher */
 	__u8 is_sp_low;
 
-	struct pa_go go; /* Go's state, if it is a Go thread */
-	__u64 own_sp;    /* where the walk last entered the thread's own stack; 0: not yet */
-
-	struct pa_process process;
-	struct pa_mapping mapping; /* the mapping used last */
-
-	__u64 window_at; /* address of window[0]; 0: nothing has been read yet */
-	__u64 window[PA_WINDOW_BYTES / 8];
+	__u32 window_bytes; /* read at once the last time; 0: not yet */
 	__u32 cached_next; /* where the rule of the next frame may be in the cache (walk_plain.h) */
 #ifdef __bpf__
-	__u32 level; /* nesting level: which scratch this walk is in */
-	__u32 cpu;
 	__u64 rule_owner; /* the owner of this process's rules in the cache */
+	__u32 level;      /* nesting level: which scratch this walk is in */
+	__u32 cpu;
 	__u16 syscall_nr; /* if in_syscall */
 #else
 	void *env; /* for the includer's pa_walk_read() and pa_walk_rule() */
 #endif
+	struct pa_process process;
+	__u64 own_sp; /* where the walk last entered the thread's own stack; 0: not yet */
+	struct pa_mapping mapping; /* the mapping used last */
+	struct pa_go go;           /* Go's state, if it is a Go thread */
+
+	__u64 regs[PA_NR_REGS]; /* of the sampled frame */
+	__u64 window[PA_WINDOW_BYTES / 8];
 };
 
 #endif

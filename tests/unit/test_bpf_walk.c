@@ -775,6 +775,54 @@ static void test_plain_frame(void)
 	   "plain: that many frames are left at once, and no more");
 }
 
+/* A chain of frames that are as big as that, up to the top of the stack; returns how many are left at once. */
+static __u32 plain_frames_of(__u64 bytes)
+{
+	struct pa_walk w = plain_caller();
+	__u32 nr, all = 0;
+
+	rules[0] = make_rule(PA_CFA_REG, PA_REG_X86_SP, (__s64)bytes, PA_FP_SAME, PA_RA_CFA_MINUS_8,
+			     0);
+	for (__u64 at = bytes; at <= sizeof(stack); at += bytes)
+		stack[at / 8 - 1] = RULES_PC + 1;
+	w.window_at = 0;
+	pa_walk_fill_window(&w, STACK_BASE + PA_KEPT_BYTES);
+	while ((nr = plain_frames(&w, PA_WORD_SLOTS)) != 0)
+		all += nr;
+	return all;
+}
+
+static void test_windows(void)
+{
+	struct pa_walk w = start(NO_RULE_PC, STACK_BASE, STACK_BASE);
+	__u64 top = STACK_BASE + sizeof(stack);
+
+	pa_walk_fill_window(&w, STACK_BASE + PA_KEPT_BYTES);
+	ok(w.window_at == STACK_BASE && w.window_bytes == PA_FIRST_WINDOW_BYTES,
+	   "window: the first one is small");
+	pa_walk_fill_window(&w, STACK_BASE + PA_FIRST_WINDOW_BYTES);
+	ok(w.window_at == STACK_BASE && w.window_bytes == PA_FIRST_WINDOW_BYTES,
+	   "window: nothing is read again");
+	pa_walk_fill_window(&w, STACK_BASE + PA_FIRST_WINDOW_BYTES + 8);
+	ok(w.window_at == STACK_BASE + PA_FIRST_WINDOW_BYTES + 8 - PA_KEPT_BYTES &&
+		   w.window_bytes == 2 * PA_FIRST_WINDOW_BYTES,
+	   "window: the next one is twice as big");
+	for (int i = 0; i < 4; i++)
+		pa_walk_fill_window(&w, w.window_at + 2 * PA_WINDOW_BYTES);
+	ok(w.window_bytes == PA_WINDOW_BYTES, "window: there is a biggest one");
+	pa_walk_fill_window(&w, top - 128);
+	ok(w.window_at == top - 128 - PA_KEPT_BYTES && w.window_bytes == 128 + PA_KEPT_BYTES,
+	   "window: near the end of the stack, the rest of the page is read");
+	pa_walk_fill_window(&w, top + PA_KEPT_BYTES);
+	ok(!w.window_at, "window: behind the end of the stack there is none");
+	pa_walk_fill_window(&w, STACK_BASE + PA_KEPT_BYTES);
+	ok(w.window_at == STACK_BASE, "window: one that could not be read is not the last");
+	ok(plain_frames_of(64) == PA_MAX_USER_FRAMES - 1 &&
+		   plain_frames_of(1136) == sizeof(stack) / 1136 &&
+		   plain_frames_of(2 * PA_WINDOW_BYTES) == sizeof(stack) / (2 * PA_WINDOW_BYTES),
+	   "plain: frames of any size are left, up to the end of the stack");
+}
+
 static void test_what_is_not_plain(void)
 {
 	struct pa_walk w = plain_caller();
@@ -788,8 +836,9 @@ static void test_what_is_not_plain(void)
 	w.window_at = 0;
 	ok(is_untouched(&w), "plain: without a window no frame is");
 	w = plain_caller();
-	w.window_at = STACK_BASE - PA_WINDOW_BYTES + 56;
-	ok(is_untouched(&w), "plain: a return address above the window is not");
+	rules[0] = make_rule(PA_CFA_REG, PA_REG_X86_SP, sizeof(stack) + PA_KEPT_BYTES + 8,
+			     PA_FP_SAME, PA_RA_CFA_MINUS_8, 0);
+	ok(is_untouched(&w), "plain: a return address that cannot be read is not");
 	w = plain_caller();
 	stack[7] = w.window[7] = 0xffffffff81000000ull;
 	ok(is_untouched(&w), "plain: a return address in the kernel's half is not");
@@ -890,6 +939,7 @@ static void test_plain_and_single_frames_agree(void)
 int main(void)
 {
 	test_plain_frame();
+	test_windows();
 	test_what_is_not_plain();
 	test_plain_and_single_frames_agree();
 	test_first_and_last_instructions();
