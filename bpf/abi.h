@@ -12,7 +12,7 @@
 #include <linux/types.h>
 #endif
 
-#define PA_ABI_VERSION 10
+#define PA_ABI_VERSION 11
 
 #define PA_INLINE static inline __attribute__((always_inline))
 
@@ -93,18 +93,18 @@ _Static_assert(sizeof(struct pa_config) == 32, "changed: bump PA_ABI_VERSION");
 
 /*
  * One per CPU. Every run of the sampling program adds one to `ticks` and to exactly one of the
- * seven counters that follow it.
+ * seven counters from `submitted` on. Those of most ticks share a cache line.
  */
 struct pa_tick_stats {
 	__u64 ticks;
-	__u64 idle;
-	__u64 other;     /* not a target */
-	__u64 outside;   /* no PID in the agent's namespace */
+	__u64 weight;    /* sum of the sample periods of all ticks */
 	__u64 submitted; /* a record was written to the ring */
+	__u64 idle;
+	__u64 other;   /* not a target */
+	__u64 outside; /* no PID in the agent's namespace */
 	__u64 ring_full;
 	__u64 ring_busy; /* in an NMI, while the lock of the ring was held */
 	__u64 nested;    /* a sample interrupted more contexts than PA_MAX_NESTING */
-	__u64 weight;    /* sum of the sample periods of all ticks */
 };
 _Static_assert(sizeof(struct pa_tick_stats) == 72, "changed: bump PA_ABI_VERSION");
 

@@ -21,6 +21,28 @@ enum bpf_func_id___pa {
 	(HAS_TASK_BTF ? bpf_get_current_task_btf()->field                                          \
 		      : BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), field))
 
+/* Stores the names of the current task and of its process, PA_COMM_SIZE bytes each, as words. With BTF pointers they
+ * are loaded, because each call of a helper that copies takes as long as a walk of several frames. */
+static __always_inline void read_current_names(char *comm, char *thread)
+{
+	struct task_struct *first, *task;
+
+	_Static_assert(sizeof(task->comm) == PA_COMM_SIZE && PA_COMM_SIZE == 2 * sizeof(u64),
+		       "two words");
+	if (!HAS_TASK_BTF) {
+		first = CURRENT(group_leader);
+		bpf_probe_read_kernel(comm, PA_COMM_SIZE, first->comm);
+		bpf_get_current_comm(thread, PA_COMM_SIZE);
+		return;
+	}
+	task = bpf_get_current_task_btf();
+	first = task->group_leader;
+	for (int i = 0; i < 2; i++) {
+		((u64 *)comm)[i] = ((u64 *)first->comm)[i];
+		((u64 *)thread)[i] = ((u64 *)task->comm)[i];
+	}
+}
+
 /*
  * The registers at kernel entry. bpf_task_pt_regs() exists since 5.15; before that, the frame is at
  * the end of the kernel stack (and only then: later kernels pad that end if they use FRED).

@@ -67,10 +67,7 @@ static __always_inline void fill_header(struct pa_scratch *s, const struct pa_mo
 
 static __always_inline void fill_names(struct pa_sample *rec)
 {
-	struct task_struct *first = CURRENT(group_leader);
-
-	bpf_probe_read_kernel(rec->comm, sizeof(rec->comm), first->comm);
-	bpf_get_current_comm(rec->thread, sizeof(rec->thread));
+	read_current_names(rec->comm, rec->thread);
 }
 
 /* The kernel stack, if requested. It comes first: the user stack follows it. */
