@@ -320,10 +320,13 @@ static int sample(struct pa_session *s)
 
 static int name_and_write(struct pa_session *s)
 {
+	uint32_t nr = triggers_nr(s->triggers);
 	int r = 0;
 
-	for (uint32_t i = 0; i < triggers_nr(s->triggers) && r == 0; i++)
+	for (uint32_t i = 0; i < nr && r == 0; i++) {
+		naming_deadline_share(&s->world->naming_deadline, i + 1, nr);
 		r = model_name(s->models[i].now, &s->cancel);
+	}
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; i < triggers_nr(s->triggers); i++)

@@ -25,17 +25,27 @@ static uint64_t waited_ns(const struct naming_deadline *d)
 	return clock_mono_ns() - atomic_load(&d->began_ns);
 }
 
+void naming_deadline_share(struct naming_deadline *d, unsigned int nr, unsigned int nr_all)
+{
+	if (d)
+		atomic_store(&d->share_permille, 1000u * nr / nr_all);
+}
+
 bool naming_deadline_is_over(struct naming_deadline *d)
 {
-	uint64_t waited;
+	uint64_t waited, share;
 
 	if (!naming_deadline_is_set(d))
 		return false;
+	share = atomic_load(&d->share_permille);
+	if (!share)
+		share = 1000;
 	waited = waited_ns(d);
-	if (waited < NAMING_WAIT_NS)
+	if (waited < NAMING_WAIT_NS / 1000 * share)
 		return false;
-	return waited >= NAMING_WAIT_MOST_NS ||
-	       clock_ns(CLOCK_PROCESS_CPUTIME_ID) - atomic_load(&d->began_cpu_ns) >= NAMING_CPU_NS;
+	return waited >= NAMING_WAIT_MOST_NS / 1000 * share ||
+	       clock_ns(CLOCK_PROCESS_CPUTIME_ID) - atomic_load(&d->began_cpu_ns) >=
+		       NAMING_CPU_NS / 1000 * share;
 }
 
 bool naming_deadline_ends_fetching(struct naming_deadline *d)

@@ -27,12 +27,17 @@ struct naming_deadline {
 	/* when that was first noticed, on the monotonic clock and in CPU time of the process; 0: not
 	 * yet */
 	atomic_ullong began_ns, began_cpu_ns;
+	/* The part of the time that the models named so far may have taken, in thousandths; 0: all. */
+	atomic_uint share_permille;
 };
 
 /* d may be NULL in all of these: nobody waits. */
 
 /* True if the user waits. Starts the time. */
 bool naming_deadline_is_set(struct naming_deadline *d);
+
+/* Leaves time for the models that follow: number nr of nr_all (from 1 on) is named next. */
+void naming_deadline_share(struct naming_deadline *d, unsigned int nr, unsigned int nr_all);
 
 /* True if the time for names is over. */
 bool naming_deadline_is_over(struct naming_deadline *d);
