@@ -271,7 +271,8 @@ PA_API int pa_session_cancel(struct pa_session *s);
 PA_API int pa_session_stop(struct pa_session *s, struct pa_error *err);
 
 /* Waits until the capture has ended by itself and everything is written, at most timeout_ms (-1: without
- * limit). Returns the result of the whole capture, or -ETIMEDOUT. Any thread. -EINVAL before start. */
+ * limit). Returns the result of the whole capture, or -ETIMEDOUT. Any thread, but not while another one starts the
+ * next capture. -EINVAL before start, and if the start fails. */
 PA_API int pa_session_wait(struct pa_session *s, int timeout_ms, struct pa_error *err);
 
 /* Accepts NULL. Cancels a capture that still runs. */

@@ -47,6 +47,8 @@ int session_check_proc(struct pa_error *err)
 	return 0;
 }
 
+#define WAIT_SLICE_MS 100
+
 /* Once the user has asked to stop, slow targets get short deadlines. */
 static bool wants_short_waits(const void *session)
 {
@@ -462,13 +464,24 @@ static void drop_capture(struct pa_session *s)
 	s->cgroup_fd = -1;
 }
 
-/* Returns to the state after session_new(), except for what another thread may have requested. */
-static void reset_capture(struct pa_session *s)
+/* Forgets what other threads requested of the last capture. */
+static void reset_requests(struct pa_session *s)
 {
 	uint64_t n;
 
 	(void)!read(s->wake_fd, &n, sizeof(n)); /* fails if nobody woke it up */
 	(void)!read(s->done_fd, &n, sizeof(n));
+	atomic_store(&s->stop, false);
+	atomic_store(&s->hurry, false);
+	atomic_store(&s->cancel, false);
+	atomic_store(&s->is_interrupted, false);
+	for (size_t i = 0; i < sizeof(s->signals) / sizeof(s->signals[0]); i++)
+		atomic_store(&s->signals[i], 0);
+}
+
+/* Returns to the state after session_new(), except for what another thread may have requested since. */
+static void reset_capture(struct pa_session *s)
+{
 	s->sched_report = (struct sched_report){ 0 };
 	s->thread_times = (struct thread_times){ 0 };
 	s->thread_clock = (struct thread_clock)THREAD_CLOCK_NONE;
@@ -480,15 +493,12 @@ static void reset_capture(struct pa_session *s)
 	s->end_reason = NULL;
 	s->result = 0;
 	s->error = (struct pa_error){ 0 };
-	atomic_store(&s->stop, false);
-	atomic_store(&s->hurry, false);
-	atomic_store(&s->cancel, false);
-	atomic_store(&s->is_interrupted, false);
 	atomic_store(&s->is_drained, false);
-	for (size_t i = 0; i < sizeof(s->signals) / sizeof(s->signals[0]); i++)
-		atomic_store(&s->signals[i], 0);
+	memset(s->exported_ns, 0, sizeof(s->exported_ns));
 	pthread_mutex_lock(&s->lock);
 	s->progress = (struct pa_progress){ 0 };
+	pa_metrics_free(s->metrics);
+	s->metrics = NULL;
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -498,6 +508,7 @@ static int renew(struct pa_session *s, struct pa_error *err)
 	uint64_t one = 1;
 	int r;
 
+	reset_requests(s);
 	drop_capture(s);
 	reset_capture(s);
 	r = settings_renew(&s->settings, err);
@@ -560,9 +571,12 @@ int pa_session_start(struct pa_session *s, struct pa_error *err)
 	if (!s)
 		return error_set(err, EINVAL, "pa_session_start(): the session is NULL");
 	if (was_stopped(s)) {
+		atomic_store(&s->is_starting, true);
 		r = renew(s, err);
-		if (r < 0)
+		if (r < 0) {
+			atomic_store(&s->is_starting, false);
 			return error_set(err, -r, "cannot prepare the capture: %s", strerror(-r));
+		}
 	}
 	if (atomic_load(&s->phase) != PA_PHASE_NEW)
 		return error_set(err, EALREADY, "the session has already been started");
@@ -656,6 +670,15 @@ static int result_of(const struct pa_session *s, struct pa_error *err)
 	return s->result;
 }
 
+/* The time until the end, or until another look at a start that may have failed, which nothing announces. */
+static int wait_slice_ms(int timeout_ms, uint64_t end_ns)
+{
+	uint64_t now_ns = clock_mono_ns();
+	uint64_t left_ms = now_ns < end_ns ? (end_ns - now_ns) / NS_PER_MS + 1 : 0;
+
+	return timeout_ms < 0 || left_ms > WAIT_SLICE_MS ? WAIT_SLICE_MS : (int)left_ms;
+}
+
 int pa_session_wait(struct pa_session *s, int timeout_ms, struct pa_error *err)
 {
 	struct pollfd done = { .fd = s ? s->done_fd : -1, .events = POLLIN };
@@ -663,18 +686,15 @@ int pa_session_wait(struct pa_session *s, int timeout_ms, struct pa_error *err)
 
 	if (err)
 		*err = (struct pa_error){ 0 };
-	if (!s || (atomic_load(&s->phase) == PA_PHASE_NEW && !atomic_load(&s->is_starting)))
-		return error_set(err, EINVAL, "the session has not been started");
-	/* The phase, not the descriptor, makes what the thread has written visible to this one. */
-	while (poll(&done, 1, timeout_ms) <= 0 || atomic_load(&s->phase) != PA_PHASE_DONE) {
-		uint64_t now_ns = clock_mono_ns();
-
-		if (timeout_ms >= 0 && now_ns >= end_ns)
-			return error_set(err, ETIMEDOUT, "the capture has not ended yet");
-		if (timeout_ms > 0)
-			timeout_ms = (int)((end_ns - now_ns) / NS_PER_MS) + 1;
-	}
-	return result_of(s, err);
+	do {
+		if (!s || (atomic_load(&s->phase) == PA_PHASE_NEW && !atomic_load(&s->is_starting)))
+			return error_set(err, EINVAL, "the session has not been started");
+		/* The phase, not the descriptor, makes what the thread has written visible to this one. */
+		if (poll(&done, 1, wait_slice_ms(timeout_ms, end_ns)) > 0 &&
+		    atomic_load(&s->phase) == PA_PHASE_DONE)
+			return result_of(s, err);
+	} while (timeout_ms < 0 || clock_mono_ns() < end_ns);
+	return error_set(err, ETIMEDOUT, "the capture has not ended yet");
 }
 
 int pa_session_stop(struct pa_session *s, struct pa_error *err)
@@ -733,7 +753,12 @@ void pa_session_progress(const struct pa_session *s, struct pa_progress *ret_pro
 
 const struct pa_summary *pa_session_summary(const struct pa_session *s)
 {
-	return s && s->summary ? summary_get(s->summary) : NULL;
+	struct pa_session *session = (struct pa_session *)(uintptr_t)s;
+
+	/* before its end, the summary belongs to the session's thread */
+	if (!s || atomic_load(&session->phase) != PA_PHASE_DONE || !s->summary)
+		return NULL;
+	return summary_get(s->summary);
 }
 
 long pa_max_sample_rate(void)

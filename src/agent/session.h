@@ -162,7 +162,7 @@ void session_free_models(struct pa_session *s);
 void session_date_model(const struct pa_session *s, uint32_t origin, uint64_t end_ns);
 /*
  * Takes out the model of an origin, for the caller to name, write and free before the session is
- * freed. From here on, samples go to a new model; each sample is in one of the two. The summary
+ * freed or started again. From here on, samples go to a new model; each sample is in one of the two. The summary
  * includes its symbols if it is named before the session's own model. May be called by any thread
  * while the session samples; otherwise -EINVAL. -EOPNOTSUPP: the kernel sums up what this trigger
  * measures, and the sums cannot be divided.

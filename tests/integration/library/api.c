@@ -5,12 +5,14 @@
 #include <fcntl.h>
 #include <perfagent/perfagent.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
 #include "lib_target.h"
 
 #define MS 1000000ull
+#define FAILED_STARTS 200
 
 static pid_t target;
 
@@ -251,6 +253,7 @@ static void test_lifecycle(void)
 	pthread_t threads[2];
 	void *result[2];
 
+	o.duration_ns = 3000 * MS; /* longer than this thread may wait for a CPU */
 	must(pa_session_new(&o, &s, &err) == 0);
 	ok(pa_session_wait(s, 0, &err) == -EINVAL && err.code == EINVAL,
 	   "wait before start is an error");
@@ -279,6 +282,47 @@ static void test_lifecycle(void)
 		   !strcmp(pa_session_summary(s)->end_reason, "stopped"),
 	   "the second capture is stopped at once, and has a summary of its own: %s", err.text);
 	pa_session_free(s);
+}
+
+struct waiter {
+	struct pa_session *s;
+	atomic_bool is_over;
+	atomic_uint nr_waited;
+};
+
+static void *wait_again_and_again(void *waiter)
+{
+	struct waiter *w = waiter;
+
+	for (; !atomic_load(&w->is_over); atomic_fetch_add(&w->nr_waited, 1))
+		(void)pa_session_wait(w->s, -1, NULL);
+	return NULL;
+}
+
+/* A start that fails, while another thread waits for the end of what it would have begun. */
+static void test_failed_start(void)
+{
+	struct pa_options o = options(NULL, 0);
+	struct waiter w = { 0 };
+	struct pa_error err = { 0 };
+	struct timespec end;
+	pthread_t thread;
+	int nr_failed = 0;
+
+	o.cpus = "1023";
+	must(pa_session_new(&o, &w.s, &err) == 0);
+	must(pthread_create(&thread, NULL, wait_again_and_again, &w) == 0);
+	while (!atomic_load(&w.nr_waited))
+		usleep(1000);
+	for (int i = 0; i < FAILED_STARTS; i++)
+		nr_failed += pa_session_start(w.s, &err) < 0 && err.text[0];
+	ok(nr_failed == FAILED_STARTS, "start fails on a CPU that is not there: %s", err.text);
+	atomic_store(&w.is_over, true);
+	must(clock_gettime(CLOCK_REALTIME, &end) == 0);
+	end.tv_sec += 60;
+	must(pthread_timedjoin_np(thread, NULL, &end) == 0);
+	ok(true, "a thread that waits for starts that fail returns");
+	pa_session_free(w.s);
 }
 
 static void test_gone_target(void)
@@ -369,6 +413,7 @@ static void test_metrics(void)
 	struct pa_session *s = NULL;
 	struct pa_error err = { 0 };
 	static char text[65536];
+	double first_samples;
 	ssize_t n;
 
 	must(pipe2(pipe_fds, O_CLOEXEC) == 0);
@@ -406,16 +451,21 @@ static void test_metrics(void)
 	   "after the end metrics are those of the summary");
 	ok(e[0].last_samples == (double)ticks->samples && e[1].nr_calls == 1,
 	   "exporters get the last ones, too");
-	close(pipe_fds[1]);
 	n = read(pipe_fds[0], text, sizeof(text) - 1);
 	text[n > 0 ? n : 0] = '\0';
 	ok(strstr(text, "\nperf_agent_lost_total{reason=\"ring_full\",kind=\"on-cpu\"} 0\n"),
 	   "the text exporter writes lines");
 	ok(pa_export_text(NULL, NULL) == -EINVAL, "the text exporter needs metrics");
+	first_samples = (double)ticks->samples;
+	pa_metrics_free(m);
+	must(pa_session_start(s, &err) == 0 && pa_session_metrics(s, &m, &err) == 0);
+	ok(metric(m, "perf_agent_samples_total", "kind", "on-cpu") < first_samples,
+	   "metrics of another capture start from zero");
 	pa_metrics_free(m);
 	pa_metrics_free(NULL);
 	pa_session_free(s);
 	close(pipe_fds[0]);
+	close(pipe_fds[1]);
 }
 
 static void test_cpus(void)
@@ -528,6 +578,7 @@ int main(void)
 	test_failing_writes();
 	test_descriptors();
 	test_lifecycle();
+	test_failed_start();
 	test_gone_target();
 	test_outputs_again();
 	test_metrics();
