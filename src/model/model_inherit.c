@@ -145,15 +145,15 @@ static bool has_values(const struct model_wait *w)
 	return nr > 0;
 }
 
-int model_bring_in_waits(struct model *m)
+/* One that finds no room in the profile does not keep the others out. */
+void model_bring_in_waits(struct model *m)
 {
 	_cleanup_(profile_copy_done) struct profile_copy copy = { 0 };
 	int r = 0;
 
 	if (m->waits.inherited)
 		r = profile_copy_init(&copy, m->waits.inherited, m->profile);
-	for (uint32_t i = 0; i < m->waits.nr && r == 0; i++)
+	for (uint32_t i = 0; i < m->waits.nr && r != -ENOMEM; i++)
 		if (m->waits.all[i].is_inherited && has_values(&m->waits.all[i]))
 			r = bring_in(m, &copy, &m->waits.all[i]);
-	return r;
 }

@@ -244,7 +244,7 @@ void model_place_waits(struct model *m)
 	if (m->waits.is_placed)
 		return;
 	m->waits.is_placed = true;
-	(void)model_bring_in_waits(m);
+	model_bring_in_waits(m);
 	for (uint32_t i = 0; i < m->waits.nr; i++)
 		for (unsigned int state = 0; state < PA_NR_WAIT_STATES; state++)
 			place_state(m, &m->waits.all[i], (uint8_t)state);

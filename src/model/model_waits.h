@@ -72,7 +72,7 @@ void model_use_wait(struct model *m, uint64_t id);
  */
 void model_inherit_waits(struct model *m, struct model *from, uint64_t now_ns);
 /* Adds the inherited stacks that have values to the profile. */
-int model_bring_in_waits(struct model *m);
+void model_bring_in_waits(struct model *m);
 
 /* Adds all stacks and values to the profile, when all have arrived; without effect if it was called
  * before. */
