@@ -93,6 +93,9 @@ bool cgroup_mount_has(const struct cgroup_mount *m, const char *path, size_t len
 	char name[PATH_MAX];
 	struct stat st;
 
+	/* what a cgroup namespace shows of cgroups outside of it would lead out of the mount */
+	if (len >= 3 && !memcmp(path, "/..", 3))
+		return false;
 	if (m->fd < 0 || (size_t)snprintf(name, sizeof(name), ".%.*s", (int)len, path) != len + 1)
 		return false;
 	return fstatat(m->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_ino == id;
