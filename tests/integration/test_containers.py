@@ -55,7 +55,15 @@ def spin_in(*cgroups, seconds=100, before=(), **kwargs):
     p = subprocess.Popen(["sh", "-c", script, "sh", *before, SPIN, str(seconds)], stdout=subprocess.DEVNULL,
                          env={**os.environ, "CGROUPS": " ".join(cgroups)}, **kwargs)
     atexit.register(end, p)
+    # a sample of the shell would be in the cgroup that it came from
+    if not before:
+        wait_for(lambda: comm_of(p.pid) == "spin", "spin to run", 60)
     return p
+
+
+def comm_of(pid):
+    with open(f"/proc/{pid}/comm", encoding="utf-8") as f:
+        return f.read().strip()
 
 
 def labels(profile, pid):
