@@ -47,8 +47,7 @@ def check_truth(run):
         t = by_tid[int(tid)]
         if name == "waits":
             blocked = elapsed - cpu - delay
-            # It may begin a moment later than the others that end with it.
-            ok(elapsed > 0.99 * SECONDS * 1e9 and abs(t["blocked_ns"] - blocked) < 0.01 * elapsed,
+            ok(elapsed > SECONDS * 1e9 and abs(t["blocked_ns"] - blocked) < 0.01 * elapsed,
                f"{name}: blocked for {blocked / 1e6:.1f} ms by its own clocks; {shares(t)}")
             continue
         slack = 0.02 * elapsed

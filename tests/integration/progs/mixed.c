@@ -20,7 +20,7 @@
 #define NS_PER_S 1000000000ull
 #define NS_PER_MS 1000000
 
-static atomic_bool is_over;
+static atomic_bool is_over, is_waiting;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int there[2], back[2], never[2];
 static unsigned int nr_created;
@@ -163,6 +163,7 @@ static void *wait_always(void *arg)
 	char c;
 
 	w->tid = gettid();
+	atomic_store(&is_waiting, true); /* its time has begun */
 	(void)!read(never[0], &c, 1);
 	w->elapsed_ns = read_clock_and_delay(&w->delay_ns) - begin;
 	w->cpu_ns = read_clock(CLOCK_THREAD_CPUTIME_ID);
@@ -190,6 +191,8 @@ int main(int argc, char **argv)
 	if (argc != 2 || pipe(there) || pipe(back) || pipe(never) ||
 	    pthread_create(&waiting.thread, NULL, wait_always, &waiting))
 		return 1;
+	while (!atomic_load(&is_waiting))
+		nap(NS_PER_MS);
 	puts("ready");
 	fflush(stdout);
 	(void)getchar();
