@@ -22,7 +22,8 @@ made = []
 def interpreters():
     """Installed CPythons by version: those of pyenv and of the system."""
     found = {}
-    for path in sorted(glob.glob("/root/.pyenv/versions/3.*/bin/python3")) + \
+    root = os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")
+    for path in sorted(glob.glob(f"{root}/versions/3.*/bin/python3")) + \
             [f"/usr/bin/python3.{n}" for n in range(8, 16)]:
         if os.path.exists(path):
             out = subprocess.run([path, "-c", "import sys; print(sys.version_info[1])"], capture_output=True, text=True)
