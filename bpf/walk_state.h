@@ -9,7 +9,7 @@
 #define PA_NR_REGS 32 /* general registers by their DWARF numbers; a power of two */
 
 /*
- * The stack is read in windows, because a read costs as much as copying 2 KiB (measured). Each is twice
+ * The stack is read in windows, because a read costs as much as a walk of several frames. Each is twice
  * as big as the one before: a shallow stack is not read far beyond its end, and a deep one takes few reads.
  */
 #define PA_FIRST_WINDOW_BYTES 1024u
