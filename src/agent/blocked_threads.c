@@ -197,7 +197,9 @@ static uint32_t give_stack(struct adding_blocked *a, uint32_t origin, const stru
 	if (a->bytes > MAX_BYTES)
 		return PA_STOP_BUDGET;
 	n = read_stack(a, memory_of(a, b), at, want);
-	if (!n || !triggers_is_blocked(a->s->triggers, origin, b))
+	if (!triggers_is_blocked(a->s->triggers, origin, b))
+		return PA_STOP_WOKEN;
+	if (!n)
 		return PA_STOP_STACK_FAULT;
 	a->bytes += n;
 	end = at + n / sizeof(uint64_t) * sizeof(uint64_t);
