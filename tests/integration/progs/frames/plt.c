@@ -26,8 +26,11 @@ NOINLINE static uint64_t plt_loop(uint64_t x)
 {
 	struct many m = many_from(x);
 
-	while (!prog_stopped)
+	while (!prog_stopped) {
 		x = plt_target(x);
+		/* long enough to be interrupted here, too */
+		x = (x ^ x >> 29) * 0x9e3779b97f4a7c15;
+	}
 	return x + many_sum(m);
 }
 
