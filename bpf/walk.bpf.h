@@ -11,8 +11,13 @@ PA_INLINE int pa_walk_read(struct pa_walk *w, void *to, __u32 size, __u64 addr)
 	return bpf_probe_read_user(to, size, (const void *)addr);
 }
 
-int pa_walk_step(u32 level);
+#define PA_STEPS 16 /* of one call: the verifier follows every round of a loop */
+
+int pa_walk_steps(u32 level);
 int pa_walk_load(u32 level, u64 frame_end);
+int pa_returns_to(u32 level, u64 pc);
+int pa_return_within(u32 level, u64 from, u64 end);
+int pa_leave_stack(u32 level, u64 rule);
 
 /* Finds the mappings of the process, and stores their generation in *ret_generation. Without them
  * nothing is known about its code. */
@@ -69,8 +74,8 @@ static __always_inline u32 pa_walk(struct pa_scratch *s, u32 pid, u32 cpu, u32 *
 	pa_walk_leaf(s);
 	if (!pa_walk_begin(&s->walk, pid, cpu, ret_generation))
 		return PA_STOP_NO_PROCESS;
-	for (u32 i = 0; i < PA_MAX_USER_FRAMES; i++)
-		if (!pa_walk_step(level))
+	for (u32 i = 0; i < PA_MAX_USER_FRAMES / PA_STEPS; i++)
+		if (!pa_walk_steps(level))
 			break;
 	return s->walk.stop;
 }

@@ -181,7 +181,7 @@ PA_INLINE __u32 pa_walk_caller_pc(struct pa_walk *w, pa_rule rule, __u64 cfa, __
 
 /* True if pc is a plausible return address: after a call, at a sigreturn or goexit stub, or
  * unreadable. */
-PA_INLINE int pa_can_return_to(struct pa_walk *w, __u64 pc)
+PA_INLINE int pa_walk_code_returns(struct pa_walk *w, __u64 pc)
 {
 	__u64 before = pa_code_before(w, pc), code;
 	__u8 last;
@@ -192,6 +192,15 @@ PA_INLINE int pa_can_return_to(struct pa_walk *w, __u64 pc)
 		return 1;
 	code = pa_code_from(w, pc);
 	return pa_is_sigreturn(code) || pa_is_goexit(before, code);
+}
+
+PA_INLINE int pa_can_return_to(struct pa_walk *w, __u64 pc)
+{
+#ifdef __bpf__
+	return pa_returns_to(w->level, pc); /* a global function: see walk.bpf.c */
+#else
+	return pa_walk_code_returns(w, pc);
+#endif
 }
 
 /* A stack may be executable and contain addresses into itself: an address near sp is code only if a
@@ -220,10 +229,18 @@ PA_INLINE int pa_is_return_address(struct pa_walk *w, __u64 word, __u64 addr)
 #ifdef __bpf__
 #define PA_MAX_LOOKED_WORDS 128u
 #define PA_MAX_LOOKED_IN_ALL 1024u
-int pa_return_at(__u32 level, __u64 addr);
+#define PA_LOOKED_WORDS 8u /* of one call of pa_return_within() */
 #else
 #define PA_MAX_LOOKED_WORDS 8192u
 #define PA_MAX_LOOKED_IN_ALL 16384u
+#define PA_LOOKED_WORDS 1u
+
+PA_INLINE int pa_walk_return_at(struct pa_walk *w, __u64 addr)
+{
+	__u64 word;
+
+	return pa_walk_word(w, &word, addr) || pa_is_return_address(w, word, addr);
+}
 #endif
 
 /* True if there may be frames of other functions below the record at fp. */
@@ -239,13 +256,12 @@ PA_INLINE int pa_walk_may_skip(struct pa_walk *w)
 	if (nr > PA_MAX_LOOKED_WORDS || w->nr_looked + nr > PA_MAX_LOOKED_IN_ALL)
 		return 1;
 	w->nr_looked += (__u32)nr;
-	for (__u32 i = 0; i < PA_MAX_LOOKED_WORDS && i < nr; i++) {
+	for (__u32 i = 0; i < PA_MAX_LOOKED_WORDS && i < nr; i += PA_LOOKED_WORDS) {
 #ifdef __bpf__
-		if (pa_return_at(w->level, from + i * 8ull))
+		if (pa_return_within(w->level, from + i * 8ull, w->fp))
 			return 1;
 #else
-		if (pa_walk_word(w, &word, from + i * 8ull) ||
-		    pa_is_return_address(w, word, from + i * 8ull))
+		if (pa_walk_return_at(w, from + i * 8ull))
 			return 1;
 #endif
 	}

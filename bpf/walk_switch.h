@@ -111,7 +111,7 @@ PA_INLINE int pa_walk_to_c_caller(struct pa_walk *w, pa_rule rule)
 					   : pa_walk_end(w, PA_STOP_STACK_SWITCH);
 }
 
-PA_INLINE int pa_walk_switch(struct pa_walk *w, pa_rule rule)
+PA_INLINE int pa_walk_switch_stack(struct pa_walk *w, pa_rule rule)
 {
 	__u32 way = PA_RULE_SWITCH_WAY(rule);
 
@@ -126,6 +126,15 @@ PA_INLINE int pa_walk_switch(struct pa_walk *w, pa_rule rule)
 	if (way == PA_SWITCH_SYSTEM && !w->is_exact && pa_walk_find_go(w) && w->go.g)
 		return pa_walk_from(w, w->go.sp, rule);
 	return pa_walk_end(w, PA_STOP_STACK_SWITCH);
+}
+
+PA_INLINE int pa_walk_switch(struct pa_walk *w, pa_rule rule)
+{
+#ifdef __bpf__
+	return pa_leave_stack(w->level, rule); /* a global function: see walk.bpf.c */
+#else
+	return pa_walk_switch_stack(w, rule);
+#endif
 }
 
 #endif
