@@ -191,6 +191,20 @@ fails exports "a function that the version script forgot"
 printf 'PERFAGENT_0.1 {\nglobal:\n\tpa_a;\n\tpa_b;\nlocal:\n\t*;\n};\n' | file src/perfagent.map
 printf 'PA_API int pa_a(void);\n' | file include/perfagent/perfagent.h
 fails exports "a function that the header forgot"
+for names in pa_a 'pa_a*(), *pa_b'; do
+	printf 'PERFAGENT_0.1 {\nglobal:\n\tpa_a;\nlocal:\n\t*;\n};\n' | file src/perfagent.map
+	printf 'PA_API int pa_a(void);\n' | file include/perfagent/perfagent.h
+	printf 'x(3)\n\n# NAME\n\n*%s*()\n' "$names" | file docs/libperfagent.3.scd
+	if [ "$names" = pa_a ]; then
+		passes exports "a manual page with every function"
+	else
+		fails exports "a manual page with a function that the header does not have"
+	fi
+done
+printf 'PERFAGENT_0.1 {\nglobal:\n\tpa_a;\nlocal:\n\t*;\n};\n' | file src/perfagent.map
+printf 'PA_API int pa_a(void);\n' | file include/perfagent/perfagent.h
+printf 'x(3)\n\n# NAME\n\nx - y\n' | file docs/libperfagent.3.scd
+fails exports "a manual page that forgot a function"
 
 # abi WHAT SED-SCRIPT: a tree whose header differs from the baseline by that.
 abi() {
@@ -326,6 +340,9 @@ printf 'a(1)\n\n# NAME\n\na - b\n' | file docs/perf-agent.1.scd
 passes manual "a manual page"
 printf '# NAME\n\na - b\n' | file docs/perf-agent.1.scd
 fails manual "a manual page that scdoc rejects"
+printf 'a(1)\n\n# NAME\n\na - b\n' | file docs/a.1.scd
+printf '# NAME\n\na - b\n' | file docs/b.3.scd
+fails manual "the second of two manual pages"
 
 # What ./check counts, from a log as meson writes it.
 counts() {
