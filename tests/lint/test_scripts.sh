@@ -281,6 +281,17 @@ printf '## Two words\n' | file docs/b.md
 fails docs "a link to a heading that is not there"
 printf '[next](docs/b.md)\n' | file README.md
 fails docs "a link to a document that is not there"
+for last in c.md d/e.md; do
+	printf '[a](docs/a.md)\n' | file README.md
+	printf '[b](b.md)\n' | file docs/a.md
+	printf '[c](%s)\n' "$last" | file docs/b.md
+	printf '# Far\n' | file "docs/$last"
+	says docs "docs/$last: README.md does not lead there by two links" "a document that is three links away"
+done
+printf '[a](docs/a.md)\n' | file README.md
+printf '[b](b.md)\n' | file docs/a.md
+printf '# Near\n' | file docs/b.md
+passes docs "a document that is two links away"
 # shellcheck disable=SC2016 # backquotes of Markdown
 printf 'see `src/a/b.c`\n' | file README.md
 fails docs "the name of a source file that is not there"
@@ -290,6 +301,34 @@ passes docs "the packages that a build needs"
 printf '[build]\ngcc # why\nclang\n\n[test]\ngit\n' | file packaging/debian/build-deps.txt
 printf 'sudo apt-get install gcc git\n' | file README.md
 fails docs "other packages than a build needs"
+
+# shellcheck disable=SC2016 # backquotes of Markdown
+# troubleshooting ROW: a document with this row, and a doctor that says "clock: it is wrong by N s" and CAP_A.
+troubleshooting() {
+	printf 'say(d, FAILED, "clock", "set it", "it is %%s by %%d s", a ? "wrong" : "right", b);\n' | file src/agent/doctor.c
+	printf 'all = { { CAP_A, "CAP_A", "clocks" } };\n' | file src/collect/privileges.c
+	printf '## What doctor says\n\n| `CAP_A` | x |\n%s\n' "$1" | file docs/troubleshooting.md
+}
+# shellcheck disable=SC2016 # backquotes of Markdown
+{
+	troubleshooting '| `clock: it is … by … s` | set it |'
+	passes troubleshooting "a document with all that doctor says"
+	troubleshooting ''
+	says troubleshooting 'doctor says "clock: it is %s by %d s"' "a document that lacks a line of doctor"
+	troubleshooting '| `clock: it is … by … s`, `clock: it is late` | set it |'
+	says troubleshooting 'doctor does not say "clock: it is late"' "a line that doctor does not say"
+	troubleshooting '| `clock: it is mad by … s` | set it |'
+	says troubleshooting 'nothing says "clock: it is mad by … s"' "a line with a word that no string has"
+	troubleshooting '| `clock: it is … by … s` | set it |'
+	printf 'all = { { CAP_A, "CAP_A", "clocks" }, { CAP_B, "CAP_B", "time" } };\n' | file src/collect/privileges.c
+	says troubleshooting 'doctor names CAP_B' "a document that lacks a capability"
+	troubleshooting '| `clock: it is … by … s` | set it |
+
+## It does not start
+
+| `no clock` | buy one |'
+	says troubleshooting 'nothing says "no clock"' "a message that is not in the sources"
+}
 
 # shellcheck disable=SC2016 # backquotes of Markdown
 printf 'It reads `cmdlnie`.\n' | file README.md
