@@ -322,6 +322,9 @@ troubleshooting() {
 	troubleshooting '| `clock: it is … by … s` | set it |'
 	printf 'all = { { CAP_A, "CAP_A", "clocks" }, { CAP_B, "CAP_B", "time" } };\n' | file src/collect/privileges.c
 	says troubleshooting 'doctor names CAP_B' "a document that lacks a capability"
+	troubleshooting '| `clock: it is … by … s` | set it |'
+	printf 'X(END, 0, "complete", "", NULL)\nX(A, 1, "stopped", "", NULL)\n' | file bpf/stop_reasons.def
+	says troubleshooting 'stacks are truncated for stopped' "a document that lacks a reason of truncated stacks"
 	troubleshooting '| `clock: it is … by … s` | set it |
 
 ## It does not start
