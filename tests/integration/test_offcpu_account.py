@@ -63,6 +63,7 @@ def check_many_stacks(tmp):
     capture.finish()
     s, p = section(capture.summary), Profile(capture.path)
     full = next(g["count"] for g in capture.summary["gaps"] if g["name"] == "waits_full")
+    ok(nr_naps > NR_STACKS * 0.9, f"{nr_naps} of {NR_STACKS} naps")
     check_account(s, p, f"{nr_naps} stacks")
     naps = [x for x in p.samples if x.labels.get("syscall") == "clock_nanosleep"]
     seen, nr_stacks = sum(x.count for x in naps), len({tuple(x.frames) for x in naps})
