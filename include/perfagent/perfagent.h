@@ -55,7 +55,7 @@ enum pa_log_level {
 /* Called from the session's own threads, and in pa_session_new() and pa_session_start() from the
  * caller's. text has no newline and is valid during the call only. libbpf's messages come here too,
  * as "libbpf: …": its warnings, including the verifier's log of a rejected program, as PA_LOG_INFO,
- * the rest as PA_LOG_DEBUG. */
+ * the rest as PA_LOG_DEBUG. PA_LOG_DEBUG comes only with pa_options.log_debug. */
 typedef void (*pa_log_fn)(void *ctx, enum pa_log_level level, const char *text);
 
 enum pa_event {
@@ -225,6 +225,9 @@ struct pa_options {
 	/* The Kubernetes pod of the caller, its namespace there, and the caller's container in it:
 	 * labels of samples of this pod, and of this container. NULL: none. */
 	const char *pod_name, *pod_namespace, *container_name;
+
+	/* The log gets PA_LOG_DEBUG as well, libbpf's messages among it, which takes milliseconds. */
+	bool log_debug;
 };
 
 struct pa_session;

@@ -223,7 +223,7 @@ static int prepare(struct pa_session *s, const struct pa_options *opts, struct p
 
 	if (r == 0)
 		r = settings_init(&s->settings, opts, err);
-	s->log = (struct log){ s->settings.o.log, s->settings.o.log_ctx };
+	s->log = (struct log){ s->settings.o.log, s->settings.o.log_ctx, s->settings.o.log_debug };
 	if (r == 0 && cache_dir_default(&s->cache_dir) < 0)
 		s->cache_dir = NULL; /* the cache is optional */
 	if (r == 0)

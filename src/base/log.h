@@ -4,11 +4,16 @@
 #define BASE_LOG_H
 
 #include <perfagent/perfagent.h>
+#include <stdbool.h>
 
 struct log {
 	pa_log_fn fn; /* NULL: no messages */
 	void *ctx;    /* borrowed from the caller of the session */
+	bool has_debug;
 };
+
+/* False: log_write() would do nothing. log may be NULL. */
+bool log_wants(const struct log *log, enum pa_log_level level);
 
 /* "subsystem: 'object': what happened, consequence". log may be NULL. */
 void log_write(const struct log *log, enum pa_log_level level, const char *fmt, ...)

@@ -143,6 +143,7 @@ static int new_session(struct capture_run *c, struct pa_error *err)
 		.fetch_program = "/proc/self/exe", /* works without being installed */
 		.log = console_log,
 		.log_ctx = &c->console,
+		.log_debug = o->verbosity > 1,
 	};
 
 	if (o->command)

@@ -63,17 +63,18 @@ static int print_outside(enum libbpf_print_level level, const char *fmt, va_list
 
 static int print(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
+	enum pa_log_level to = level == LIBBPF_WARN ? PA_LOG_INFO : PA_LOG_DEBUG;
 	_cleanup_(freep) char *text = NULL;
 
 	if (!is_inside)
 		return print_outside(level, fmt, ap);
-	if (!current || !current->fn)
+	if (!log_wants(current, to))
 		return 0;
 	if (vasprintf(&text, fmt, ap) < 0) {
 		text = NULL; /* vasprintf() leaves it undefined */
 		return 0;
 	}
-	log_lines(current, level == LIBBPF_WARN ? PA_LOG_INFO : PA_LOG_DEBUG, text);
+	log_lines(current, to, text);
 	return 0;
 }
 
