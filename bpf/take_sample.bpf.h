@@ -104,8 +104,8 @@ static __always_inline u32 walk_user_stack(struct pa_scratch *s, const struct pa
 		return PA_STOP_KERNEL;
 	if (is_in_execve())
 		return PA_STOP_EXEC; /* its registers belong to the old image */
-	if (!CURRENT(mm))
-		return PA_STOP_NO_MM; /* exit has released the address space */
+	if (is_without_memory())
+		return PA_STOP_NO_MM;
 	stop = user_regs(m, &s->walk);
 	if (stop == PA_STOP_STACK_FAULT)
 		return stop;

@@ -90,6 +90,15 @@ static __always_inline bool is_exiting_target(u32 id)
 	return (CURRENT(flags) & PF_EXITING) && bpf_map_lookup_elem(&exiting, &id);
 }
 
+/* Whether exit has released the address space. The verifier searches all of the kernel's types several times for each
+ * pointer that it sees loaded from a task (0.3 ms each, Linux 6.18), so this one is copied, which is seldom needed. */
+static __always_inline bool is_without_memory(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return (CURRENT(flags) & PF_EXITING) && !BPF_CORE_READ(task, mm);
+}
+
 static __always_inline u32 current_euid(void)
 {
 	const struct cred *cred = CURRENT(real_cred);
