@@ -69,6 +69,7 @@ work()
 """
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FENCE_MARK = re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)
 INDENTED = re.compile(r"(?:^|\n)\n((?:(?: {4}|\t)[^\n]*\n)+)")
 
 
@@ -84,6 +85,11 @@ def blocks(name, text):
     if name.endswith(".md"):
         for block in INDENTED.findall(FENCE.sub("", text)):
             yield "sh", re.sub(r"(?m)^(?: {4}|\t)", "", block)
+
+
+def is_whole(text):
+    """Whether every mark of a fence belongs to a block that blocks() finds: none is indented, or has another form."""
+    return len(FENCE_MARK.findall(text)) == 2 * len(FENCE.findall(text))
 
 
 def lines_of(block):
@@ -279,6 +285,7 @@ def main():
     private_cache()
     runner = Runner()
     for document, text in documents():
+        ok(is_whole(text), f"{document}: every fenced block is found")
         for nr, (language, block) in enumerate(blocks(document, text), 1):
             if language == "sh":
                 runner.run_block(document, block)
