@@ -9,7 +9,7 @@
  * before it, which is put back afterwards.
  *
  * Functions return 0 on success and a negative errno value on failure. Where a struct pa_error is
- * taken, it then contains one sentence with the cause and the fix. It may be NULL.
+ * taken, it then contains one sentence with the cause and the fix; it need not be initialized. It may be NULL.
  *
  * Sentences name an option by its member, "pa_options.pids 7: no such process"; a program that has
  * flags or settings of its own puts their names in its place.
@@ -17,7 +17,9 @@
  * Threads: functions that take a session may be called from any thread where that is said; otherwise by one
  * thread at a time. Different sessions are independent of each other. Callbacks are called on the thread that
  * is named with them; they must not call functions of the same session, except pa_session_request_stop(),
- * pa_session_cancel() and pa_session_metrics(). A NULL pointer that a function needs is -EINVAL.
+ * pa_session_hurry(), pa_session_cancel(), pa_session_note_signal(), pa_session_progress() and
+ * pa_session_metrics(). On the session's thread, pa_session_stop() and pa_session_wait() are then -EDEADLK, and
+ * pa_session_free() does nothing. A NULL pointer that a function needs is -EINVAL.
  *
  * Structures that begin with `size_t sz` grow at their end: set sz to sizeof the structure, zero
  * the rest, and a library of another version understands it. Enumerators are never renumbered.
@@ -266,7 +268,7 @@ enum pa_signal_role {
 };
 PA_API int pa_session_note_signal(struct pa_session *s, enum pa_signal_role role, int signal_nr);
 
-/* Abandons symbolization and writing as well; incomplete files are removed. Any thread. */
+/* Abandons symbolization and writing as well; incomplete files are removed. Any thread. -EINVAL before start. */
 PA_API int pa_session_cancel(struct pa_session *s);
 
 /* Ends the capture, symbolizes, writes, and waits for that. Returns the result of the whole
@@ -848,7 +850,7 @@ struct pa_file_options {
 PA_API int pa_file_open(const char *path, const struct pa_file_options *opts,
 			struct pa_file **ret_file, struct pa_error *err);
 
-/* Writes all bytes, and renames the file to its final name. Once. */
+/* Writes all bytes, and renames the file to its final name. Once: then -EALREADY. */
 PA_API int pa_file_save(struct pa_file *f, const void *bytes, size_t n, struct pa_error *err);
 
 /* Accepts NULL. Removes a file that was not saved. */

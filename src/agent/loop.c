@@ -348,8 +348,10 @@ void *session_thread(void *session)
 {
 	struct pa_session *s = session;
 	uint64_t one = 1;
-	int r = sample(s);
+	int r;
 
+	atomic_store(&s->own_tid, gettid());
+	r = sample(s);
 	if (r == 0)
 		r = name_and_write(s);
 	if (r < 0)
@@ -359,6 +361,7 @@ void *session_thread(void *session)
 	session_publish_metrics(s);
 	session_export_metrics(s, true);
 	s->result = r;
+	atomic_store(&s->own_tid, 0);
 	atomic_store(&s->phase, PA_PHASE_DONE);
 	(void)!write(s->done_fd, &one, sizeof(one)); /* cannot block: the counter is 0 */
 	return NULL;

@@ -309,8 +309,7 @@ int pa_session_metrics(const struct pa_session *s, struct pa_metrics **ret_metri
 	struct pa_session *unlocked = (struct pa_session *)(uintptr_t)s;
 	struct metric_list *l;
 
-	if (err)
-		*err = (struct pa_error){ 0 };
+	error_clear(err);
 	if (!s || !ret_metrics)
 		return error_set(err, EINVAL,
 				 "pa_session_metrics(): a session and ret_metrics are required");
@@ -341,7 +340,8 @@ void session_export_metrics(struct pa_session *s, bool is_last)
 		s->exported_ns[i] = now_ns;
 		r = e->send(e->ctx, metrics);
 		if (r < 0)
-			log_warn(&s->log, "metrics: an exporter failed: %s", strerror(-r));
+			log_warn(&s->log, "metrics: an exporter failed: %s",
+				 error_text_of_caller(r));
 		pa_metrics_free(metrics);
 	}
 }

@@ -118,6 +118,7 @@ int pa_diff_new(const struct pa_profile *base, const struct pa_profile *p,
 	struct diff *d;
 	int r;
 
+	error_clear(err);
 	if (!base || !s || !ret_diff)
 		return error_set(err, EINVAL, "pa_diff_new(): two profiles are required");
 	r = check_types(&base->summary.pub, s, err);
@@ -155,6 +156,7 @@ int pa_diff_write(const struct pa_diff *d, const struct pa_output *output,
 	struct pa_output to;
 	int r;
 
+	error_clear(err);
 	if (!d)
 		return error_set(err, EINVAL, "pa_diff_write(): a difference is required");
 	view = (struct flame_view){ type_of(&own->profile->summary.pub), own->profile->profile,

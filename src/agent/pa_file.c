@@ -8,6 +8,7 @@
 
 struct pa_file {
 	struct outfile *out; /* owned */
+	bool is_saved;
 };
 
 int pa_file_take_options(const struct pa_file_options *opts, struct outfile_options *ret_options)
@@ -53,6 +54,7 @@ int pa_file_open(const char *path, const struct pa_file_options *opts, struct pa
 	struct outfile_options oo;
 	int r;
 
+	error_clear(err);
 	if (!f)
 		return error_set(err, ENOMEM, "cannot write a file: out of memory");
 	if (!path || !ret_file)
@@ -71,10 +73,17 @@ int pa_file_save(struct pa_file *f, const void *bytes, size_t n, struct pa_error
 {
 	int r;
 
+	error_clear(err);
 	if (!f || (!bytes && n))
 		return error_set(err, EINVAL, "pa_file_save(): a file and bytes are required");
+	if (f->is_saved)
+		return error_set(err, EALREADY, "'%s' has already been saved",
+				 outfile_path(f->out));
 	r = outfile_write(f->out, bytes, n, err);
-	return r < 0 ? r : outfile_commit(f->out, err);
+	if (r == 0)
+		r = outfile_commit(f->out, err);
+	f->is_saved = r == 0;
+	return r;
 }
 
 void pa_file_free(struct pa_file *f)

@@ -221,6 +221,7 @@ static int new_profile(int fd, const char *path, const struct pa_profile_options
 int pa_profile_read(const char *path, const struct pa_profile_options *opts,
 		    struct pa_profile **ret_profile, struct pa_error *err)
 {
+	error_clear(err);
 	if (!path || !ret_profile)
 		return error_set(err, EINVAL,
 				 "pa_profile_read(): a path and ret_profile are required");
@@ -251,6 +252,7 @@ int pa_profile_parse(const void *bytes, size_t n, const char *name,
 {
 	_cleanup_(closep) int fd = -1;
 
+	error_clear(err);
 	if ((!bytes && n) || !ret_profile)
 		return error_set(err, EINVAL,
 				 "pa_profile_parse(): bytes and ret_profile are required");
@@ -271,8 +273,11 @@ const struct pa_summary *pa_profile_summary(const struct pa_profile *p)
 int pa_profile_take_output(const struct pa_output *from, struct pa_output *to,
 			   const struct writer **ret_writer, struct pa_error *err)
 {
-	int r = from ? sized_check(from, offsetof(struct pa_output, kind), sizeof(*to)) : -EINVAL;
+	int r;
 
+	if (!from)
+		return error_set(err, EINVAL, "an output is required");
+	r = sized_check(from, offsetof(struct pa_output, kind), sizeof(*to));
 	if (r == -EINVAL)
 		return error_set(err, EINVAL, "pa_output: sz is not the size of the structure");
 	if (r < 0)
@@ -334,6 +339,7 @@ int pa_profile_write(const struct pa_profile *p, const struct pa_output *output,
 	struct pa_output to;
 	int r;
 
+	error_clear(err);
 	if (!p)
 		return error_set(err, EINVAL, "pa_profile_write(): a profile is required");
 	r = pa_profile_take_output(output, &to, &w, err);

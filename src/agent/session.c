@@ -258,8 +258,7 @@ int session_new(const struct session_config *cfg, const struct pa_options *opts,
 	struct pa_session *s = new_session(cfg);
 	int r;
 
-	if (err)
-		*err = (struct pa_error){ 0 };
+	error_clear(err);
 	if (!s)
 		return error_set(err, ENOMEM, "out of memory");
 	r = prepare(s, opts, err);
@@ -281,8 +280,7 @@ int pa_session_new(const struct pa_options *opts, struct pa_session **ret_sessio
 	struct pa_options o;
 	int r;
 
-	if (err)
-		*err = (struct pa_error){ 0 };
+	error_clear(err);
 	if (!ret_session)
 		return error_set(err, EINVAL, "pa_session_new(): ret_session is NULL");
 	r = settings_read(opts, &o, err);
@@ -566,8 +564,7 @@ int pa_session_start(struct pa_session *s, struct pa_error *err)
 {
 	int r;
 
-	if (err)
-		*err = (struct pa_error){ 0 };
+	error_clear(err);
 	if (!s)
 		return error_set(err, EINVAL, "pa_session_start(): the session is NULL");
 	if (was_stopped(s)) {
@@ -586,6 +583,7 @@ int pa_session_start(struct pa_session *s, struct pa_error *err)
 	if (r < 0) {
 		world_drop_tables(s->world); /* the tables are in maps of the programs */
 		detach(s);
+		reset_requests(s); /* they were for this start */
 		atomic_store(&s->phase, PA_PHASE_NEW);
 		return error_set(err, -r, "cannot start sampling: %s", strerror(-r));
 	}
@@ -605,9 +603,15 @@ static void wake(struct pa_session *s)
 	(void)!write(s->wake_fd, &one, sizeof(one));
 }
 
+/* Before the start there is nothing to stop, and nothing is remembered. */
+static bool has_begun(struct pa_session *s)
+{
+	return s && (atomic_load(&s->phase) != PA_PHASE_NEW || atomic_load(&s->is_starting));
+}
+
 int pa_session_request_stop(struct pa_session *s)
 {
-	if (!s || (atomic_load(&s->phase) == PA_PHASE_NEW && !atomic_load(&s->is_starting)))
+	if (!has_begun(s))
 		return -EINVAL;
 	atomic_store(&s->stop, true);
 	wake(s);
@@ -643,7 +647,7 @@ int pa_session_hurry(struct pa_session *s)
 
 int pa_session_cancel(struct pa_session *s)
 {
-	if (!s)
+	if (!has_begun(s))
 		return -EINVAL;
 	atomic_store(&s->cancel, true);
 	atomic_store(&s->hurry, true);
@@ -679,15 +683,22 @@ static int wait_slice_ms(int timeout_ms, uint64_t end_ns)
 	return timeout_ms < 0 || left_ms > WAIT_SLICE_MS ? WAIT_SLICE_MS : (int)left_ms;
 }
 
+/* A callback that waited for the end of its session would wait for itself. */
+static bool is_in_callback(struct pa_session *s)
+{
+	return atomic_load(&s->own_tid) == gettid();
+}
+
 int pa_session_wait(struct pa_session *s, int timeout_ms, struct pa_error *err)
 {
 	struct pollfd done = { .fd = s ? s->done_fd : -1, .events = POLLIN };
 	uint64_t end_ns = clock_mono_ns() + (uint64_t)(timeout_ms > 0 ? timeout_ms : 0) * NS_PER_MS;
 
-	if (err)
-		*err = (struct pa_error){ 0 };
+	error_clear(err);
+	if (s && is_in_callback(s))
+		return error_set(err, EDEADLK, "a callback cannot wait for its own session");
 	do {
-		if (!s || (atomic_load(&s->phase) == PA_PHASE_NEW && !atomic_load(&s->is_starting)))
+		if (!has_begun(s))
 			return error_set(err, EINVAL, "the session has not been started");
 		/* The phase, not the descriptor, makes what the thread has written visible to this one. */
 		if (poll(&done, 1, wait_slice_ms(timeout_ms, end_ns)) > 0 &&
@@ -699,10 +710,11 @@ int pa_session_wait(struct pa_session *s, int timeout_ms, struct pa_error *err)
 
 int pa_session_stop(struct pa_session *s, struct pa_error *err)
 {
-	int r = pa_session_request_stop(s);
+	int r = s && is_in_callback(s) ? -EDEADLK : pa_session_request_stop(s);
 
-	if (err)
-		*err = (struct pa_error){ 0 };
+	error_clear(err);
+	if (r == -EDEADLK)
+		return error_set(err, EDEADLK, "a callback cannot wait for its own session");
 	if (r < 0)
 		return error_set(err, -r, "the session has not been started");
 	r = pa_session_wait(s, -1, err);
@@ -715,6 +727,10 @@ void pa_session_free(struct pa_session *s)
 {
 	if (!s)
 		return;
+	if (is_in_callback(s)) {
+		log_write(&s->log, PA_LOG_ERROR, "a callback cannot free its own session");
+		return;
+	}
 	if (take_thread(s)) {
 		(void)pa_session_cancel(s); /* cannot fail while the thread runs */
 		pthread_join(s->thread, NULL);

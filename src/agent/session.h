@@ -92,9 +92,10 @@ struct pa_session {
 	struct stack_budget stack_budget;
 
 	pthread_t thread;
-	bool has_thread; /* under lock, once it runs */
-	int wake_fd;     /* the thread sleeps on it; owned */
-	int done_fd;     /* readable when all outputs are written; owned */
+	atomic_int own_tid; /* of the thread while it runs: callbacks are called on it; 0: none */
+	bool has_thread;    /* under lock, once it runs */
+	int wake_fd;        /* the thread sleeps on it; owned */
+	int done_fd;        /* readable when all outputs are written; owned */
 	atomic_bool stop, hurry, cancel;
 	atomic_bool is_interrupted; /* the user has asked to stop sampling */
 	atomic_bool is_drained;     /* all records were read; the session now waits for symbols */

@@ -22,7 +22,6 @@
 #define OUTFILE_MAX_WRITE 0x10000000 /* bytes per call; the kernel's own limit is 2 GiB */
 #define OUTFILE_WAIT_MS 100          /* how often a blocked write checks for cancellation */
 #define HIDDEN_SIZE 40
-#define MAX_ERRNO 4095
 #define SPOOL_BYTES (64u << 10) /* are passed on at a time */
 
 struct outfile {
@@ -489,7 +488,7 @@ static ssize_t pass_on(const struct outfile *f, const char *bytes, size_t n)
 {
 	ssize_t taken = f->write(f->write_ctx, bytes, n);
 
-	if (taken == 0 || taken > (ssize_t)n || taken < -MAX_ERRNO || taken == -EAGAIN ||
+	if (taken == 0 || taken > (ssize_t)n || taken < -ERROR_MAX_ERRNO || taken == -EAGAIN ||
 	    taken == -EINTR)
 		return -EIO;
 	return taken;

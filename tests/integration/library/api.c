@@ -1,82 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libperfagent as its users see it: every way to get at a result, every misuse. Through the public header and the
+/* libperfagent as its users see it: every way to get at a result, and how a session lives. Through the public header and the
  * shared library alone. */
 #include <errno.h>
 #include <fcntl.h>
-#include <perfagent/perfagent.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <sys/stat.h>
 
-#include "lib_target.h"
+#include "lib_session.h"
 
-#define MS 1000000ull
 #define FAILED_STARTS 200
-
-static pid_t target;
-
-/* What a write callback got, and what it is to do. */
-struct sink {
-	char *bytes;
-	size_t nr;
-	size_t most;     /* takes so many bytes at a time; 0: any number */
-	ssize_t instead; /* when `after` bytes have come, returns this; 0: never */
-	size_t after;
-	unsigned int nr_calls;
-	bool returns_zero;
-};
-
-static ssize_t sink_write(void *ctx, const void *bytes, size_t n)
-{
-	struct sink *s = ctx;
-
-	s->nr_calls++;
-	if ((s->instead || s->returns_zero) && s->nr >= s->after)
-		return s->instead;
-	if (s->most && n > s->most)
-		n = s->most;
-	s->bytes = realloc(s->bytes, s->nr + n);
-	must(s->bytes);
-	memcpy(s->bytes + s->nr, bytes, n);
-	s->nr += n;
-	return (ssize_t)n;
-}
-
-static struct pa_options options(const struct pa_output *outputs, size_t nr)
-{
-	return (struct pa_options){
-		.sz = sizeof(struct pa_options),
-		.pids = &target,
-		.nr_pids = 1,
-		.sample_rate_hz = 499,
-		.duration_ns = 500 * MS,
-		.outputs = outputs,
-		.nr_outputs = nr,
-	};
-}
-
-static struct pa_session *started(const struct pa_options *o)
-{
-	struct pa_session *s = NULL;
-	struct pa_error err = { 0 };
-
-	if (pa_session_new(o, &s, &err) < 0 || pa_session_start(s, &err) < 0)
-		printf("# %s\n", err.text);
-	must(s && err.code == 0);
-	return s;
-}
-
-/* The result of a capture with these options, and its message. */
-static int capture(const struct pa_options *o, struct pa_error *err)
-{
-	struct pa_session *s = started(o);
-	int r = pa_session_wait(s, -1, err);
-
-	ok(pa_session_stop(s, NULL) == r, "stop after the end has the same result");
-	pa_session_free(s);
-	return r;
-}
 
 struct sums {
 	int64_t nr, nr_spinning;
@@ -497,78 +430,8 @@ static void test_cpus(void)
 	   "CPUs cannot be chosen for off-CPU time: %s", err.text);
 }
 
-static void test_null(void)
-{
-	struct pa_options o = options(NULL, 0), no_size = o, huge = o;
-	struct pa_exporter exporter = { sizeof(exporter), NULL, NULL, 0 };
-	struct pa_session *s = NULL;
-	struct pa_error err = { 0 };
-
-	no_size.sz = 0;
-	huge.sz = SIZE_MAX;
-	ok(pa_session_new(NULL, &s, &err) == -EINVAL && pa_session_new(&o, NULL, &err) == -EINVAL &&
-		   pa_session_new(&no_size, &s, &err) == -EINVAL &&
-		   pa_session_new(&huge, &s, &err) < 0 && !s,
-	   "options: NULL and wrong sizes are errors");
-	o.exporters = &exporter;
-	o.nr_exporters = 1;
-	ok(pa_session_new(&o, &s, &err) == -EINVAL && !strcmp(err.field, "exporters"),
-	   "an exporter without a function is an error: %s", err.text);
-	exporter.sz = 3;
-	ok(pa_session_new(&o, &s, &err) == -EINVAL, "an exporter of a wrong size is an error: %s",
-	   err.text);
-}
-
-static void test_null_session(void)
-{
-	struct pa_metrics *m = NULL;
-	struct pa_error err = { 0 };
-
-	ok(pa_session_start(NULL, &err) == -EINVAL && pa_session_stop(NULL, &err) == -EINVAL &&
-		   pa_session_wait(NULL, 0, &err) == -EINVAL &&
-		   pa_session_request_stop(NULL) == -EINVAL && pa_session_hurry(NULL) == -EINVAL &&
-		   pa_session_cancel(NULL) == -EINVAL && pa_session_event_fd(NULL) == -EINVAL &&
-		   !pa_session_summary(NULL) && pa_session_metrics(NULL, &m, &err) == -EINVAL &&
-		   pa_session_note_signal(NULL, PA_SIGNAL_STOPPED, 2) == -EINVAL,
-	   "a session that is NULL is an error");
-	pa_session_progress(NULL, NULL);
-	pa_session_free(NULL);
-}
-
-static void test_null_files(void)
-{
-	struct pa_profile *p = NULL;
-	struct pa_diff *d = NULL;
-	struct pa_file *f = NULL;
-	struct pa_error err = { 0 };
-	int calls = 0;
-
-	ok(pa_profile_read(NULL, NULL, &p, &err) == -EINVAL &&
-		   pa_profile_read("/dev/null", NULL, NULL, &err) == -EINVAL &&
-		   pa_profile_parse(NULL, 1, NULL, NULL, &p, &err) == -EINVAL &&
-		   pa_profile_parse(NULL, 0, NULL, NULL, &p, &err) < 0 &&
-		   !pa_profile_summary(NULL) &&
-		   pa_profile_stacks(NULL, add_stack, &calls) == -EINVAL &&
-		   pa_profile_write(NULL, NULL, NULL, &err) == -EINVAL,
-	   "a profile that is NULL is an error");
-	ok(pa_diff_new(NULL, NULL, &d, &err) == -EINVAL &&
-		   pa_diff_write(NULL, NULL, NULL, &err) == -EINVAL,
-	   "a difference that is NULL is an error");
-	ok(pa_file_open(NULL, NULL, &f, &err) == -EINVAL &&
-		   pa_file_save(NULL, "", 0, &err) == -EINVAL,
-	   "a file that is NULL is an error");
-	ok(pa_doctor(NULL, NULL, NULL) == -EINVAL, "doctor needs a function to report to");
-	ok(pa_url_mistake(NULL), "NULL is not a URL");
-	pa_profile_free(NULL);
-	pa_diff_free(NULL);
-	pa_file_free(NULL);
-}
-
 int main(void)
 {
-	test_null();
-	test_null_session();
-	test_null_files();
 	if (geteuid() != 0) {
 		tap_skip("needs root to load BPF programs");
 		return tap_done();
