@@ -116,6 +116,37 @@ struct pa_output {
 	int fd;
 };
 
+/* A name and a value, as samples and metrics have them. */
+struct pa_label {
+	const char *key, *value;
+};
+
+/* A process when its first sample is labelled. Its texts come from the process: any bytes may be in them. */
+struct pa_process_info {
+	size_t sz;
+	pid_t pid;        /* as in the label "pid" */
+	const char *comm; /* its name in that sample; "": unknown */
+	/* the path of the program that it executes; NULL: unknown, it is gone, or a thread of the kernel */
+	const char *executable;
+	/* what all its samples will have: "pid", "comm", "ns_pid", "pod_uid", "container_id", …; numbers as text */
+	const struct pa_label *labels;
+	size_t nr_labels;
+};
+
+/* The labels of its samples, during a call of a pa_enrich_fn. */
+struct pa_labels;
+
+/*
+ * Adds labels to the samples of a process, or drops some. Called once for a process, whatever the number of
+ * profiles, and once more when it executes another program: before its first sample is labelled, on the session's
+ * thread, which does nothing else meanwhile; so it must be quick, or samples will be lost. Beyond pa_labels_set()
+ * and pa_labels_drop() it may call what every callback may call. A negative errno is counted (the gap
+ * "labels_failed"), the first one logged, and the process keeps the labels that it had. What process points to is
+ * valid during the call.
+ */
+typedef int (*pa_enrich_fn)(void *ctx, const struct pa_process_info *process,
+			    struct pa_labels *labels);
+
 struct pa_metrics;
 
 /* Gets metrics from time to time: once a second at most, and when everything is written. */
@@ -230,6 +261,9 @@ struct pa_options {
 
 	/* The log gets PA_LOG_DEBUG as well, libbpf's messages among it, which takes milliseconds. */
 	bool log_debug;
+
+	pa_enrich_fn enrich; /* NULL: samples have the labels that the library knows */
+	void *enrich_ctx;
 };
 
 struct pa_session;
@@ -776,10 +810,6 @@ enum pa_metric_type {
 	PA_METRIC_GAUGE = 1,
 };
 
-struct pa_label {
-	const char *key, *value;
-};
-
 #define PA_METRIC_MAX_LABELS 2
 
 struct pa_metric {
@@ -809,6 +839,21 @@ PA_API void pa_metrics_free(struct pa_metrics *metrics);
 
 /* An exporter: writes metrics as lines of text to ctx, a descriptor (as (void *)(intptr_t)fd). */
 PA_API int pa_export_text(void *ctx, const struct pa_metrics *metrics);
+
+/*
+ * Only during a call of a pa_enrich_fn. Both texts are copied; control characters are replaced when they are
+ * written. A label of this key that the process has already, or that was set before, is replaced. -EINVAL: one of
+ * them is NULL or empty. -ENAMETOOLONG: a key of more than 256 bytes, a value of more than 4096. -ENOSPC: more than
+ * 16 labels. -EPERM: the library alone sets "pid", and what differs from sample to sample: "tid", "thread",
+ * "syscall", "state", "truncated", "no_user_stack". A session keeps 32 MiB of labels at most; processes beyond that
+ * have only the usual ones (the gap "labels_full").
+ */
+PA_API int pa_labels_set(struct pa_labels *labels, const char *key, const char *value);
+
+/* Samples of this process will not have that label, which may also be "tid", "thread" or "syscall". Without
+ * "comm", folded stacks and the summary's lists of processes and commands have "[unknown]". -ENOENT: there is no
+ * label of this key. -EPERM: "pid", "state", "truncated" and "no_user_stack" stay. */
+PA_API int pa_labels_drop(struct pa_labels *labels, const char *key);
 
 enum pa_check_state {
 	PA_CHECK_OK = 0,

@@ -18,6 +18,7 @@ static int new_model(struct pa_session *s, uint32_t origin, const char *program,
 				    .nr_tags = o->nr_tags,
 				    .program = program,
 				    .kernel_stacks = o->kernel_stacks,
+				    .process_labels = s->process_labels,
 				    .program_pid = settings_first_target(o) };
 
 	return model_new(&cfg, s->world, ret_model);

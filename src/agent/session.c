@@ -142,6 +142,8 @@ static int new_pipe(struct pa_session *s)
 
 	if (r == 0)
 		r = pipe_new(s->world, &s->pipe);
+	if (r == 0)
+		r = session_new_process_labels(s);
 	return r < 0 ? r : session_new_models(s);
 }
 
@@ -455,6 +457,7 @@ static void drop_capture(struct pa_session *s)
 	thread_times_done(&s->thread_times);
 	s->pipe = pipe_free(s->pipe);
 	session_free_models(s);
+	s->process_labels = process_labels_free(s->process_labels);
 	s->world = world_free(s->world); /* its tables are in maps of the programs */
 	detach(s);
 	s->triggers = triggers_free(s->triggers);
@@ -488,6 +491,7 @@ static void reset_capture(struct pa_session *s)
 	s->no_program_times = NULL;
 	s->start_ns = s->end_ns = s->enabled_ns = s->disabled_ns = s->end_cpu_ns = 0;
 	s->targets_exited = false;
+	s->has_enricher_failed = false;
 	s->end_reason = NULL;
 	s->result = 0;
 	s->error = (struct pa_error){ 0 };

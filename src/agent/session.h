@@ -63,6 +63,9 @@ struct pa_session {
 	struct world *world;
 	struct pipe *pipe;
 	struct session_model *models; /* owned; by origin: one per trigger */
+	struct process_labels
+		*process_labels; /* owned; of all models; NULL: no pa_options.enrich */
+	bool has_enricher_failed;
 	const struct trigger *wanted_triggers[SESSION_MAX_TRIGGERS]; /* borrowed; of each capture */
 	uint32_t nr_wanted_triggers;
 	struct programs *programs;
@@ -155,6 +158,9 @@ int session_check_proc(struct pa_error *err);
 /* session.c: once per turn, sets how many bytes of stacks the kernel may copy until the next one.
  */
 void session_refill_stack_budget(struct pa_session *s);
+
+/* enrich.c: labels by pa_options.enrich, if it is given; before the models. */
+int session_new_process_labels(struct pa_session *s);
 
 /* models.c */
 int session_new_models(struct pa_session *s);

@@ -514,9 +514,12 @@ void summary_add_item_sizes(struct pa_summary *to)
 	to->pa_program_stat_sz = sizeof(struct pa_program_stat);
 }
 
-void summary_add_gaps(struct summary *to, const struct world *w, const struct pipe *p)
+void summary_add_gaps(struct summary *to, const struct world *w, const struct pipe *p,
+		      const struct process_labels *labels)
 {
-	summary_count_gaps(w, p, to->nr_unsummed, to->gaps);
+	struct process_labels_stats asked = process_labels_stats(labels);
+
+	summary_count_gaps(w, p, &asked, to->nr_unsummed, to->gaps);
 	to->pub.gaps = to->gaps;
 	to->pub.nr_gaps = SUMMARY_NR_GAPS;
 }
@@ -623,7 +626,7 @@ static int fill_summary(const struct pa_session *s, struct summary **ret_summary
 	if (r < 0)
 		return r;
 	add_other_losses(s, *ret_summary);
-	summary_add_gaps(*ret_summary, s->world, s->pipe);
+	summary_add_gaps(*ret_summary, s->world, s->pipe, s->process_labels);
 	add_frame(s, *ret_summary);
 	add_programs(s, *ret_summary);
 	add_description(s, *ret_summary);
@@ -657,7 +660,7 @@ static int fill_live(const struct pa_session *s, struct summary *to)
 	if (session_takes_samples(s))
 		add_debug_files(s->models[0].now, to);
 	add_other_losses(s, to);
-	summary_add_gaps(to, s->world, s->pipe);
+	summary_add_gaps(to, s->world, s->pipe, s->process_labels);
 	return 0;
 }
 

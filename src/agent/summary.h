@@ -39,7 +39,11 @@ void summary_add_item_sizes(struct pa_summary *to);
 
 /* Adds what was dropped by the pipe and the world. */
 struct pipe;
-void summary_add_gaps(struct summary *to, const struct world *w, const struct pipe *p);
+/* labels: NULL: none. */
+struct process_labels;
+struct process_labels_stats;
+void summary_add_gaps(struct summary *to, const struct world *w, const struct pipe *p,
+		      const struct process_labels *labels);
 
 /* Adds what became of the events of each trigger. */
 struct summary_source {
@@ -76,7 +80,7 @@ int summary_quality_fill(struct summary_quality *q, const struct model *model,
 void summary_quality_of_first(struct pa_summary *to, const struct pa_section *first);
 
 #define SUMMARY_NR_JIT 18
-#define SUMMARY_NR_GAPS 11
+#define SUMMARY_NR_GAPS 13
 
 /* summary_jit.c: fills SUMMARY_NR_JIT counts about perf maps and jitdumps. */
 struct pa_count;
@@ -119,7 +123,8 @@ int summary_list_threads(const struct thread_times *t, struct pa_thread_stat **r
 			 size_t *ret_nr);
 
 /* summary_gaps.c: fills SUMMARY_NR_GAPS counts of what was dropped. */
-void summary_count_gaps(const struct world *w, const struct pipe *p, uint64_t nr_unsummed,
+void summary_count_gaps(const struct world *w, const struct pipe *p,
+			const struct process_labels_stats *labels, uint64_t nr_unsummed,
 			struct pa_count *to);
 
 /* summary_unnamed.c: lists the files with the most samples without a symbol, each file once, at

@@ -3,10 +3,12 @@
  * malformed. */
 #include "agent/summary.h"
 #include "capture/pipe.h"
+#include "model/process_labels.h"
 #include "proc/reader.h"
 #include "world/world.h"
 
-void summary_count_gaps(const struct world *w, const struct pipe *p, uint64_t nr_unsummed,
+void summary_count_gaps(const struct world *w, const struct pipe *p,
+			const struct process_labels_stats *labels, uint64_t nr_unsummed,
 			struct pa_count *to)
 {
 	struct tracker_losses lost = tracker_losses(w->tracker);
@@ -52,4 +54,10 @@ void summary_count_gaps(const struct world *w, const struct pipe *p, uint64_t nr
 	to[10] = (struct pa_count){ "cgroups_unread",
 				    "processes were gone before their cgroup was read",
 				    w->nr_cgroups_unknown };
+	to[11] = (struct pa_count){ "labels_failed",
+				    "processes have only the usual labels: the function that adds "
+				    "others failed",
+				    labels->nr_failed };
+	to[12] = (struct pa_count){ "labels_full", "times that added labels found no room",
+				    labels->nr_no_room };
 }

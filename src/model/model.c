@@ -93,6 +93,7 @@ int model_new(const struct model_config *cfg, struct world *w, struct model **re
 		m->sink.on_event = model_follow_program;
 	m->program_pid = cfg->program_pid;
 	m->has_kernel_stacks = cfg->kernel_stacks;
+	m->process_labels = cfg->process_labels;
 	m->waits.max = MODEL_MAX_WAITS;
 	naming_job_init(&m->naming);
 	jit_samples_init(&m->jit, cfg->values->nr_types);

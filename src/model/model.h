@@ -12,6 +12,7 @@
 #include "base/idtable.h"
 #include "bpf/abi.h"
 #include "model/model_waits.h"
+#include "model/process_labels.h"
 #include "names/naming_job.h"
 #include "profile/profile.h"
 #include "sample/sink.h"
@@ -25,6 +26,7 @@ struct model_config {
 	const char *program; /* its path, or text that stands for it; NULL: not known yet */
 	pid_t program_pid;   /* the process whose program it is, also after an execve(); 0: none */
 	bool kernel_stacks;  /* kernel stacks were requested */
+	struct process_labels *process_labels; /* NULL: none; borrowed until model_free() */
 };
 
 /* What became of its samples. */
@@ -55,7 +57,8 @@ struct model_account {
 
 #define MODEL_NR_LABELS 8
 #define MODEL_NR_CGROUP_LABELS 6
-#define MODEL_MAX_LABELS (MODEL_NR_LABELS + MODEL_NR_CGROUP_LABELS + 1) /* and the state */
+#define MODEL_MAX_LABELS                                                                           \
+	(MODEL_NR_LABELS + MODEL_NR_CGROUP_LABELS + PROCESS_LABELS_MAX + 1) /* and the state */
 
 /* Strings of the profile for a cgroup; 0: it has no such label. */
 struct cgroup_strings {
@@ -71,8 +74,9 @@ struct file_strings {
 };
 
 struct model {
-	struct world *world;     /* borrowed */
-	struct profile *profile; /* owned */
+	struct world *world;                   /* borrowed */
+	struct profile *profile;               /* owned */
+	struct process_labels *process_labels; /* borrowed; NULL: none */
 	struct model_stats stats;
 	struct jit_samples jit;        /* samples in generated code */
 	struct model_waits waits;      /* off-CPU time */
@@ -123,7 +127,22 @@ void model_account_add(struct model_account *to, const struct model *m);
  * borrowed. */
 void model_leave(struct model *m, struct model_account *to);
 
-/* model_labels.c */
+/* model_labels.c: what a caller of the library may do with a label; added up. */
+enum model_label_use {
+	MODEL_LABEL_OF_PROCESS = 1, /* all samples of a process have the same */
+	MODEL_LABEL_DROPPABLE = 2,
+	MODEL_LABEL_SETTABLE = 4,
+};
+/* The uses of a label of the library and its bit in label_changes.dropped; -ENOENT. */
+int model_label_use(const char *key, uint32_t *ret_bit);
+#define MODEL_LABEL_TEXT_SIZE 32
+struct model_label_texts {
+	char texts[MODEL_NR_LABELS][MODEL_LABEL_TEXT_SIZE];
+};
+/* Lists the labels that all samples of the process have; their values are in `texts` and in the sample. */
+void model_list_labels(const struct sample *s, struct model_label_texts *texts,
+		       struct process_labels_draft *d);
+
 int model_init_labels(struct model *m);
 int model_label_set(struct model *m, const struct sample *s, uint32_t *ret_id);
 /* Adds the state of a thread that is off the CPU to the labels of a set. */

@@ -644,7 +644,7 @@ static void test_gaps(void)
 
 	c->pipe->nr_bad_origin = 12;
 	must(summary_of_model(c->model, NULL, &sum) == 0);
-	summary_add_gaps(sum, c->world, c->pipe);
+	summary_add_gaps(sum, c->world, c->pipe, NULL);
 	s = summary_get(sum);
 	ok(s->nr_gaps == SUMMARY_NR_GAPS && strcmp(s->gaps[4].name, "unknown_origin") == 0 &&
 		   s->gaps[4].count == 12,
