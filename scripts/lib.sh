@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=sh
 # What ./demo and ./check share: say and run commands, become root where it is needed, install the
-# packages of packaging/debian/build-deps.txt. Sourced from the top of the repository.
+# packages of packaging/build-deps.txt. Sourced from the top of the repository.
 
 # bpftool and ldconfig live in sbin, which is not in every user's PATH.
 PATH=$PATH:/usr/sbin:/sbin
 export PATH
 export DEBIAN_FRONTEND=noninteractive
 
-DEPS_FILE=packaging/debian/build-deps.txt
+DEPS_FILE=packaging/build-deps.txt
 
 say() {
 	printf '%s\n' "$*"

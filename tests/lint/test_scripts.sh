@@ -295,10 +295,10 @@ passes docs "a document that is two links away"
 # shellcheck disable=SC2016 # backquotes of Markdown
 printf 'see `src/a/b.c`\n' | file README.md
 fails docs "the name of a source file that is not there"
-printf '[build]\ngcc # why\nclang\n\n[test]\ngit\n' | file packaging/debian/build-deps.txt
+printf '[build]\ngcc # why\nclang\n\n[test]\ngit\n' | file packaging/build-deps.txt
 printf 'sudo apt-get install clang gcc\n' | file README.md
 passes docs "the packages that a build needs"
-printf '[build]\ngcc # why\nclang\n\n[test]\ngit\n' | file packaging/debian/build-deps.txt
+printf '[build]\ngcc # why\nclang\n\n[test]\ngit\n' | file packaging/build-deps.txt
 printf 'sudo apt-get install gcc git\n' | file README.md
 fails docs "other packages than a build needs"
 
