@@ -302,6 +302,27 @@ printf '[build]\ngcc # why\nclang\n\n[test]\ngit\n' | file packaging/build-deps.
 printf 'sudo apt-get install gcc git\n' | file README.md
 fails docs "other packages than a build needs"
 
+# packaging BUILD_DEPENDS VERSION SYMBOL: debian/ with these, beside [build] = gcc, clang; version 1.2.0; pa_a().
+packaging() {
+	printf '[build]\ngcc # why\nclang\n\n[test]\ngit\n' | file packaging/build-deps.txt
+	printf "project('a', 'c',\n  version: '1.2.0',\n" | file meson.build
+	printf 'A_1 {\nglobal:\n\tpa_a;\n};\n' | file src/perfagent.map
+	printf 'Source: a\nBuild-Depends:\n debhelper-compat (= 13),\n%b\n\nPackage: b\nDepends: c\n' "$1" | file debian/control
+	printf 'a (%s) unstable\n' "$2" | file debian/changelog
+	printf 'liba.so.1 liba1 #MINVER#\n %s@A_1 1.2\n' "$3" | file debian/libperfagent0.symbols
+}
+
+packaging ' clang (>= 14),' 1.2.0-1 pa_a
+passes packaging "packages that agree with the project"
+packaging ' clang,\n meson,' 1.2.0-1 pa_a
+says packaging 'debian/control: meson' "a build dependency that the project does not list"
+packaging '' 1.2.0-1 pa_a
+says packaging 'debian/control: clang' "a build dependency that the package lacks"
+packaging ' clang,' 1.1.9-1 pa_a
+says packaging 'version 1.1.9, in meson.build 1.2.0' "a package of another version"
+packaging ' clang,' 1.2.0-1 pa_b
+says packaging 'debian/libperfagent0.symbols: pa_a' "a function that the symbols file lacks"
+
 # shellcheck disable=SC2016 # backquotes of Markdown
 # troubleshooting ROW: a document with this row, and a doctor that says "clock: it is wrong by N s" and CAP_A.
 troubleshooting() {
