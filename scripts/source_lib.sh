@@ -28,5 +28,5 @@ tar_gz() {
 
 # source_archive NAME OUT: of the files that are listed on standard input, below NAME/.
 source_archive() {
-	tar_gz "$2" --transform="flags=r;s|^|$1/|" --no-recursion --files-from=-
+	LC_ALL=C sort | tar_gz "$2" --transform="flags=r;s|^|$1/|" --no-recursion --files-from=-
 }
