@@ -66,7 +66,7 @@ _perf_agent() {
 		--offcpu --offcpu-states --min-block --offcpu-output
 		--duration --sample-rate --event --unwind --kernel-stacks --debuginfod-url --symbol-cache-dir
 		--symbol-cache-max --symbol-fetch-timeout --symbol-fail-closed --profile-output --no-profile-output
-		--folded-output --perf-data-output --flamegraph-output --pmu-output --tag --json --sort --top --quiet --verbose --strict --max-lost --version --help --'
+		--folded-output --perf-data-output --flamegraph-output --pmu-output --tag --json --metrics-listen --sort --top --quiet --verbose --strict --max-lost --version --help --'
 
 	COMPREPLY=()
 	((COMP_CWORD > 1)) && case ${COMP_WORDS[1]} in

@@ -211,6 +211,18 @@ static int handle_size(void *ctx, const struct option_def *def, const char *valu
 	return OPTPARSE_CONTINUE;
 }
 
+static int handle_listen(void *ctx, const struct option_def *def, const char *value)
+{
+	struct options *o = ctx;
+	const char *why;
+
+	if (listen_address_parse(value, &o->metrics_address, &why) < 0)
+		return option_error(def, "'%s' %s; write it like %s", value, why,
+				    "9797, 127.0.0.1:9797, [::1]:9797 or unix:PATH");
+	o->serves_metrics = true;
+	return OPTPARSE_CONTINUE;
+}
+
 /* -v given twice is more verbose. */
 static int handle_verbose(void *ctx, const struct option_def *def, const char *value)
 {
@@ -334,6 +346,9 @@ static const struct option_def capture_defs[] = {
 	  .help = "recorded in the profile; repeatable" },
 	{ "json", .arg = "PATH", .is_arg_optional = true, .group = OUTPUT, .handle = handle_json,
 	  .help = "summary as one JSON object, on stdout\nor in a file" },
+	{ "metrics-listen", .arg = "ADDR", .group = OUTPUT, .handle = handle_listen,
+	  .help = "metrics by HTTP during the capture, at 9797,\n127.0.0.1:9797, unix:PATH "
+		  "(default: none)" },
 	{ "sort", .arg = "S", .group = OUTPUT, .handle = handle_choice, .field = FIELD(sort),
 	  .choices = sort_choices, .choices_text = "self or total",
 	  .help = "list functions by self or by total time\n(default: both lists)" },

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "cli/report.h"
+#include "http/listen_address.h"
 
 #define OPTIONS_MAX_PIDS 1024 /* and of TIDs */
 #define OPTIONS_MAX_NAMES 64
@@ -69,6 +70,8 @@ struct options {
 	size_t nr_tags;
 	bool json;
 	const char *json_path; /* NULL: standard output */
+	bool serves_metrics;
+	struct listen_address metrics_address;
 
 	bool has_url; /* a server was given as an option, not only in the environment */
 	/* of debuginfod servers; if there are none, no network is used */

@@ -24,6 +24,7 @@
 #include "cli/subcommands.h"
 #include "cli/target.h"
 #include "cli/terminal_text.h"
+#include "http/metrics_endpoint.h"
 
 #define MAX_OUTPUTS 6
 #define RATE_TEXT_SIZE 32
@@ -35,8 +36,10 @@ struct capture_run {
 	struct console console;
 	struct signals signals;
 	struct command command;
-	struct pa_session *session; /* owned */
-	struct pa_file *json;       /* owned; NULL: not requested */
+	struct pa_session *session;          /* owned */
+	struct pa_file *json;                /* owned; NULL: not requested */
+	struct listen_socket metrics_socket; /* owned, until the endpoint has it */
+	struct metrics_endpoint *metrics;    /* owned; NULL: not requested */
 	char auto_name[TARGET_AUTO_NAME_SIZE];
 	char target[TARGET_TEXT_SIZE];
 	struct progress_meter meter;
@@ -120,7 +123,7 @@ static int new_session(struct capture_run *c, struct pa_error *err)
 		.kernel_stacks = o->kernel_stacks,
 		.off_cpu_states = o->offcpu_states,
 		.off_cpu_min_ns = o->min_block_ns,
-		.program_times = o->verbosity > 0,
+		.program_times = o->verbosity > 0 || o->serves_metrics,
 		.duration_ns = o->duration_ns,
 		.outputs = outputs,
 		.nr_outputs = list_outputs(o, outputs),
@@ -408,6 +411,41 @@ static int open_json(struct capture_run *c)
 	return r < 0 ? report_json_error(c, r, &err) : EXIT_STATUS_OK;
 }
 
+static int report_metrics_error(struct capture_run *c, int r, const struct pa_error *err)
+{
+	console_error(&c->console, "--metrics-listen: %s", err->text[0] ? err->text : strerror(-r));
+	return EXIT_STATUS_FAILED;
+}
+
+/* First, so that an address that cannot be used is known before anything is attached. */
+static int open_metrics(struct capture_run *c)
+{
+	const struct listen_owner owner = { c->owner.uid, c->owner.gid };
+	struct pa_error err = { 0 };
+	int r;
+
+	if (!c->o->serves_metrics)
+		return EXIT_STATUS_OK;
+	r = listen_socket_open(&c->o->metrics_address, c->owner.is_set ? &owner : NULL,
+			       &c->metrics_socket, &err);
+	return r < 0 ? report_metrics_error(c, r, &err) : EXIT_STATUS_OK;
+}
+
+/* Once signals are blocked, which its threads inherit. */
+static int serve_metrics(struct capture_run *c)
+{
+	struct pa_error err = { 0 };
+	int r;
+
+	if (!c->o->serves_metrics)
+		return EXIT_STATUS_OK;
+	console_note(&c->console, "metrics at %s", c->metrics_socket.text);
+	r = metrics_endpoint_start(&c->metrics_socket, c->session, &c->metrics, &err);
+	if (r < 0)
+		return report_metrics_error(c, r, &err);
+	return EXIT_STATUS_OK;
+}
+
 /* Starting a session can take seconds, so it has its own thread. */
 struct start {
 	struct pa_session *session;
@@ -476,6 +514,8 @@ static int set_up(struct capture_run *c)
 	if (r < 0)
 		return refuse_command(c, r);
 	status = open_json(c);
+	if (status == EXIT_STATUS_OK)
+		status = open_metrics(c);
 	if (status != EXIT_STATUS_OK)
 		return status;
 	r = signals_init(&c->signals);
@@ -492,6 +532,9 @@ static int set_up(struct capture_run *c)
 	r = signals_block(&c->signals);
 	if (r < 0)
 		return report_failure(c, r, "cannot prepare for signals");
+	status = serve_metrics(c);
+	if (status != EXIT_STATUS_OK)
+		return status;
 	r = start_session(c, &err);
 	if (c->abort_signal)
 		return EXIT_STATUS_OK;
@@ -530,6 +573,7 @@ int run_capture(const struct options *o)
 		.o = o,
 		.owner = owner_from_environment(),
 		.signals.fd = -1,
+		.metrics_socket = LISTEN_SOCKET_NONE,
 		.command = COMMAND_NONE,
 	};
 	int status;
@@ -537,6 +581,8 @@ int run_capture(const struct options *o)
 	console_init(&c.console, o->quiet, o->verbosity, o->command != NULL);
 	status = run_to_end(&c);
 	console_release(&c.console);
+	metrics_endpoint_free(c.metrics);
+	listen_socket_close(&c.metrics_socket);
 	pa_session_free(c.session); /* before the child ends that failed to become a command */
 	pa_file_free(c.json);
 	command_done(&c.command);

@@ -113,9 +113,13 @@ test_usage() {
 	usage "^perf-agent: --bogus: unknown" --bogus
 	usage "^perf-agent: -x: unknown" -x
 	usage "^perf-agent: -x: unknown" -qx
-	for later in --inject-python --metrics-listen=:1; do
-		usage "^perf-agent: $later: unknown option; check its spelling" --profile -a "$later"
-	done
+	usage "^perf-agent: --inject-python: unknown option; check its spelling" --profile -a --inject-python
+	usage "^perf-agent: --metrics-listen: 'localhost' does not end with a port .*; write it like 9797" \
+		-a --metrics-listen localhost
+	usage "^perf-agent: --metrics-listen: 'example.org:9797' names a host, and names are not looked up; write" \
+		-a --metrics-listen=example.org:9797
+	usage "^perf-agent: --metrics-listen: '::1:9797' has an IPv6 address without brackets; write" \
+		-a --metrics-listen ::1:9797
 	for later in --offcpu-output=x --offcpu-states=disk --min-block=0; do
 		usage "^perf-agent: ${later%=*}: has no meaning without --offcpu; add it" -a "$later"
 	done
@@ -580,6 +584,15 @@ test_status() {
 	says '^perf-agent: no such kernel$'
 	FAKE_STOP_ERROR='the disk is full' status 1 --profile -a
 	says '^perf-agent: the disk is full$'
+	FAKE_OPTIONS=attached status 1 --profile -a --metrics-listen 203.0.113.7:9797
+	says '^perf-agent: --metrics-listen: cannot listen at 203[.]0[.]113[.]7:9797: .*; this machine does not have that address'
+	[ ! -e attached ]
+	run_ok $? "nothing is attached"
+	FAKE_NEW_ERROR='needs CAP_BPF; run as root' status 1 -a --metrics-listen unix:agent.sock
+	[ ! -e agent.sock ]
+	run_ok $? "no socket file is left behind"
+	status 0 -a --metrics-listen unix:agent.sock
+	says '^perf-agent: metrics at unix:agent.sock'
 	FAKE_LOST=3 status 0 --profile -a
 	says '3 ticks .*not delivered'
 	status 0 --strict --profile -a

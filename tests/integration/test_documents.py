@@ -42,6 +42,7 @@ NOT_RUN = {
     "adduser": "changes this machine; tests/packages does the same in a new Debian",
     "dpkg-reconfigure": "changes this machine; tests/packages does the same in a new Debian",
     "sysctl": "changes this machine; tests/vm/package_tests does the same in a virtual one",
+    "curl": "needs a capture that runs; test_metrics.py asks one",
     "man": "needs the program installed; scripts/check_manual formats the page",
     "systemctl": "needs a machine that systemd has booted, with that service",
     "podman": "downloads, builds and publishes an image",

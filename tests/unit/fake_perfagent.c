@@ -483,6 +483,30 @@ int pa_session_stop(struct pa_session *s, struct pa_error *err)
 	return s->is_cancelled ? -ECANCELED : env_error("FAKE_STOP_ERROR", ENOSPC, err);
 }
 
+int pa_session_wait(struct pa_session *s, int timeout_ms, struct pa_error *err)
+{
+	return pa_session_stop(s, err);
+}
+
+int pa_session_metrics(const struct pa_session *s, struct pa_metrics **ret_metrics,
+		       struct pa_error *err)
+{
+	static const struct pa_metric item = { "perf_agent_info",  "A fake.", PA_METRIC_GAUGE, 1,
+					       { { NULL, NULL } }, 0 };
+	struct pa_metrics *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return -ENOMEM;
+	*m = (struct pa_metrics){ sizeof(*m), sizeof(item), 0, &item, 1 };
+	*ret_metrics = m;
+	return 0;
+}
+
+void pa_metrics_free(struct pa_metrics *metrics)
+{
+	free(metrics);
+}
+
 void pa_session_free(struct pa_session *s)
 {
 	if (!s)
