@@ -64,7 +64,7 @@ _perf_agent() {
 	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} begin=0 subcommand='' word
 	local options='--pid --tid --user --cgroup --all --follow-children --no-follow-children --profile --pmu --per-pid
 		--offcpu --offcpu-states --min-block --offcpu-output
-		--duration --sample-rate --event --unwind --kernel-stacks --debuginfod-url --symbol-cache-dir
+		--duration --sample-rate --event --unwind --kernel-stacks --inject-python --debuginfod-url --symbol-cache-dir
 		--symbol-cache-max --symbol-fetch-timeout --symbol-fail-closed --profile-output --no-profile-output
 		--folded-output --perf-data-output --flamegraph-output --pmu-output --tag --json --metrics-listen --sort --top --quiet --verbose --strict --max-lost --version --help --'
 

@@ -264,6 +264,14 @@ struct pa_options {
 
 	pa_enrich_fn enrich; /* NULL: samples have the labels that the library knows */
 	void *enrich_ctx;
+
+	/* With PA_MODE_PROFILE. Samples show the functions of Python programs: the perf trampoline of CPython
+	 * 3.12 and later is switched on in the targets, and off at the end where this session has switched it
+	 * on. For that, threads of the targets are stopped for moments (ptrace). Processes of pids,
+	 * process_names and tids must allow it, or pa_session_start() fails; of other targets, also children
+	 * of those, as many are switched on as can be: pa_summary.python. The caller must not take the
+	 * stops of targets that are its own children for exits (waitpid()). */
+	bool inject_python;
 };
 
 struct pa_session;
@@ -800,6 +808,11 @@ struct pa_summary {
 	/* addresses without a line, in files whose debug information was not read to its end because the
 	 * user waited: pa_session_hurry(). naming_failures[] has those without a name, as "interrupted". */
 	uint64_t naming_lines_interrupted;
+
+	/* With pa_options.inject_python: how many processes were switched on, and skipped, by reason, and how
+	 * many of the former were switched off; every reason, also those with 0. */
+	const struct pa_count *python;
+	size_t nr_python;
 };
 
 /* Borrowed until pa_session_free() or the next pa_session_start(). NULL before the end. */

@@ -139,7 +139,7 @@ int session_turn(struct pa_session *s, bool is_last)
 	pipe_begin_turn(s->pipe);
 	r = programs_drain(s->programs, pipe_record, s->pipe);
 	if (r == 0)
-		r = sideband_drain(s->sideband, pipe_event, s->pipe);
+		r = sideband_drain(s->sideband, session_event, s);
 	if (r == 0)
 		r = pipe_settle(s->pipe, is_last);
 	world_unlock(s->world);
@@ -258,6 +258,7 @@ static int finish_sampling(struct pa_session *s)
 	s->end_ns = clock_mono_ns();
 	triggers_disable(s->triggers, s->end_ns);
 	s->disabled_ns = clock_mono_ns();
+	python_targets_end(s->python); /* which takes its time while symbols are resolved */
 	thread_clock_end(&s->thread_clock, s->end_ns);
 	if (s->sched)
 		sched_collector_stop(s->sched);
@@ -335,6 +336,7 @@ static int name_and_write(struct pa_session *s)
 	r = session_write_outputs(s);
 	if (r == -ECANCELED)
 		return r;
+	python_targets_join(s->python);
 	cpu_account_settle(&s->cpu, s->programs, &s->cancel);
 	if (atomic_load(&s->cancel))
 		return -ECANCELED;
@@ -357,6 +359,7 @@ void *session_thread(void *session)
 	if (r < 0)
 		error_set(&s->error, -r, r == -ECANCELED ? "cancelled" : "the capture failed: %s",
 			  strerror(-r));
+	python_targets_join(s->python);
 	publish(s);
 	session_publish_metrics(s);
 	session_export_metrics(s, true);

@@ -128,12 +128,17 @@ static void add_reasons(struct metric_list *l, const struct pa_summary *s)
 	static const struct metric_kind failures = { "perf_agent_symbolize_failures_total",
 						     "Addresses without a symbol.",
 						     PA_METRIC_COUNTER };
+	static const struct metric_kind python = {
+		"perf_agent_python_processes",
+		"Processes whose Python was to be switched on or off, by outcome.", PA_METRIC_GAUGE
+	};
 	static const struct metric_kind fetches = { "perf_agent_debuginfod_requests_total",
 						    "Requests for debug files, by result.",
 						    PA_METRIC_COUNTER };
 
 	add_counts(l, &gaps, NULL, s->gaps, s->nr_gaps);
 	add_counts(l, &failures, NULL, s->naming_failures, s->nr_naming_failures);
+	add_counts(l, &python, NULL, s->python, s->nr_python);
 	add_counts(l, &fetches, NULL, s->fetches, s->nr_fetches);
 }
 

@@ -48,6 +48,7 @@ int session_check_proc(struct pa_error *err)
 }
 
 #define WAIT_SLICE_MS 100
+#define PYTHON_LOOK_US 2000
 
 /* Once the user has asked to stop, slow targets get short deadlines. */
 static bool wants_short_waits(const void *session)
@@ -340,6 +341,14 @@ static int attach_world(struct pa_session *s, const struct cpus *online, bool us
 	return r < 0 ? r : sideband_open(online, &s->log, &s->sideband, err);
 }
 
+int session_event(void *ctx, const struct process_event *e)
+{
+	struct pa_session *s = ctx;
+
+	python_targets_event(s->python, e);
+	return pipe_event(s->pipe, e);
+}
+
 /* Called when the targets are known. */
 static int settle_world(struct pa_session *s)
 {
@@ -348,7 +357,7 @@ static int settle_world(struct pa_session *s)
 	if (!session_takes_samples(s))
 		return 0;
 	/* handles the events that occurred during the scan, which takes a while */
-	r = sideband_drain(s->sideband, pipe_event, s->pipe);
+	r = sideband_drain(s->sideband, session_event, s);
 	if (r < 0)
 		return r;
 	world_compile_first(s->world);
@@ -407,6 +416,37 @@ static int attach(struct pa_session *s, struct pa_error *err)
 	return r < 0 ? r : attach_sched(s, &online, err);
 }
 
+static int begin_python(struct pa_session *s)
+{
+	const struct python_targets_config cfg = { .settings = &s->settings,
+						   .procfs = &s->world->procfs,
+						   .programs = s->programs,
+						   .cgroup_fd = s->cgroup_fd,
+						   .log = &s->log,
+						   .is_interrupted = &s->stop,
+						   .is_cancelled = &s->cancel };
+
+	return s->settings.o.inject_python ? python_targets_new(&cfg, &s->python) : 0;
+}
+
+/* Waits until Python is switched on where it must be; meanwhile the events of the new code come in. */
+static int await_python(struct pa_session *s, struct pa_error *err)
+{
+	int r = s->python ? python_targets_ready(s->python, err) : 0;
+
+	while (r == -EAGAIN && !atomic_load(&s->stop)) {
+		usleep(PYTHON_LOOK_US);
+		r = sideband_drain(s->sideband, session_event, s);
+		if (r == 0)
+			r = pipe_settle(s->pipe, false);
+		if (r == 0)
+			r = python_targets_ready(s->python, err);
+	}
+	if (atomic_load(&s->cancel))
+		return -ECANCELED;
+	return r == -EAGAIN ? 0 : r; /* the user has ended the capture */
+}
+
 /* Begins before the programs are loaded, so that all their runs are measured. Without the privilege the
  * capture does without. */
 static void measure_programs(struct pa_session *s)
@@ -451,6 +491,7 @@ static void detach(struct pa_session *s)
 /* Frees what belongs to one capture. */
 static void drop_capture(struct pa_session *s)
 {
+	s->python = python_targets_free(s->python); /* it uses the world */
 	session_free_outputs(s);
 	s->summary = summary_free(s->summary);
 	sched_report_done(&s->sched_report);
@@ -544,6 +585,10 @@ static int begin_capture(struct pa_session *s, struct pa_error *err)
 
 	measure_programs(s);
 	r = attach(s, err);
+	if (r == 0)
+		r = begin_python(s);
+	if (r == 0)
+		r = await_python(s, err);
 	if (r == 0 && s->sched)
 		/* its counters are not tied to the capture's times */
 		r = sched_collector_start(s->sched, err);
@@ -585,6 +630,7 @@ int pa_session_start(struct pa_session *s, struct pa_error *err)
 	r = begin_capture(s, err);
 	atomic_store(&s->is_starting, false);
 	if (r < 0) {
+		s->python = python_targets_free(s->python);
 		world_drop_tables(s->world); /* the tables are in maps of the programs */
 		detach(s);
 		reset_requests(s); /* they were for this start */

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 #include "agent/cpu_account.h"
+#include "agent/python_targets.h"
 #include "agent/settings.h"
 #include "base/log.h"
 #include "capture/pipe.h"
@@ -71,6 +72,7 @@ struct pa_session {
 	struct programs *programs;
 	struct sideband *sideband;
 	struct triggers *triggers;
+	struct python_targets *python; /* owned; NULL: not asked for */
 	struct sched_collector *sched; /* owned; NULL: no scheduler statistics, or not attached */
 	struct sched_report sched_report; /* valid after the end */
 	struct thread_clock thread_clock;
@@ -214,6 +216,9 @@ void session_add_blocked(struct pa_session *s);
 
 /* loop.c: drains the rings and settles what is complete; everything if is_last. */
 int session_turn(struct pa_session *s, bool is_last);
+
+/* session.c: an event for all who want to know it; ctx is the session (see sideband_fn). */
+int session_event(void *ctx, const struct process_event *e);
 
 /* targets.c: adds the targets to the kernel side and reads their mappings. */
 int session_add_targets(struct pa_session *s, struct pa_error *err);

@@ -336,6 +336,9 @@ static int check_modes(const struct pa_options *o, struct pa_error *err)
 				 "pa_options.per_process: only with scheduler statistics");
 	if (o->per_process && !o->all)
 		return error_set(err, EINVAL, "pa_options.per_process: only of the whole machine");
+	if (o->inject_python && o->modes && !(o->modes & PA_MODE_PROFILE))
+		return error_set(err, EINVAL,
+				 "pa_options.inject_python: only with an on-CPU profile");
 	return 0;
 }
 

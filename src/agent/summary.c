@@ -47,6 +47,7 @@ struct summary {
 	char hint_texts[SUMMARY_MAX_HINTS][SUMMARY_HINT_SIZE];
 	struct pa_count jit[SUMMARY_NR_JIT];
 	struct pa_count gaps[SUMMARY_NR_GAPS];
+	struct pa_count python[PYTHON_TARGETS_NR_COUNTS];
 	uint64_t nr_unsummed;    /* sum over all triggers; see trigger_account */
 	struct pa_pmu_stat *pmu; /* owned */
 	struct pa_count pmu_gaps[SUMMARY_NR_PMU_GAPS];
@@ -607,6 +608,12 @@ static int summary_of_profiles(const struct pa_session *s, struct summary **ret_
 					  s->settings.o.max_functions);
 }
 
+static void add_switched_python(const struct pa_session *s, struct summary *to)
+{
+	to->pub.python = to->python;
+	to->pub.nr_python = python_targets_counts(s->python, to->python);
+}
+
 static int fill_summary(const struct pa_session *s, struct summary **ret_summary)
 {
 	int r = session_takes_samples(s) ? summary_of_profiles(s, ret_summary)
@@ -629,6 +636,7 @@ static int fill_summary(const struct pa_session *s, struct summary **ret_summary
 	summary_add_gaps(*ret_summary, s->world, s->pipe, s->process_labels);
 	add_frame(s, *ret_summary);
 	add_programs(s, *ret_summary);
+	add_switched_python(s, *ret_summary);
 	add_description(s, *ret_summary);
 	return 0;
 }
@@ -661,6 +669,7 @@ static int fill_live(const struct pa_session *s, struct summary *to)
 		add_debug_files(s->models[0].now, to);
 	add_other_losses(s, to);
 	summary_add_gaps(to, s->world, s->pipe, s->process_labels);
+	add_switched_python(s, to);
 	return 0;
 }
 

@@ -100,8 +100,9 @@ static int add_truncated(const struct model *model, struct entries *to)
 static const char *python_fix(const struct python_process *p)
 {
 	if (p->minor >= PYTHON_WITH_MAP)
-		return "start it with -X perf";
-	return "CPython 3.12 or later, started with -X perf, shows them";
+		return "pa_options.inject_python switches them on, or start it with -X perf";
+	return "CPython 3.12 or later shows them, with pa_options.inject_python or started with -X "
+	       "perf";
 }
 
 static int add_python(const struct model *model, struct entries *to)

@@ -149,9 +149,18 @@ const char *command_why_not_run(const char *name, int error)
 	return "command not found";
 }
 
+/* The library may trace the command: to take the report of a stop would leave it stopped. */
+static bool has_ended(pid_t pid)
+{
+	siginfo_t info = { 0 };
+
+	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid &&
+	       info.si_code != CLD_STOPPED && info.si_code != CLD_TRAPPED;
+}
+
 bool command_reap(struct command *c)
 {
-	if (c->pid && !c->has_ended)
+	if (c->pid && !c->has_ended && has_ended(c->pid))
 		c->has_ended = waitpid(c->pid, &c->wait_status, WNOHANG) == c->pid;
 	return c->has_ended;
 }

@@ -304,6 +304,10 @@ static const struct option_def capture_defs[] = {
 		  "compiled first; auto: as needed (default)" },
 	{ "kernel-stacks", .member = "kernel_stacks", .group = SAMPLING, .handle = handle_flag,
 	  .field = FIELD(kernel_stacks), .help = "kernel frames above the user frames" },
+	{ "inject-python", .member = "inject_python", .group = SAMPLING, .handle = handle_flag,
+	  .field = FIELD(inject_python),
+	  .help = "switch names of Python functions on for the\ncapture (CPython 3.12 or later; by "
+		  "ptrace)" },
 
 	{ "debuginfod-url", .member = "debuginfod_urls", .arg = "U", .group = SYMBOLS,
 	  .handle = handle_url,

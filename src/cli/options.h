@@ -55,6 +55,7 @@ struct options {
 	enum pa_event event;
 	enum pa_unwind unwind;
 	bool kernel_stacks;
+	bool inject_python;
 	unsigned int offcpu_states; /* enum pa_off_cpu_state; 0: the library's choice */
 	bool has_min_block;
 	uint64_t min_block_ns;

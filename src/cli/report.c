@@ -149,6 +149,7 @@ void report_print(const struct pa_summary *s, const struct report_options *opts,
 	report_waits(&page);
 	report_threads(&page);
 	report_outputs(&page);
+	report_python(&page);
 	print_quality(&page);
 	if (!report_has_lost_much(s))
 		report_losses(&page);

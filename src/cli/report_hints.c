@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/flag_names.h"
 #include "cli/report_parts.h"
 
 #define MIN_PERCENT 1 /* of the samples; hints below it are shown with -v only */
@@ -8,6 +9,13 @@
 bool report_is_main_hint(const struct pa_summary *s, const struct pa_hint *h)
 {
 	return !report_is_off_cpu(s) && h->nr_samples * 100 > s->samples * MAIN_PERCENT;
+}
+
+static void print_hint(const struct report_page *p, const struct pa_hint *h)
+{
+	char text[FLAG_NAMES_SIZE];
+
+	report_line(p, "hint", "%s", flag_names(h->text, text));
 }
 
 void report_main_hints(const struct report_page *p)
@@ -20,7 +28,7 @@ void report_main_hints(const struct report_page *p)
 
 		if (!report_is_main_hint(s, h))
 			continue;
-		report_line(p, "hint", "%s", h->text);
+		print_hint(p, h);
 		has_any = true;
 	}
 	if (has_any)
@@ -36,6 +44,6 @@ void report_hints(const struct report_page *p)
 
 		if (!report_is_main_hint(s, h) &&
 		    (p->opts->is_verbose || h->nr_samples * 100 >= s->samples * MIN_PERCENT))
-			report_line(p, "hint", "%s", h->text);
+			print_hint(p, h);
 	}
 }

@@ -32,6 +32,9 @@ void report_off_cpu(const struct report_page *p);
 /* How long the threads of targets existed, and what they did in that time. */
 void report_threads(const struct report_page *p);
 
+/* Where Python's own functions were switched on. */
+void report_python(const struct report_page *p);
+
 /* The files that were written. */
 void report_outputs(const struct report_page *p);
 

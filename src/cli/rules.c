@@ -127,6 +127,7 @@ static int check_profile(const struct options *o)
 		{ "--event", o->event },
 		{ "--unwind", o->unwind },
 		{ "--kernel-stacks", o->kernel_stacks },
+		{ "--inject-python", o->inject_python },
 		{ "--profile-output", o->profile_output },
 		{ "--folded-output", o->folded_output },
 		{ "--perf-data-output", o->perf_data_output },
@@ -176,6 +177,7 @@ static int check_only_offcpu(const struct options *o)
 		  "time off the CPU is measured, not sampled" },
 		{ "--event", o->event, "has no meaning without --profile",
 		  "time off the CPU is measured, not sampled" },
+		{ "--inject-python", o->inject_python, "needs --profile", "add it" },
 		{ "--sort", o->sort, "has no meaning without --profile",
 		  "waits are listed by their total time" },
 	};

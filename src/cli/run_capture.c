@@ -121,6 +121,7 @@ static int new_session(struct capture_run *c, struct pa_error *err)
 		.unwind = o->unwind,
 		.sample_rate_hz = o->sample_rate_hz,
 		.kernel_stacks = o->kernel_stacks,
+		.inject_python = o->inject_python,
 		.off_cpu_states = o->offcpu_states,
 		.off_cpu_min_ns = o->min_block_ns,
 		.program_times = o->verbosity > 0 || o->serves_metrics,

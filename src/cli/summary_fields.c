@@ -125,7 +125,7 @@ STRUCTURE(output_stat);
 
 static const struct summary_field hint_fields[] = {
 	F(FIELD_STRING, pa_hint, runtime),   F(FIELD_STRING, pa_hint, problem),
-	F(FIELD_STRING, pa_hint, text),      F(FIELD_U64, pa_hint, nr_samples),
+	F(FIELD_ADVICE, pa_hint, text),      F(FIELD_U64, pa_hint, nr_samples),
 	F(FIELD_U64, pa_hint, nr_processes),
 };
 
@@ -346,6 +346,7 @@ static const struct summary_list summary_lists[] = {
 	L(pa_summary, hints, hint),
 	L(pa_summary, limits, limit_stat),
 	L(pa_summary, jit, count),
+	L(pa_summary, python, count),
 	L(pa_summary, unanswered, unanswered_stat),
 	L(pa_summary, threads, thread_stat),
 	L(pa_summary, threads_unlisted, thread_stat),

@@ -438,6 +438,13 @@ int programs_remove_target(struct programs *p, pid_t id)
 	return r;
 }
 
+bool programs_has_target(const struct programs *p, pid_t id)
+{
+	__u32 key = (__u32)id, value;
+
+	return bpf_map_lookup_elem(bpf_map__fd(p->skel->maps.targets), &key, &value) == 0;
+}
+
 uint64_t programs_nr_targets(const struct programs *p)
 {
 	return __atomic_load_n(&p->skel->data_shared->proc_stats.nr_targets, __ATOMIC_RELAXED);

@@ -83,6 +83,7 @@ int programs_read_per_cpu(const struct programs *p, const char *map, size_t size
  * too many. */
 int programs_add_target(struct programs *p, pid_t id, enum pa_target_state state);
 int programs_remove_target(struct programs *p, pid_t id);
+bool programs_has_target(const struct programs *p, pid_t id); /* any thread */
 uint64_t programs_nr_targets(const struct programs *p);
 
 /* Returns a former target that is exiting. -ENOENT: there is none that was not forgotten. */

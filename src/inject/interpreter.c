@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 
 #include "base/array.h"
+#include "base/bisect.h"
 #include "base/cleanup.h"
 #include "inject/memory_elf.h"
 #include "inject/thread_state.h"
@@ -37,18 +38,22 @@ void interpreter_cache_done(struct interpreter_cache *c)
 	*c = (struct interpreter_cache){ 0 };
 }
 
-static bool is_cached(const struct interpreter_cache *c, uint64_t key)
+bool interpreter_cache_has(const struct interpreter_cache *c, uint64_t key)
 {
-	for (uint32_t i = 0; i < c->nr; i++)
-		if (c->keys[i] == key)
-			return true;
-	return false;
+	uint32_t at = BISECT(i, c->nr, c->keys[i] < key);
+
+	return at < c->nr && c->keys[at] == key;
 }
 
 static void add_to_cache(struct interpreter_cache *c, uint64_t key)
 {
-	if (ARRAY_RESERVE(c->keys, c->cap, c->nr + 1, MAX_CACHED) == 0)
-		c->keys[c->nr++] = key;
+	uint32_t at = BISECT(i, c->nr, c->keys[i] < key);
+
+	if (ARRAY_RESERVE(c->keys, c->cap, c->nr + 1, MAX_CACHED) < 0)
+		return;
+	memmove(&c->keys[at + 1], &c->keys[at], (c->nr - at) * sizeof(*c->keys));
+	c->keys[at] = key;
+	c->nr++;
 }
 
 static int note_file(void *ctx, const struct maps_entry *e)
@@ -65,7 +70,7 @@ static int note_file(void *ctx, const struct maps_entry *e)
 	s->files[s->nr++] = (struct mapped_file){
 		.start = e->start,
 		.end = e->end,
-		.key = e->inode ^ (uint64_t)e->major << 52 ^ (uint64_t)e->minor << 32,
+		.key = interpreter_file_key(e->major, e->minor, e->inode),
 		.is_exec = e->is_exec,
 		.is_first_page = e->inode && !e->offset,
 		.is_libc = is_vdso || strncmp(name, "libc.", 5) == 0 ||
@@ -205,7 +210,7 @@ static enum interpreter_result look_at_files(struct search *s, struct interprete
 		struct memory_elf e;
 		int r;
 
-		if (!f->is_first_page || is_cached(cache, f->key))
+		if (!f->is_first_page || interpreter_cache_has(cache, f->key))
 			continue;
 		r = memory_elf_open(&memory, f->start, &e);
 		if (r == -ENOTSUP)

@@ -32,12 +32,18 @@ enum interpreter_result {
 	INTERPRETER_32_BIT,
 };
 
-/* Files that are not CPython, over all processes: device and inode. */
+/* Files that are not CPython, over all processes. */
 struct interpreter_cache {
-	uint64_t *keys; /* owned */
+	uint64_t *keys; /* owned; sorted */
 	uint32_t nr, cap;
 };
 void interpreter_cache_done(struct interpreter_cache *c);
+bool interpreter_cache_has(const struct interpreter_cache *c, uint64_t key);
+
+static inline uint64_t interpreter_file_key(uint32_t major, uint32_t minor, uint64_t inode)
+{
+	return inode ^ (uint64_t)major << 52 ^ (uint64_t)minor << 32;
+}
 
 /* Negative: -ESRCH, -EACCES, -ETIMEDOUT … */
 int interpreter_find(const struct procfs *procfs, pid_t pid, struct interpreter_cache *cache,

@@ -28,12 +28,17 @@
 #define SECCOMP_STRICT 1
 
 static const char *const outcome_keys[] = {
-#define X(name, key, text) [PYTHON_##name] = (key),
+#define X(name, key, text, fix) [PYTHON_##name] = (key),
 #include "inject/python_outcomes.def"
 #undef X
 };
 static const char *const outcome_texts[] = {
-#define X(name, key, text) [PYTHON_##name] = (text),
+#define X(name, key, text, fix) [PYTHON_##name] = (text),
+#include "inject/python_outcomes.def"
+#undef X
+};
+static const char *const outcome_fixes[] = {
+#define X(name, key, text, fix) [PYTHON_##name] = (fix),
 #include "inject/python_outcomes.def"
 #undef X
 };
@@ -46,6 +51,11 @@ const char *python_outcome_key(enum python_outcome o)
 const char *python_outcome_text(enum python_outcome o)
 {
 	return outcome_texts[o];
+}
+
+const char *python_outcome_fix(enum python_outcome o)
+{
+	return outcome_fixes[o];
 }
 
 static void settle(struct python_switch *s, enum python_outcome outcome)

@@ -25,13 +25,14 @@
 struct procfs;
 
 enum python_outcome {
-#define X(name, key, text) PYTHON_##name,
+#define X(name, key, text, fix) PYTHON_##name,
 #include "inject/python_outcomes.def"
 #undef X
 	PYTHON_NR_OUTCOMES
 };
 const char *python_outcome_key(enum python_outcome o);
 const char *python_outcome_text(enum python_outcome o);
+const char *python_outcome_fix(enum python_outcome o); /* "": none is needed */
 
 enum python_stage {
 	PYTHON_WAITS, /* for a thread at a safe point */

@@ -16,6 +16,31 @@
 #define LOOK_EVERY_NS 20000
 #define MAX_STOPS 256 /* of one call: it makes a few system calls at most */
 
+/* Whether the thread is a process that we have started ourselves. */
+static bool is_own_child(pid_t tid)
+{
+	siginfo_t info;
+
+	return waitid(P_PID, (id_t)tid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
+}
+
+/* 1 and the status if there is one; 0; or a negative errno. What a child ends with is left to the part
+ * of this program that has started it. */
+static int take_status(const struct tracee *t, int *ret_status)
+{
+	siginfo_t info = { 0 };
+	pid_t r;
+
+	if (waitid(P_PID, (id_t)t->tid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) < 0)
+		return errno == EINTR ? 0 : -ESRCH;
+	if (!info.si_pid)
+		return 0;
+	if (t->is_child && info.si_code != CLD_STOPPED && info.si_code != CLD_TRAPPED)
+		return -ESRCH;
+	r = waitpid(t->tid, ret_status, __WALL | WNOHANG);
+	return r == t->tid ? 1 : 0;
+}
+
 /* A negative errno, or the status of a stop. */
 static int wait_stop(struct tracee *t, uint64_t deadline_ns)
 {
@@ -23,11 +48,11 @@ static int wait_stop(struct tracee *t, uint64_t deadline_ns)
 	int status;
 
 	for (;;) {
-		pid_t r = waitpid(t->tid, &status, __WALL | WNOHANG);
+		int r = take_status(t, &status);
 
-		if (r < 0 && errno != EINTR)
-			return -ESRCH;
-		if (r == t->tid)
+		if (r < 0)
+			return r;
+		if (r > 0)
 			break;
 		if (clock_mono_ns() > deadline_ns)
 			return -ETIMEDOUT;
@@ -53,6 +78,13 @@ static bool is_job_control(int signal_nr)
 	       signal_nr == SIGTTOU;
 }
 
+/* The signal that a stop is about, which is still to be delivered; 0: none. */
+static int pending_signal(int status)
+{
+	return status < 0 || status >> 16 || WSTOPSIG(status) == SYSCALL_STOP ? 0
+									      : WSTOPSIG(status);
+}
+
 /* Waits for the stop that was asked for; signals that come before it are delivered. */
 static int wait_interrupted(struct tracee *t, uint64_t deadline_ns)
 {
@@ -63,8 +95,7 @@ static int wait_interrupted(struct tracee *t, uint64_t deadline_ns)
 			return status;
 		if (status >> 16 == PTRACE_EVENT_STOP)
 			return is_job_control(WSTOPSIG(status)) ? -EAGAIN : 0;
-		r = resume(t, PTRACE_CONT,
-			   status >> 16 || WSTOPSIG(status) == SYSCALL_STOP ? 0 : WSTOPSIG(status));
+		r = resume(t, PTRACE_CONT, pending_signal(status));
 		if (r < 0)
 			return r;
 	}
@@ -77,6 +108,7 @@ int tracee_stop(struct tracee *t, pid_t tid, uint64_t deadline_ns)
 
 	t->tid = tid;
 	t->is_attached = t->is_stopped = false;
+	t->is_child = is_own_child(tid);
 	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) < 0)
 		return -errno;
 	t->is_attached = true;
@@ -89,14 +121,17 @@ int tracee_stop(struct tracee *t, pid_t tid, uint64_t deadline_ns)
 	return r < 0 ? r : thread_state_read(tid, &t->state);
 }
 
+/* Tried even if no stop was reported: another thread that waits for its children may have taken the
+ * report. The kernel detaches only a thread that is stopped. */
 bool tracee_let_go(struct tracee *t)
 {
+	int signal_nr = 0;
+
 	if (t->is_attached && !t->is_stopped)
-		(void)wait_stop(t, 0);
-	if (t->is_attached && t->is_stopped) {
-		(void)ptrace(PTRACE_DETACH, t->tid, NULL, NULL); /* fails if it was killed */
-		t->is_attached = false;
-	}
+		signal_nr = pending_signal(wait_stop(t, 0));
+	if (t->is_attached &&
+	    (ptrace(PTRACE_DETACH, t->tid, NULL, signal_nr) == 0 || t->is_stopped))
+		t->is_attached = false; /* it fails for a thread that was killed */
 	return !t->is_attached;
 }
 

@@ -15,7 +15,7 @@
 struct tracee {
 	pid_t tid;
 	bool is_attached, is_stopped;
-	bool was_seen_stopped;     /* job control had stopped it */
+	bool is_child;             /* of ours: how it ends is for its parent to read */
 	struct thread_state state; /* valid while it is stopped */
 };
 

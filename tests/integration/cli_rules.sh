@@ -113,13 +113,13 @@ test_usage() {
 	usage "^perf-agent: --bogus: unknown" --bogus
 	usage "^perf-agent: -x: unknown" -x
 	usage "^perf-agent: -x: unknown" -qx
-	usage "^perf-agent: --inject-python: unknown option; check its spelling" --profile -a --inject-python
 	usage "^perf-agent: --metrics-listen: 'localhost' does not end with a port .*; write it like 9797" \
 		-a --metrics-listen localhost
 	usage "^perf-agent: --metrics-listen: 'example.org:9797' names a host, and names are not looked up; write" \
 		-a --metrics-listen=example.org:9797
 	usage "^perf-agent: --metrics-listen: '::1:9797' has an IPv6 address without brackets; write" \
 		-a --metrics-listen ::1:9797
+	usage '^perf-agent: --inject-python: needs --profile; add it' -a --offcpu --inject-python
 	for later in --offcpu-output=x --offcpu-states=disk --min-block=0; do
 		usage "^perf-agent: ${later%=*}: has no meaning without --offcpu; add it" -a "$later"
 	done
@@ -341,7 +341,7 @@ test_usage_pmu() {
 	usage '^perf-agent: --json: .*is where --pmu writes' -a --pmu --pmu-output x --json=x
 	usage '^perf-agent: --json: .*is where --pmu writes' -a --pmu --pmu-output - --json
 	usage '^perf-agent: --profile-output: .*is where --pmu writes' -a --pmu --profile -o -
-	for flag in '-F 99' '--event cycles' '--unwind fp' --kernel-stacks '-o x' '--folded-output x' '--perf-data-output x' '--tag a=b' \
+	for flag in '-F 99' '--event cycles' '--unwind fp' --kernel-stacks --inject-python '-o x' '--folded-output x' '--perf-data-output x' '--tag a=b' \
 		'--top 5' '--sort total' '--debuginfod-url http://a' '--symbol-cache-dir d' '--symbol-cache-max 1G' \
 		'--symbol-fetch-timeout 1s' --symbol-fail-closed; do
 		# shellcheck disable=SC2086 # a flag and its value are two words
@@ -357,7 +357,7 @@ test_information() {
 		[ ! -s err ]
 		run_ok $? "nothing on stderr"
 	done
-	for flag in --profile --pmu --per-pid --pmu-output --pid --tid --user --cgroup --all --duration --sample-rate --event --unwind --kernel-stacks --json \
+	for flag in --profile --pmu --per-pid --pmu-output --pid --tid --user --cgroup --all --duration --sample-rate --event --unwind --kernel-stacks --inject-python --json \
 		--debuginfod-url --symbol-cache-dir --symbol-cache-max --symbol-fetch-timeout \
 		--symbol-fail-closed --profile-output --no-profile-output --folded-output --perf-data-output --tag --sort --top --strict \
 		--max-lost --follow-children --quiet --verbose --no-follow-children --version --help; do

@@ -510,12 +510,13 @@ static void test_hints(void)
 		   strcmp(first->text,
 			  "python 3.11 (PIDs 7, 6, 5, 4 and 3 more): the functions of the script "
 			  "are "
-			  "not shown; CPython 3.12 or later, started with -X perf, shows them") ==
-			   0,
+			  "not shown; CPython 3.12 or later shows them, with "
+			  "pa_options.inject_python or started with -X perf") == 0,
 	   "hints: processes that share one are in one line, the busiest first: %s", first->text);
 	ok(second->nr_samples == 2 && strcmp(second->runtime, "python") == 0 &&
 		   strcmp(second->text, "python 3.12 (PID 50): the functions of the script are not "
-					"shown; start it with -X perf") == 0,
+					"shown; pa_options.inject_python switches them on, or "
+					"start it with -X perf") == 0,
 	   "hints: what helps depends on the version: %s", second->text);
 }
 
