@@ -35,6 +35,13 @@
 static const uint8_t kept_caps[] = { CAP_CHOWN,      CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH,
 				     CAP_SYS_PTRACE, CAP_SYS_ADMIN,    CAP_CHECKPOINT_RESTORE };
 
+/* Without what a sanitizer does at the end of its process: this is a copy of the agent's. */
+static _Noreturn void leave(int status)
+{
+	for (;;)
+		(void)syscall(SYS_exit_group, status);
+}
+
 static void drop_other_caps(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -101,13 +108,13 @@ static int receive_socket(void)
 static _Noreturn void become_reader(int socket_fd, pid_t spawner)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != spawner)
-		_exit(1);
+		leave(1);
 	if (socket_fd != SOCKET_FD)
 		(void)dup2(socket_fd, SOCKET_FD);
 	close_from(SOCKET_FD + 1);
 	(void)close(CONTROL_FD);
 	reader_serve(SOCKET_FD, PROC_FD);
-	_exit(0);
+	leave(0);
 }
 
 static void reap(void)
@@ -116,15 +123,31 @@ static void reap(void)
 		;
 }
 
+#ifdef __SANITIZE_THREAD__
+void AnnotateIgnoreReadsBegin(const char *file, int line);
+void AnnotateIgnoreWritesBegin(const char *file, int line);
+#endif
+
+/* ThreadSanitizer takes what this process does for something that a thread of the agent does, which has
+ * descriptors of the same numbers; its reports would go to descriptor 2, which is a socket here. */
+static void leave_thread_sanitizer(void)
+{
+#ifdef __SANITIZE_THREAD__
+	AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+	AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+#endif
+}
+
 _Noreturn void reader_spawner_main(int control_fd, int proc_fd)
 {
 	pid_t own = (pid_t)syscall(SYS_getpid), reader = 0;
 	int socket_fd;
 
+	leave_thread_sanitizer();
 	(void)setsid(); /* the agent handles an interrupt from the terminal */
 	(void)prctl(PR_SET_NAME, "perf-agent-read", 0, 0, 0);
 	if (chdir("/") < 0 || !place_descriptors(control_fd, proc_fd))
-		_exit(1);
+		leave(1);
 	drop_other_caps();
 	while ((socket_fd = receive_socket()) >= 0) {
 		if (reader > 0)
@@ -142,5 +165,5 @@ _Noreturn void reader_spawner_main(int control_fd, int proc_fd)
 		if (send(CONTROL_FD, &reader, sizeof(reader), MSG_NOSIGNAL) < 0)
 			break;
 	}
-	_exit(0);
+	leave(0);
 }
