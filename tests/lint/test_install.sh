@@ -28,7 +28,7 @@ ok $? "install: no target of tests or benchmarks is built"
 grep -q '^src/cli/perf-agent:' "$tmp/targets"
 ok $? "install: the program is built"
 meson introspect --installed "$tmp/build" >"$tmp/installed" 2>"$tmp/out"
-for file in bin/perf-agent include/perfagent/perfagent.h lib/libperfagent.so lib/pkgconfig/perfagent.pc \
+for file in bin/perf-agent include/perfagent/perfagent.h lib/libperfagent.so lib/libperfagent.a lib/pkgconfig/perfagent.pc \
 	share/bash-completion/completions/perf-agent share/zsh/site-functions/_perf-agent \
 	share/fish/vendor_completions.d/perf-agent.fish; do
 	tr ',' '\n' <"$tmp/installed" | sed 's/.*: "//; s/"}*$//' >"$tmp/out"
