@@ -158,6 +158,52 @@ static void add_symbolize_times(struct metric_list *l, const struct pa_summary *
 	metric_list_add(l, &batch, LABEL("kind", "max"), NONE, seconds_of(s->naming_max_ns));
 }
 
+/* Kernel addresses have metrics of their own: whether they get names depends on privileges. */
+static void add_kernel_names(struct metric_list *l, const struct summary_kernel_names *k)
+{
+	static const struct metric_kind batch = {
+		"perf_agent_symbolize_kernel_batch_seconds",
+		"Time per batch of kernel addresses, of the last 1,024.", PA_METRIC_GAUGE
+	};
+	const struct naming_kernel_counts *n = &k->counts;
+	const struct {
+		struct metric_kind kind;
+		uint64_t value;
+	} items[] = {
+		{ { "perf_agent_symbolize_kernel_batches_total",
+		    "Batches of kernel addresses symbolized.", PA_METRIC_COUNTER },
+		  n->nr_batches },
+		{ { "perf_agent_symbolize_kernel_input_ips_total", "Kernel addresses symbolized.",
+		    PA_METRIC_COUNTER },
+		  n->nr_addresses },
+		{ { "perf_agent_symbolize_kernel_batch_failures_total",
+		    "Batches of kernel addresses for which no list of symbols could be used.",
+		    PA_METRIC_COUNTER },
+		  n->nr_unlisted },
+		{ { "perf_agent_symbolize_kernel_raw_addr_frames_total",
+		    "Kernel addresses shown as numbers.", PA_METRIC_COUNTER },
+		  n->nr_raw },
+		{ { "perf_agent_symbolize_kernel_lockdown_eperm_total",
+		    "Batches for which /proc/kallsyms shows no addresses to the agent.",
+		    PA_METRIC_COUNTER },
+		  n->nr_denied },
+		{ { "perf_agent_symbolize_kernel_other_err_total",
+		    "Batches for which /proc/kallsyms could not be used for another reason.",
+		    PA_METRIC_COUNTER },
+		  n->nr_failed },
+		{ { "perf_agent_symbolize_kernel_fallback_engaged",
+		    "1 if another source than /proc/kallsyms was used for kernel symbols, or none.",
+		    PA_METRIC_GAUGE },
+		  n->nr_fallbacks > 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(items) / sizeof(items[0]); i++)
+		metric_list_add(l, &items[i].kind, NONE, NONE, (double)items[i].value);
+	metric_list_add(l, &batch, LABEL("kind", "p50"), NONE, seconds_of(k->latency.p50_ns));
+	metric_list_add(l, &batch, LABEL("kind", "p99"), NONE, seconds_of(k->latency.p99_ns));
+	metric_list_add(l, &batch, LABEL("kind", "max"), NONE, seconds_of(k->latency.max_ns));
+}
+
 /* A distribution's percentiles, and its sum and count. */
 static void add_distribution(struct metric_list *l, const struct metric_kind *percentile,
 			     const struct metric_kind *sum, const struct pa_distribution *d)
@@ -272,8 +318,9 @@ static void read_programs(const struct pa_session *s, struct program_times *to)
 		sched_collector_add_times(s->sched, to);
 }
 
-static struct metric_list *list_summary(const struct pa_session *s, const struct pa_summary *sum)
+static struct metric_list *list_summary(const struct pa_session *s, const struct summary *summary)
 {
+	const struct pa_summary *sum = summary_get(summary);
 	struct metric_list *l = metric_list_new();
 	struct program_times times;
 
@@ -284,6 +331,7 @@ static struct metric_list *list_summary(const struct pa_session *s, const struct
 	add_plain(l, sum);
 	add_reasons(l, sum);
 	add_symbolize_times(l, sum);
+	add_kernel_names(l, summary_kernel_names(summary));
 	add_scheduler(l, sum);
 	add_programs(l, &times);
 	return l;
@@ -296,7 +344,7 @@ void session_publish_metrics(struct pa_session *s)
 
 	if (!s->summary && summary_live(s, &live) < 0)
 		return; /* the last ones stay */
-	l = list_summary(s, summary_get(s->summary ? s->summary : live));
+	l = list_summary(s, s->summary ? s->summary : live);
 	summary_free(live);
 	if (!l)
 		return;

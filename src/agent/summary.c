@@ -39,6 +39,7 @@ struct summary {
 	struct pa_section first;             /* how the samples of the first section were unwound */
 	struct summary_quality first_quality;
 	struct pa_count naming_failures[NAMING_NR_FAILURES];
+	struct summary_kernel_names kernel_names;
 	struct summary_digest digest;
 	struct pa_limit_stat limits[MAX_LIMITS];
 	struct pa_wait_stat waits[MAX_WAITS];
@@ -348,6 +349,8 @@ static void add_naming(const struct naming_stats *n, struct summary *to)
 {
 	struct naming_latency latency = naming_stats_latency(n);
 
+	to->kernel_names =
+		(struct summary_kernel_names){ n->kernel, naming_stats_kernel_latency(n) };
 	to->pub.naming_batches = n->nr_batches;
 	to->pub.naming_addresses = n->nr_addresses;
 	to->pub.naming_shared = n->nr_shared;
@@ -560,6 +563,11 @@ int summary_add_waits(struct summary *to, const struct model *model)
 {
 	to->pub.waits = to->waits;
 	return summary_list_waits(model, to->waits, to->wait_texts, MAX_WAITS, &to->pub);
+}
+
+const struct summary_kernel_names *summary_kernel_names(const struct summary *s)
+{
+	return &s->kernel_names;
 }
 
 /* The summary of a capture without samples. */

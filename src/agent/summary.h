@@ -12,6 +12,7 @@
 #include "collect/trigger.h"
 #include "model/model.h"
 #include "names/advice.h"
+#include "names/naming_stats.h"
 
 struct model;
 struct model_stats;
@@ -25,6 +26,13 @@ int summary_new(const struct pa_session *s, struct summary **ret_summary);
 struct summary *summary_free(struct summary *s);
 DEFINE_CLEANUP(struct summary *, summary_free)
 const struct pa_summary *summary_get(const struct summary *s);
+
+/* How kernel addresses alone got their names; for metrics. */
+struct summary_kernel_names {
+	struct naming_kernel_counts counts;
+	struct naming_latency latency;
+};
+const struct summary_kernel_names *summary_kernel_names(const struct summary *s);
 
 /* What can be told while the session samples, at little cost: counts, without lists of files and functions. */
 int summary_live(const struct pa_session *s, struct summary **ret_summary);

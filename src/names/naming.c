@@ -148,6 +148,24 @@ static struct naming_note note_of(const struct naming_job *job, const struct nam
 	return b->nr_asked ? part->note : shared_names_source(job->shared, b->source)->note;
 }
 
+/* In addition to what every batch is counted in. */
+static void count_kernel_batch(struct naming_job *job, const struct naming_batch *b)
+{
+	bool is_fallback = b->is_fallback, is_denied = job->kernel.is_denied;
+	struct naming_kernel_counts counts = {
+		.nr_batches = 1,
+		.nr_addresses = b->nr_asked,
+		.nr_unlisted = b->unnamed == NAMING_NO_KERNEL_LIST,
+		.nr_denied = is_denied,
+		.nr_failed = is_fallback && !is_denied,
+		.nr_fallbacks = is_fallback,
+	};
+
+	for (uint32_t i = 0; b->reply.head && i < b->reply.head->nr_answers; i++)
+		counts.nr_raw += (b->reply.answers[i].flags & SYMBOL_IS_RAW) != 0;
+	naming_stats_add_kernel(&job->stats, &counts, b->took_ns);
+}
+
 static int apply_batch(struct naming_env *env, struct naming_batch *b)
 {
 	const struct symbol_answer *a = b->reply.answers;
@@ -172,6 +190,8 @@ static int apply_batch(struct naming_env *env, struct naming_batch *b)
 			job->stats.nr_lines_interrupted += count_without_line(&b->reply);
 	}
 	naming_stats_add_batch(&job->stats, b->took_ns, b->is_fallback);
+	if (b->parts[0].has_mapping && b->parts[0].mapping.kind == PROFILE_MAPPING_KERNEL)
+		count_kernel_batch(job, b);
 	return r;
 }
 

@@ -10,6 +10,25 @@ void naming_stats_add_batch(struct naming_stats *s, uint64_t took_ns, bool is_fa
 	s->nr_fallbacks += is_fallback;
 }
 
+static void add_kernel_counts(struct naming_kernel_counts *to,
+			      const struct naming_kernel_counts *more)
+{
+	to->nr_batches += more->nr_batches;
+	to->nr_addresses += more->nr_addresses;
+	to->nr_raw += more->nr_raw;
+	to->nr_unlisted += more->nr_unlisted;
+	to->nr_denied += more->nr_denied;
+	to->nr_failed += more->nr_failed;
+	to->nr_fallbacks += more->nr_fallbacks;
+}
+
+void naming_stats_add_kernel(struct naming_stats *s, const struct naming_kernel_counts *batch,
+			     uint64_t took_ns)
+{
+	s->kernel_batch_ns[s->kernel.nr_batches % NAMING_LAST_BATCHES] = took_ns;
+	add_kernel_counts(&s->kernel, batch);
+}
+
 void naming_stats_add_named(struct naming_stats *s)
 {
 	s->nr_addresses++;
@@ -28,14 +47,22 @@ void naming_stats_found(struct naming_stats *s, enum naming_failure was, bool wa
 	s->failures[was]--;
 }
 
+/* Appends the last times of one ring to another, which has so many so far. */
+static void ring_append(uint64_t *to, uint64_t nr_to, const uint64_t *from, uint64_t nr_from)
+{
+	uint64_t first = nr_from > NAMING_LAST_BATCHES ? nr_from - NAMING_LAST_BATCHES : 0;
+
+	for (uint64_t i = first; i < nr_from; i++)
+		to[(nr_to + i) % NAMING_LAST_BATCHES] = from[i % NAMING_LAST_BATCHES];
+}
+
 void naming_stats_add(struct naming_stats *to, const struct naming_stats *more)
 {
-	uint64_t first =
-		more->nr_batches > NAMING_LAST_BATCHES ? more->nr_batches - NAMING_LAST_BATCHES : 0;
-
-	to->nr_batches += first; /* the rest fills the whole ring */
-	for (uint64_t i = first; i < more->nr_batches; i++)
-		naming_stats_add_batch(to, more->batch_ns[i % NAMING_LAST_BATCHES], false);
+	ring_append(to->batch_ns, to->nr_batches, more->batch_ns, more->nr_batches);
+	to->nr_batches += more->nr_batches;
+	ring_append(to->kernel_batch_ns, to->kernel.nr_batches, more->kernel_batch_ns,
+		    more->kernel.nr_batches);
+	add_kernel_counts(&to->kernel, &more->kernel);
 	to->nr_addresses += more->nr_addresses;
 	to->nr_shared += more->nr_shared;
 	to->nr_raw += more->nr_raw;
@@ -58,18 +85,28 @@ static uint64_t percentile(const uint64_t *sorted, uint64_t nr, unsigned int per
 	return sorted[(nr * percent + 99) / 100 - 1];
 }
 
-struct naming_latency naming_stats_latency(const struct naming_stats *s)
+static struct naming_latency ring_latency(const uint64_t *ring, uint64_t nr_batches)
 {
-	uint64_t nr = s->nr_batches < NAMING_LAST_BATCHES ? s->nr_batches : NAMING_LAST_BATCHES;
+	uint64_t nr = nr_batches < NAMING_LAST_BATCHES ? nr_batches : NAMING_LAST_BATCHES;
 	uint64_t sorted[NAMING_LAST_BATCHES];
 
 	if (!nr)
 		return (struct naming_latency){ 0 };
-	memcpy(sorted, s->batch_ns, nr * sizeof(*sorted));
+	memcpy(sorted, ring, nr * sizeof(*sorted));
 	qsort(sorted, nr, sizeof(*sorted), compare_latencies);
 	return (struct naming_latency){
 		.p50_ns = percentile(sorted, nr, 50),
 		.p99_ns = percentile(sorted, nr, 99),
 		.max_ns = sorted[nr - 1],
 	};
+}
+
+struct naming_latency naming_stats_latency(const struct naming_stats *s)
+{
+	return ring_latency(s->batch_ns, s->nr_batches);
+}
+
+struct naming_latency naming_stats_kernel_latency(const struct naming_stats *s)
+{
+	return ring_latency(s->kernel_batch_ns, s->kernel.nr_batches);
 }

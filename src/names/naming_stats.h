@@ -30,6 +30,17 @@ enum naming_failure {
 		NAMING_NR_FAILURES,
 };
 
+/* Batches of kernel addresses alone. */
+struct naming_kernel_counts {
+	uint64_t nr_batches;
+	uint64_t nr_addresses;
+	uint64_t nr_raw;       /* addresses shown as 0x… */
+	uint64_t nr_unlisted;  /* batches for which no list of symbols could be used */
+	uint64_t nr_denied;    /* batches whose first list shows no addresses to this process */
+	uint64_t nr_failed;    /* batches whose first list could not be used for another reason */
+	uint64_t nr_fallbacks; /* batches that used another list, or none */
+};
+
 struct naming_stats {
 	uint64_t nr_batches;
 	uint64_t nr_addresses;
@@ -40,9 +51,16 @@ struct naming_stats {
 		nr_lines_interrupted; /* addresses without a line, in files whose lines the user did not wait for */
 	uint64_t failures[NAMING_NR_FAILURES];
 	uint64_t batch_ns[NAMING_LAST_BATCHES]; /* a ring: batch n is at n modulo its size */
+	struct naming_kernel_counts kernel;
+	uint64_t kernel_batch_ns
+		[NAMING_LAST_BATCHES]; /* a ring of the same kind, of kernel.nr_batches */
 };
 
 void naming_stats_add_batch(struct naming_stats *s, uint64_t took_ns, bool is_fallback);
+
+/* For a batch of kernel addresses, in addition; its nr_batches is 1. */
+void naming_stats_add_kernel(struct naming_stats *s, const struct naming_kernel_counts *batch,
+			     uint64_t took_ns);
 void naming_stats_add_named(struct naming_stats *s);
 void naming_stats_add_unnamed(struct naming_stats *s, enum naming_failure why, bool is_raw);
 
@@ -57,5 +75,6 @@ struct naming_latency {
 	uint64_t p50_ns, p99_ns, max_ns;
 };
 struct naming_latency naming_stats_latency(const struct naming_stats *s);
+struct naming_latency naming_stats_kernel_latency(const struct naming_stats *s);
 
 #endif

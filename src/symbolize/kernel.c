@@ -328,6 +328,12 @@ static void describe_source(const struct kernel_symbolizer *k, const struct pa_e
 		kernel_outcome_add(to, "; not cached: %s", err->text);
 }
 
+/* The first list that failed has set k->hidden. */
+static bool is_denied(const struct kernel_symbolizer *k)
+{
+	return k->hidden == WHY_KERNEL_NOT_READABLE || k->hidden == WHY_KERNEL_ZEROES;
+}
+
 /* Describes why the kernel has no symbols, list by list. */
 static void describe_failure(const struct kernel_symbolizer *k, struct kernel_outcome *to)
 {
@@ -377,6 +383,7 @@ int symbolizer_new_kernel(const struct kernel_sources *src, struct symbolizer **
 		describe_failure(k, &outcome);
 		r = give_raw(k, ret_symbolizer);
 	}
+	outcome.is_denied = is_denied(k);
 	*ret_outcome = outcome;
 	return r < 0 ? r : 0;
 }

@@ -41,6 +41,7 @@ struct kernel_outcome {
 	char source[KERNEL_SOURCE_SIZE];
 	bool is_fallback; /* not the first list */
 	bool is_cached;
+	bool is_denied; /* the first list shows no addresses to this process */
 };
 
 /* Appends information about the source. */

@@ -16,7 +16,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from harness import AGENT, PROGS, Stranger, cpu_s, done, end, need_root, note, ok, prog, skip, wait_for, workdir
+from harness import AGENT, PROGS, Stranger, cpu_s, done, end, links, need_root, note, ok, prog, skip, wait_for, wait_for_cpu, workdir
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 SPIN = os.path.join(PROGS, "spin")
@@ -195,7 +195,7 @@ def test_prometheus():
         skip("needs prometheus and promtool")
         return
     spin = prog("spin")
-    served = Served("--profile", "--offcpu", "--pmu", "--pmu-output", "/dev/null", "-d", "6s", "--json=report.json",
+    served = Served("--profile", "--kernel-stacks", "--offcpu", "--pmu", "--pmu-output", "/dev/null", "-d", "6s", "--json=report.json",
                     command=["sh", "-c", f"{SPIN} 2; exec sleep 1000"])
     prometheus = Prometheus(f"127.0.0.1:{served.port}")
     wait_for(lambda: prometheus.value("up") == 1, "Prometheus to scrape", 60)
@@ -208,6 +208,8 @@ def test_prometheus():
     check_promtool(text.decode())
     check_documented({k.split("{")[0] for k in metrics})
     ok(status == 200 and metrics['perf_agent_samples_total{kind="on-cpu"}'] > 20, "the capture has samples")
+    ok(metrics["perf_agent_symbolize_kernel_batches_total"] > 0
+       and metrics["perf_agent_symbolize_kernel_input_ips_total"] > 0, "kernel addresses are counted by themselves")
     wrong = matches_report(metrics, json.loads(report.read_text()))
     if not ok(not wrong, "the last metrics equal the JSON summary"):
         note("\n".join(wrong))
@@ -245,8 +247,11 @@ def test_self_profile(served):
 
 def test_one_profile(served):
     """A second one is refused until the first has ended; a client that leaves ends it."""
+    events = sum("perf_event" in x for x in links(served.p.pid))
     with served.connect() as first:
         first.sendall(b"GET /debug/pprof/profile?seconds=300 HTTP/1.1\r\n\r\n")
+        wait_for(lambda: sum("perf_event" in x for x in links(served.p.pid)) > events, "the agent to sample itself")
+        wait_for_cpu(0.1, served.p.pid)
         wait_for(lambda: served.get("/debug/pprof/profile?seconds=1")[0] == 503, "a second profile to be refused", 10)
         ok(served.get("/metrics")[0] == 200, "metrics are served while the agent profiles itself")
     start = time.monotonic()

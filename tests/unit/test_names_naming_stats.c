@@ -40,6 +40,29 @@ static void test_window(void)
 	   "all batches are counted");
 }
 
+static void test_kernel(void)
+{
+	const struct naming_kernel_counts batch = {
+		.nr_batches = 1, .nr_addresses = 5, .nr_raw = 2, .nr_denied = 1, .nr_fallbacks = 1
+	};
+	static struct naming_stats sum;
+	struct naming_latency l;
+
+	s = (struct naming_stats){ 0 };
+	naming_stats_add_batch(&s, 1, false);
+	naming_stats_add_batch(&s, 9, true);
+	naming_stats_add_kernel(&s, &batch, 9);
+	ok(latency_is(1, 9, 9), "kernel: its batches are among all batches");
+	l = naming_stats_kernel_latency(&s);
+	ok(l.p50_ns == 9 && l.max_ns == 9, "kernel: its batches have times of their own");
+	naming_stats_add(&sum, &s);
+	naming_stats_add(&sum, &s);
+	l = naming_stats_kernel_latency(&sum);
+	ok(sum.kernel.nr_batches == 2 && sum.kernel.nr_addresses == 10 && sum.kernel.nr_raw == 4 &&
+		   sum.kernel.nr_denied == 2 && sum.kernel.nr_fallbacks == 2 && l.p50_ns == 9,
+	   "kernel: counts of two profiles add up");
+}
+
 static void test_addresses(void)
 {
 	uint64_t sum = 0;
@@ -59,6 +82,7 @@ int main(void)
 {
 	test_latency();
 	test_window();
+	test_kernel();
 	test_addresses();
 	return tap_done();
 }
