@@ -9,9 +9,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "http/http_server_internal.h"
 
 #define LINGER_S 2
+#define GRACE_MS 50 /* before a connection gives way */
 #define SENTENCE_SIZE 512
 
 enum connection_state {
@@ -24,6 +26,7 @@ enum connection_state {
 struct http_connection {
 	struct http_server *server; /* borrowed */
 	struct http_connection *older, *newer;
+	uint64_t start_ns;
 	struct bufferevent *stream; /* owned, with the socket */
 	struct event *deadline;     /* owned; a timer */
 	enum connection_state state;
@@ -105,12 +108,32 @@ static void list_remove(struct http_connection *c)
 	s->counts.nr_connections--;
 }
 
-bool http_connections_give_way(struct http_server *s)
+/* The one that gives way next; NULL: all have a request. */
+static struct http_connection *list_first_silent(const struct http_server *s)
 {
 	struct http_connection *c = s->oldest;
 
 	while (c && c->state != CONNECTION_READING && c->state != CONNECTION_LINGERING)
 		c = c->newer;
+	return c;
+}
+
+unsigned int http_connections_wait_ms(const struct http_server *s)
+{
+	const struct http_connection *c = list_first_silent(s);
+	uint64_t age_ms;
+
+	if (s->counts.nr_connections < HTTP_MAX_CONNECTIONS || !c ||
+	    c->state == CONNECTION_LINGERING)
+		return 0;
+	age_ms = (clock_mono_ns() - c->start_ns) / NS_PER_MS;
+	return age_ms < GRACE_MS ? GRACE_MS - (unsigned int)age_ms : 0;
+}
+
+bool http_connections_give_way(struct http_server *s)
+{
+	struct http_connection *c = list_first_silent(s);
+
 	if (!c)
 		return false;
 	s->counts.refusals[HTTP_REFUSED_GAVE_WAY] += c->state == CONNECTION_READING;
@@ -285,9 +308,11 @@ void http_connection_new(struct http_server *s, int fd)
 		free(c);
 		return;
 	}
-	*c = (struct http_connection){
-		.server = s, .stream = stream, .deadline = deadline, .wants_body = true
-	};
+	*c = (struct http_connection){ .server = s,
+				       .stream = stream,
+				       .deadline = deadline,
+				       .start_ns = clock_mono_ns(),
+				       .wants_body = true };
 	list_append(c);
 	bufferevent_setcb(stream, on_bytes, on_sent, on_end, c);
 	bufferevent_setwatermark(stream, EV_READ, 0, HTTP_HEAD_MAX_BYTES);

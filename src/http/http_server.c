@@ -12,7 +12,7 @@
 
 /* Fewer than connections, so that one whose request has come is read before it gives way to those behind it. */
 #define MAX_ACCEPTED_AT_ONCE 16
-#define ACCEPT_AGAIN_MS 100 /* after there were no descriptors or no memory */
+#define NO_ROOM_MS 100 /* after there were no descriptors or no memory */
 #define LAST_MOMENT_MS 1000
 
 enum thread_start {
@@ -35,20 +35,32 @@ static void take_connection(struct http_server *s, int fd)
 	}
 }
 
+/* Otherwise the loop would turn without end. */
+static void stop_accepting(struct http_server *s, unsigned int ms)
+{
+	struct timeval again = time_of_ms(ms);
+
+	(void)event_del(s->accept_event);
+	(void)evtimer_add(s->accept_again, &again);
+}
+
+static bool is_lack_of_room(int error)
+{
+	return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
+}
+
 static void on_accept(int fd, short what, void *server)
 {
 	struct http_server *s = server;
-	struct timeval again = time_of_ms(ACCEPT_AGAIN_MS);
 
 	for (unsigned int i = 0; i < MAX_ACCEPTED_AT_ONCE; i++) {
-		int accepted = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		unsigned int wait_ms = http_connections_wait_ms(s);
+		int accepted = wait_ms ? -1 : accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (accepted >= 0) {
 			take_connection(s, accepted);
-		} else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
-			   errno == ENOBUFS) {
-			(void)event_del(s->accept_event); /* or the loop would turn without end */
-			(void)evtimer_add(s->accept_again, &again);
+		} else if (wait_ms || is_lack_of_room(errno)) {
+			stop_accepting(s, wait_ms ? wait_ms : NO_ROOM_MS);
 			return;
 		} else if (errno != ECONNABORTED && errno != EINTR) {
 			return;

@@ -31,6 +31,10 @@ struct http_server {
 void http_connection_new(struct http_server *s, int fd);
 void http_connection_free(struct http_connection *c);
 
+/* How long no room can be made for one more, because all are taken and those without a request have just come: a
+ * client needs a moment between connecting and asking. */
+unsigned int http_connections_wait_ms(const struct http_server *s);
+
 /* Makes room for one more: closes the oldest one without a request. False: all have one. */
 bool http_connections_give_way(struct http_server *s);
 

@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
-#define BACKLOG 128 /* connections that the kernel keeps until they are accepted */
+#define BACKLOG 1024 /* connections that the kernel keeps until they are accepted */
 
 static int open_stream(int family)
 {

@@ -307,6 +307,16 @@ def test_slow(served):
     ok(max(times) < 5, f"others are served meanwhile, in {max(times) * 1000:.0f} ms at most")
 
 
+def status_at_last(served):
+    """Of /metrics, at the third try at most: one that does not get to run gives way between connecting and asking."""
+    for _ in range(3):
+        try:
+            return served.get("/metrics")[0]
+        except OSError as e:
+            note(e)
+    return 0
+
+
 def test_many(served):
     """10,000 connections, up to 2,000 of them open at a time."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -322,7 +332,7 @@ def test_many(served):
             opened.append(s)
             if i % 500 == 0:
                 most = max(most, len(os.listdir(f"/proc/{served.p.pid}/fd")))
-        answered.append(served.get("/metrics")[0])
+        answered.append(status_at_last(served))
         for s in opened:
             s.close()
     grown = served.rss_kib() - before_kib
