@@ -7,13 +7,13 @@ out=$(mktemp)
 
 # check NAME COMMAND…
 check() {
-	name=$1
+	tap_name=$1
 	shift
 	nr=$((nr + 1))
 	if "$@" >"$out" 2>&1; then
-		echo "ok $nr - $name"
+		echo "ok $nr - $tap_name"
 	else
-		echo "not ok $nr - $name"
+		echo "not ok $nr - $tap_name"
 		echo "# failed: $*"
 		tail -n 60 "$out" | sed 's/^/# /'
 		failed=1
