@@ -33,6 +33,8 @@ void __wrap_free(void *p);
 char *__real_strndup(const char *s, size_t n);
 char *__wrap_strndup(const char *s, size_t n);
 int __wrap_asprintf(char **to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int __wrap___asprintf_chk(char **to, int flag, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 
 /*
  * Of how many allocations one is made to fail. valgrind and the sanitizers slow every run down ten
@@ -91,17 +93,36 @@ char *__wrap_strndup(const char *s, size_t n)
 	return fails() ? NULL : counted(__real_strndup(s, n));
 }
 
+__attribute__((format(printf, 2, 0))) static int counted_vasprintf(char **to, const char *fmt,
+								   va_list ap)
+{
+	int n = fails() ? -1 : vasprintf(to, fmt, ap);
+
+	nr_live += n >= 0;
+	return n;
+}
+
 int __wrap_asprintf(char **to, const char *fmt, ...)
 {
 	va_list ap;
 	int n;
 
-	if (fails())
-		return -1;
 	va_start(ap, fmt);
-	n = vasprintf(to, fmt, ap);
+	n = counted_vasprintf(to, fmt, ap);
 	va_end(ap);
-	nr_live += n >= 0;
+	return n;
+}
+
+/* What asprintf() is with _FORTIFY_SOURCE, which packages are built with. */
+int __wrap___asprintf_chk(char **to, int flag, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	(void)flag;
+	va_start(ap, fmt);
+	n = counted_vasprintf(to, fmt, ap);
+	va_end(ap);
 	return n;
 }
 
