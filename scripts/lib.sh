@@ -50,21 +50,28 @@ as_root() {
 	run $SUDO "$@"
 }
 
-# deps_of GROUP…: the packages of these groups.
-deps_of() {
+# read_deps GROUP…: the packages of these groups, a line each, with the command that makes one unnecessary.
+read_deps() {
 	awk -v groups="$*" '
 		BEGIN { n = split(groups, list, " "); for (i = 1; i <= n; i++) wanted[list[i]] = 1 }
 		{ sub(/#.*/, "") }
 		/^\[/ { group = $1; gsub(/[][]/, "", group); next }
-		NF && group in wanted { print $1 }
+		NF && group in wanted { print $1, $2 }
 	' "$DEPS_FILE"
 }
 
-# missing_deps GROUP…: those that are not installed.
+# deps_of GROUP…: the packages of these groups.
+deps_of() {
+	read_deps "$@" | awk '{ print $1 }'
+}
+
+# missing_deps GROUP…: those that are not installed, and whose command is not there either.
 missing_deps() {
-	for package in $(deps_of "$@"); do
+	read_deps "$@" | while read -r package program; do
 		state=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null) || state=
-		[ "$state" = installed ] || printf '%s ' "$package"
+		[ "$state" = installed ] && continue
+		[ -n "$program" ] && command -v "$program" >/dev/null 2>&1 && continue
+		printf '%s ' "$package"
 	done
 }
 
