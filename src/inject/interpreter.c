@@ -125,7 +125,6 @@ static enum interpreter_result find_symbols(struct search *s, const struct memor
 		const char *name;
 		uint64_t *addr;
 	} wanted[] = {
-		{ "_PyRuntime", &in->runtime },
 		{ "_PyEval_AddPendingCall", &in->add_pending_call },
 		{ "PyInterpreterState_Main", &in->interpreter_main },
 		{ "PySys_GetObject", &in->get_object },
@@ -144,10 +143,12 @@ static enum interpreter_result find_symbols(struct search *s, const struct memor
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
 		if (find_code(e, wanted[i].name, wanted[i].addr) < 0)
 			return INTERPRETER_NO_SYMBOLS;
-	if (memory_elf_find(e, "_PyEval_EvalFrameDefault", &in->eval_loop, &size) < 0 ||
-	    find_fields(s, in) < 0)
+	if (memory_elf_find(e, "_PyEval_EvalFrameDefault", &in->eval_loop, &size) < 0)
 		return INTERPRETER_NO_SYMBOLS;
 	in->eval_loop_end = in->eval_loop + size;
+	if (memory_elf_find(e, "_PyRuntime", &in->runtime, &size) < 0 || find_fields(s, in) < 0)
+		return INTERPRETER_NO_SYMBOLS;
+	in->runtime_end = in->runtime + size;
 	if (find_code(e, "_Py_trampoline_func_start", &unused) < 0)
 		return INTERPRETER_NO_TRAMPOLINE;
 	return INTERPRETER_FOUND;

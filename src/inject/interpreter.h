@@ -15,7 +15,7 @@ struct procfs;
 struct interpreter {
 	uint32_t version; /* PY_VERSION_HEX */
 	uint64_t eval_loop, eval_loop_end;
-	uint64_t runtime;
+	uint64_t runtime, runtime_end;
 	uint64_t add_pending_call, interpreter_main;
 	uint64_t get_object, call_function, is_true, dec_ref, clear_error;
 	uint64_t syscall_code, sigreturn_code; /* see thread_state.h */

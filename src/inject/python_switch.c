@@ -221,12 +221,34 @@ static bool is_in_eval_loop(const struct python_switch *s, const struct thread_s
 	       st->pc < s->in.eval_loop_end;
 }
 
+/*
+ * Whether the thread may be in the interpreter's code that takes or releases the GIL, which has a mutex
+ * that _PyEval_AddPendingCall() of 3.13 takes as well. There it waits for, and wakes up, condition variables
+ * inside _PyRuntime, and reads the clock. A waiter of such a condition variable keeps another thread, which
+ * has the mutex, waiting in pthread_cond_signal() until it has seen that it was woken up.
+ */
+static bool may_be_at_gil(const struct python_switch *s, const struct thread_state *st)
+{
+	switch (st->syscall_nr) {
+	case SYS_futex:
+		return !st->syscall_arg ||
+		       (st->syscall_arg >= s->in.runtime && st->syscall_arg < s->in.runtime_end);
+	case SYS_clock_gettime:
+#ifdef SYS_gettimeofday
+	case SYS_gettimeofday:
+#endif
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* A handler that runs has its signal blocked. */
 static bool is_at_safe_point(const struct python_switch *s, const struct thread_look *l,
 			     const struct thread_state *st)
 {
 	if (st->place == THREAD_IN_SYSCALL)
-		return !(st->sigmask & l->caught);
+		return !(st->sigmask & l->caught) && !may_be_at_gil(s, st);
 	return is_in_eval_loop(s, st);
 }
 

@@ -6,8 +6,8 @@
  * GIL. Safe points:
  *
  * - in the interpreter's main loop: its function holds no lock but the GIL;
- * - in a system call, unless a signal handler may be running: the lock of the queue is not held
- *   across system calls.
+ * - in a system call, unless a signal handler may be running, or the call may belong to the GIL: the
+ *   locks of the queue are not held across other system calls.
  *
  * All calls by one thread, the tracer.
  */

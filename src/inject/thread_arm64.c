@@ -125,6 +125,9 @@ static int read_place(pid_t tid, struct thread_state *st)
 		return -errno;
 	if (st->regs.pc & 4)
 		insn = (long)((uint64_t)insn >> 32);
+	st->syscall_nr = (long)st->regs.regs[8];
+	/* afterwards its result is in that register */
+	st->syscall_arg = (uint32_t)insn == SVC_INSN ? st->regs.regs[0] : 0;
 	if ((uint32_t)insn == SVC_INSN)
 		st->place = is_timed(&st->regs) ? THREAD_IN_TIMED_SYSCALL : THREAD_IN_SYSCALL;
 	else

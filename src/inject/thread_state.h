@@ -31,6 +31,9 @@ struct thread_state {
 	struct user_regs_struct regs; /* with which the thread continues */
 	uint64_t pc, sp;
 	enum thread_place place;
+	/* In a system call: its number, and its first argument; 0: not known. */
+	long syscall_nr;
+	uint64_t syscall_arg;
 	const char
 		*obstacle; /* static text: why there can be no call, such as a shadow stack; NULL */
 	uint64_t sigmask;

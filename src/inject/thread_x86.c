@@ -111,6 +111,8 @@ static int settle_syscall(pid_t tid, struct thread_state *st)
 	st->place = (int64_t)r->orig_rax < 0 ? THREAD_IN_USER_CODE : THREAD_IN_SYSCALL;
 	if (st->place == THREAD_IN_USER_CODE)
 		return 0;
+	st->syscall_nr = (long)r->orig_rax;
+	st->syscall_arg = r->rdi;
 	if ((int64_t)r->rax == -EINTR && is_endless_epoll(r)) {
 		r->rax = (uint64_t)KERNEL_RESTARTNOHAND;
 		if (thread_state_set_regs(tid, r) < 0)
