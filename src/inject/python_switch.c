@@ -231,6 +231,7 @@ static bool may_be_at_gil(const struct python_switch *s, const struct thread_sta
 {
 	switch (st->syscall_nr) {
 	case SYS_futex:
+	case SYS_restart_syscall: /* as the kernel continues it after an earlier stop */
 		return !st->syscall_arg ||
 		       (st->syscall_arg >= s->in.runtime && st->syscall_arg < s->in.runtime_end);
 	case SYS_clock_gettime:
