@@ -17,6 +17,9 @@
 #define FIRST_WAIT_NS NS_PER_MS
 /* between two attempts, at most: each one stops threads for a moment */
 #define STRICT_WAIT_NS (20 * NS_PER_MS)
+#define LENIENT_FIRST_NS                                                                           \
+	(10 * NS_PER_S) /* in this time a program that computes in C is hit at a safe point */
+#define LENIENT_FIRST_WAIT_NS (30 * NS_PER_MS)
 #define LENIENT_WAIT_NS (500 * NS_PER_MS)
 #define QUEUED_WAIT_NS (50 * NS_PER_MS) /* between two looks at the result */
 #define EVENTS_NS (5 * NS_PER_MS)
@@ -96,9 +99,10 @@ static void begin_switch(struct python_target *t, enum inject_op op, uint64_t at
 
 static void wait_longer(struct python_target *t, uint64_t now_ns)
 {
-	uint64_t most_ns = t->sw.stage == PYTHON_IS_QUEUED ? QUEUED_WAIT_NS
-			   : t->is_strict                  ? STRICT_WAIT_NS
-							   : LENIENT_WAIT_NS;
+	uint64_t most_ns = t->sw.stage == PYTHON_IS_QUEUED           ? QUEUED_WAIT_NS
+			   : t->is_strict                            ? STRICT_WAIT_NS
+			   : now_ns - t->began_ns < LENIENT_FIRST_NS ? LENIENT_FIRST_WAIT_NS
+								     : LENIENT_WAIT_NS;
 
 	t->wait_ns = t->wait_ns ? t->wait_ns * 2 : FIRST_WAIT_NS;
 	if (t->wait_ns > most_ns)

@@ -95,7 +95,7 @@ static const char *find_obstacle(pid_t tid)
 {
 	uint8_t set[1024];
 	uint16_t flags;
-	size_t n;
+	size_t n = 0;
 
 	if (read_set(tid, NT_SVE, set, sizeof(set), &n) == 0 && n >= 16) {
 		memcpy(&flags, set + SVE_HEADER_FLAGS_OFFSET, sizeof(flags));
@@ -113,7 +113,7 @@ static int read_place(pid_t tid, struct thread_state *st)
 {
 	long insn;
 	int nr;
-	size_t n;
+	size_t n = 0;
 	int r = read_set(tid, NT_ARM_SYSTEM_CALL, &nr, sizeof(nr), &n);
 
 	if (r < 0)
@@ -138,7 +138,7 @@ static int read_place(pid_t tid, struct thread_state *st)
 int thread_state_read(pid_t tid, struct thread_state *ret_state)
 {
 	struct thread_state *st = ret_state;
-	size_t n;
+	size_t n = 0;
 	int r = read_set(tid, NT_PRSTATUS, &st->regs, sizeof(st->regs), &n);
 
 	st->obstacle = NULL;

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Python's perf trampoline is switched in running interpreters, which come to no harm."""
-import glob
-import json
 import os
 import random
 import re
@@ -9,85 +7,17 @@ import signal
 import subprocess
 import time
 
-from harness import PROGS, done, end, need_root, note, ok, prog, skip, wait_for
+from harness import PROGS, done, need_root, note, ok, prog, skip, wait_for
+from pythons import BLOCKED, BUSY, TRACER, checksums, finish, new, python, pythons, remove_maps, state, undisturbed, unharmed
 
-HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "workloads")
-CHECKSUMS = os.path.join(HERE, "checksums.py")
 DRIVER = os.path.join(PROGS, "inject_driver")
-ROUNDS_OF_ONE = 20  # CPython has room for 254 activations in the life of a process
-KILLS_OF_ONE = 15
-made = []
-
-
-def interpreters():
-    """Installed CPythons by version: those of pyenv and of the system."""
-    found = {}
-    root = os.environ.get("PYENV_ROOT") or os.path.expanduser("~/.pyenv")
-    for path in sorted(glob.glob(f"{root}/versions/3.*/bin/python3")) + \
-            [f"/usr/bin/python3.{n}" for n in range(8, 16)]:
-        if os.path.exists(path):
-            out = subprocess.run([path, "-c", "import sys; print(sys.version_info[1])"], capture_output=True, text=True)
-            if out.returncode == 0:
-                found.setdefault(int(out.stdout), path)
-    return found
-
-
-pythons = interpreters()
-new = [path for minor, path in pythons.items() if minor >= 12]
-
-
-def python(*args, exe=None, **kwargs):
-    p = subprocess.Popen([exe or new[0], *map(str, args)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                         stderr=subprocess.PIPE, text=True, **kwargs)
-    import atexit
-    atexit.register(end, p)
-    made.append(f"/tmp/perf-{p.pid}.map")
-    return p
-
-
-def checksums(exe=None, *options):
-    p = python(*options, CHECKSUMS, exe=exe)
-    p.stdout.readline()
-    return p
-
-
-def finish(p):
-    """What a workload says at its end, and its exit status."""
-    out, err = p.communicate(timeout=120)
-    if err:
-        note(err)
-    return (json.loads(out) if out.strip() else None), p.returncode, err
-
-
-def state(pid):
-    with open(f"/proc/{pid}/stat") as f:
-        return f.read().rsplit(")", 1)[1].split()[0]
-
-
-def undisturbed():
-    p = checksums()
-    time.sleep(0.3)
-    said, _, _ = finish(p)
-    return said["results"]
-
-
-def unharmed(p, expected, what):
-    said, status, err = finish(p)
-    ok(status == 0 and said and said["results"] == expected and said["signals"] > 0 and not err,
-       f"{what}: the program's results are those of an undisturbed run")
-    return said["answers"] if said else []
+LONG = os.environ.get("LONG_INJECT") == "1"  # the suite "long"
+PROGRAMS, ROUNDS_OF_ONE = (5, 100) if LONG else (1, 20)  # 254 activations are possible in the life of a process
+KILLS_OF_ONE = 100 if LONG else 15
 
 
 def driver(pid, rounds):
     return subprocess.Popen([DRIVER, str(pid), str(rounds)], stdout=subprocess.PIPE, text=True)
-
-
-TRACER = "import ctypes, sys\nlibc = ctypes.CDLL(None)\nlibc.ptrace(0x4206, int(sys.argv[1]), 0, 0)\n" \
-    "print('traces', flush=True)\nsys.stdin.read()"
-BUSY = "import select, sys\nprint('runs', flush=True)\nwhile not select.select([0], [], [], 0)[0]: pass\n" \
-    "print(sys.is_stack_trampoline_active())"
-BLOCKED = "import os, sys\nprint('runs', flush=True)\nos.read(0, 1)\nfor i in range(100000): pass\n" \
-    "print(sys.is_stack_trampoline_active())"
 
 
 def outcome(pid):
@@ -99,14 +29,15 @@ def outcome(pid):
 
 def test_rounds(expected):
     nr_both = 0
-    for exe in new:
+    for i, exe in enumerate(new * PROGRAMS):
         p = checksums(exe)
         out, _ = driver(p.pid, ROUNDS_OF_ONE).communicate(timeout=600)
         nr_both += int(re.search(r"both=(\d+)", out).group(1))
-        answers = unharmed(p, expected, f"{ROUNDS_OF_ONE} rounds in {exe}")
-        ok(True in answers and answers[-1] is False, f"the program saw it go on and off ({answers.count(True)} times)")
-    note(f"{nr_both} of {ROUNDS_OF_ONE * len(new)} rounds found a safe point in time, both times")
-    ok(nr_both >= ROUNDS_OF_ONE * len(new) / 2, "rounds switch on and off")
+        answers = unharmed(p, expected, f"{ROUNDS_OF_ONE} rounds in program {i} of {exe}")
+        ok(True in answers and answers[-1] is False, f"program {i} saw it go on and off ({answers.count(True)} times)")
+    nr = ROUNDS_OF_ONE * len(new) * PROGRAMS
+    note(f"{nr_both} of {nr} rounds found a safe point in time, both times")
+    ok(nr_both >= nr / 2, "rounds switch on and off")
 
 
 def test_killed_drivers(expected):
@@ -118,6 +49,7 @@ def test_killed_drivers(expected):
             time.sleep(random.uniform(0, 0.2))
             d.kill()
             d.communicate()
+            p.send_signal(signal.SIGUSR1)  # it switches itself off, so that there is something to do the next time
         unharmed(p, expected, f"{KILLS_OF_ONE} tracers killed at random moments in {exe}")
 
 
@@ -172,7 +104,5 @@ test_traced()
 test_blocked()
 test_rounds(expected)
 test_killed_drivers(expected)
-for path in made:
-    if os.path.exists(path):
-        os.unlink(path)
+remove_maps()
 done()

@@ -22,6 +22,10 @@ def count_signal(nr, frame):
     nr_signals += 1
 
 
+def switch_off(nr, frame):
+    sys.deactivate_stack_trampoline()
+
+
 def inner(x, i):
     return math.sin(x) * 1.0000001 + math.sqrt(abs(x) + i) / (x * x + 1.0)
 
@@ -53,6 +57,7 @@ def wait_for_end():
 
 if __name__ == "__main__":
     signal.signal(signal.SIGALRM, count_signal)
+    signal.signal(signal.SIGUSR1, switch_off)
     signal.setitimer(signal.ITIMER_REAL, 0.005, 0.005)
     threads = [threading.Thread(target=f) for f in (work, work, wait_for_end)]
     for t in threads:
