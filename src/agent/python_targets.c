@@ -17,8 +17,8 @@
 #define FIRST_WAIT_NS NS_PER_MS
 /* between two attempts, at most: each one stops threads for a moment */
 #define STRICT_WAIT_NS (20 * NS_PER_MS)
-#define LENIENT_FIRST_NS                                                                           \
-	(10 * NS_PER_S) /* in this time a program that computes in C is hit at a safe point */
+/* A program that computes in C is at a safe point now and then: looked for more often at first. */
+#define LENIENT_FIRST_NS (10 * NS_PER_S)
 #define LENIENT_FIRST_WAIT_NS (30 * NS_PER_MS)
 #define LENIENT_WAIT_NS (500 * NS_PER_MS)
 #define QUEUED_WAIT_NS (50 * NS_PER_MS) /* between two looks at the result */
