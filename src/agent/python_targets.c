@@ -29,7 +29,7 @@
 /* At the end, for a safe point: usually, if the user waits, and on an abort. */
 #define OFF_NS (5 * NS_PER_S)
 #define OFF_INTERRUPTED_NS (2 * NS_PER_S)
-#define OFF_CANCELLED_NS NS_PER_S
+#define OFF_CANCELLED_NS (2 * NS_PER_S)
 /* For a call that is queued: it is made in any case, when the program next runs Python. */
 #define OFF_QUEUED_NS NS_PER_S
 #define CLEAN_NS (100 * NS_PER_MS)
