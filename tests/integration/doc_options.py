@@ -12,7 +12,7 @@ OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
 # options of other programs that the documents mention
 FOREIGN = {"--call-graph", "--perf-basic-prof", "--prefix", "--system", "--fix", "--suite", "--verbose", "--all",
            "--vm", "--bare", "--cross-file", "--buildtype", "--use-largepages", "--jit", "--max-stack", "--no-inline",
-           "--use", "--benchmark", "--own", "--packages"}
+           "--use", "--benchmark", "--own", "--packages", "--libs", "--static"}
 SUBCOMMANDS = ["", "report", "convert", "diff", "doctor"]
 
 
@@ -23,7 +23,7 @@ def options_of(text):
 def own_lines(text):
     """The text without the command lines of other programs."""
     return "\n".join(line for line in text.splitlines()
-                     if not re.match(r"\s*(sudo )?(apt-get|pkg-config|cc|sha256sum|tar|meson|ninja|groupadd|usermod|scripts/|\./check|jcmd|go |objcopy|curl )", line))
+                     if not re.match(r"\s*(sudo )?(apt-get|sha256sum|tar|meson|ninja|groupadd|usermod|scripts/|\./check|jcmd|go |objcopy|curl )", line))
 
 
 def main():
