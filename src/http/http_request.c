@@ -115,7 +115,7 @@ static enum http_status parse_first_line(struct parse *p, struct http_text line)
 
 	if (!is_token(method) || !is_target(target))
 		return refuse(p, HTTP_BAD_REQUEST, "this is not an HTTP request");
-	if (line.len != strlen(VERSION) + 1 || memcmp(line.at, VERSION, strlen(VERSION)) != 0)
+	if (!http_text_is(line, VERSION "0") && !http_text_is(line, VERSION "1"))
 		return refuse(p, HTTP_VERSION_UNKNOWN, "HTTP/1.0 and HTTP/1.1 are understood");
 	p->request.is_head = http_text_is(method, "HEAD");
 	if (!p->request.is_head && !http_text_is(method, "GET"))
@@ -191,17 +191,29 @@ enum http_status http_request_parse(const char *head, size_t n, struct http_requ
 	return status;
 }
 
-/* "127.0.0.1:9797" without the port, "[::1]:9797" without that and the brackets. */
+/* Nothing, or a colon and digits. */
+static bool is_port(struct http_text t)
+{
+	for (size_t i = 1; i < t.len; i++)
+		if (t.at[i] < '0' || t.at[i] > '9')
+			return false;
+	return !t.len || *t.at == ':';
+}
+
+/* "127.0.0.1:9797" without the port, "[::1]:9797" without that and the brackets; empty if anything else follows. */
 static struct http_text host_name(struct http_text host)
 {
-	const char *end;
+	const bool has_brackets = host.len && *host.at == '[';
+	const char *end = memchr(host.at, has_brackets ? ']' : ':', host.len);
+	struct http_text name = host, rest = { NULL, 0 };
 
-	if (host.len && *host.at == '[') {
-		end = memchr(host.at, ']', host.len);
-		return end ? (struct http_text){ host.at + 1, (size_t)(end - host.at) - 1 } : host;
+	if (end) {
+		name = (struct http_text){ host.at + has_brackets,
+					   (size_t)(end - host.at) - has_brackets };
+		rest = (struct http_text){ end + has_brackets,
+					   host.len - (size_t)(end - host.at) - has_brackets };
 	}
-	end = memchr(host.at, ':', host.len);
-	return end ? (struct http_text){ host.at, (size_t)(end - host.at) } : host;
+	return is_port(rest) ? name : (struct http_text){ host.at, 0 };
 }
 
 bool http_host_is_local(const struct http_request *r)

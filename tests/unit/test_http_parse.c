@@ -59,6 +59,18 @@ static void test_refused(void)
 	      "a request has no body in parts either");
 }
 
+static void test_version(void)
+{
+	static const char nul[] = "GET / HTTP/1.\0\r\n\r\n";
+	const char *why;
+
+	check("GET / HTTP/1.0\r\n\r\n", HTTP_OK, "HTTP/1.0 is understood");
+	check("GET / HTTP/1.2\r\n\r\n", HTTP_VERSION_UNKNOWN, "HTTP/1.2 does not exist");
+	check("GET / HTTP/1.x\r\n\r\n", HTTP_VERSION_UNKNOWN, "a version ends with a digit");
+	ok(http_request_parse(nul, sizeof(nul) - 1, &parsed, &why) == HTTP_VERSION_UNKNOWN,
+	   "http: a version does not end with a null character");
+}
+
 static void test_many_fields(void)
 {
 	char head[HTTP_MAX_FIELDS * 8 + 64] = "GET / HTTP/1.1\r\n";
@@ -110,6 +122,11 @@ static void test_host(void)
 	ok(is_local("127.0.0.1:9090") && is_local("LOCALHOST") && is_local("[::1]:9090") &&
 		   is_local("192.0.2.1") && is_local(NULL),
 	   "http: addresses and localhost are local hosts");
+	ok(!is_local("[::1].example.org") && !is_local("[::1]:80.example.org") &&
+		   !is_local("[::1]80") && !is_local("localhost:80:example") &&
+		   !is_local("127.0.0.1:a"),
+	   "http: nothing but a port may follow the name or address of a host");
+	ok(is_local("localhost:") && is_local("[::1]"), "http: the port of a host may be left out");
 	ok(!is_local("rebound.example.org:9090") && !is_local("localhost.example.org") &&
 		   !is_local("") && !is_local("[") && !is_local("127.0.0.1.example.org"),
 	   "http: names that somebody can give an address to are not");
@@ -119,6 +136,7 @@ int main(void)
 {
 	test_good();
 	test_refused();
+	test_version();
 	test_many_fields();
 	test_length();
 	test_host();
