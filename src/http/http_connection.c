@@ -175,7 +175,7 @@ void http_answer(struct http_connection *c, enum http_status status, const char 
 				status == HTTP_METHOD_NOT_ALLOWED ? "Allow: GET, HEAD\r\n" : "");
 	if (r >= 0 && c->wants_body)
 		r = evbuffer_add(out, body, n);
-	if (r < 0) /* out of memory: what was added is not sent */
+	if (r < 0) /* out of memory: writing stays off, so that nothing of it is sent */
 		set_deadline(c, 0);
 	else
 		(void)bufferevent_enable(c->stream, EV_WRITE);
@@ -317,5 +317,6 @@ void http_connection_new(struct http_server *s, int fd)
 	bufferevent_setcb(stream, on_bytes, on_sent, on_end, c);
 	bufferevent_setwatermark(stream, EV_READ, 0, HTTP_HEAD_MAX_BYTES);
 	set_deadline(c, HTTP_HEAD_TIMEOUT_S);
-	(void)bufferevent_enable(stream, EV_READ | EV_WRITE);
+	(void)bufferevent_disable(stream, EV_WRITE); /* until there is a whole answer */
+	(void)bufferevent_enable(stream, EV_READ);
 }

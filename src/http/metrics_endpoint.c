@@ -164,7 +164,7 @@ static void on_profile_ready(void *endpoint)
 	struct metrics_endpoint *e = endpoint;
 	struct http_connection *c = e->waiter;
 	struct pa_error err = { 0 };
-	struct buf bytes = { 0 };
+	_cleanup_(buf_done) struct buf bytes = { 0 };
 	int r = self_profile_take(e->profile, &bytes, &err);
 
 	if (r == -EAGAIN || !c)
@@ -175,7 +175,6 @@ static void on_profile_ready(void *endpoint)
 				 err.text[0] ? err.text : strerror(-r));
 	else
 		http_answer(c, HTTP_OK, "application/octet-stream", bytes.data, bytes.len);
-	buf_done(&bytes);
 }
 
 static void on_gone(void *endpoint, struct http_connection *c)
