@@ -2,6 +2,7 @@
 /* The server with real sockets, and a handler that answers with the path; "/wait" waits for a line in a pipe. */
 #include "http/http_server.h"
 
+#include <event2/event.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <poll.h>
@@ -14,6 +15,7 @@
 
 #define ANSWER_SIZE 4096
 #define PATIENCE_MS 20000
+#define LARGE_SIZE (1u << 20)
 
 static struct http_server *server;
 static struct http_connection *waiter;
@@ -21,6 +23,17 @@ static struct sockaddr_in where;
 static int pipe_fds[2];
 static atomic_uint nr_gone, nr_waiting;
 static atomic_bool had_capabilities;
+
+/* libevent's; it has no memory for large answers. */
+static void *small_realloc(void *p, size_t n)
+{
+	return n < LARGE_SIZE ? realloc(p, n) : NULL;
+}
+
+static void *small_malloc(size_t n)
+{
+	return small_realloc(NULL, n);
+}
 
 static void on_request(void *ctx, struct http_connection *c, const struct http_request *r)
 {
@@ -32,6 +45,10 @@ static void on_request(void *ctx, struct http_connection *c, const struct http_r
 	if (http_text_is(r->path, "/wait")) {
 		http_wait(waiter = c);
 		atomic_fetch_add(&nr_waiting, 1);
+	} else if (http_text_is(r->path, "/large")) {
+		static char large[LARGE_SIZE];
+
+		http_answer(c, HTTP_OK, "text/plain", large, sizeof(large));
 	} else {
 		http_answer_text(c, HTTP_OK, "path %.*s of %u", (int)r->path.len, r->path.at,
 				 http_counts(server)->nr_connections);
@@ -143,6 +160,14 @@ static void test_answers(void)
 	ok(!atomic_load(&had_capabilities), "server: its thread has no capabilities");
 }
 
+static void test_no_memory(void)
+{
+	ok(!*ask("GET /large HTTP/1.1\r\n\r\n"),
+	   "server: an answer for which there is no memory is not sent in part");
+	ok(!strncmp(ask("GET /a HTTP/1.1\r\n\r\n"), "HTTP/1.1 200 OK\r\n", 17),
+	   "server: ... and the next one is sent");
+}
+
 static void test_long_head(void)
 {
 	enum { SIZE = 1 << 20 };
@@ -217,9 +242,11 @@ static void test_stop(void)
 
 int main(void)
 {
+	event_set_mem_functions(small_malloc, small_realloc, free);
 	must(pipe2(pipe_fds, O_CLOEXEC) == 0);
 	start_server();
 	test_answers();
+	test_no_memory();
 	test_long_head();
 	test_many();
 	test_waiting();
