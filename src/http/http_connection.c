@@ -30,8 +30,9 @@ struct http_connection {
 	struct bufferevent *stream; /* owned, with the socket */
 	struct event *deadline;     /* owned; a timer */
 	enum connection_state state;
-	size_t resume;   /* of http_head_length() */
-	bool wants_body; /* not a HEAD request */
+	size_t resume;              /* of http_head_length() */
+	bool wants_body;            /* not a HEAD request */
+	unsigned int retry_after_s; /* told with the answer; 0: not */
 };
 
 const enum http_status http_statuses[HTTP_NR_STATUSES] = {
@@ -158,6 +159,11 @@ void http_wait(struct http_connection *c)
 	(void)evtimer_del(c->deadline);
 }
 
+void http_retry_after(struct http_connection *c, unsigned int seconds)
+{
+	c->retry_after_s = seconds;
+}
+
 void http_answer(struct http_connection *c, enum http_status status, const char *type,
 		 const void *body, size_t n)
 {
@@ -170,9 +176,13 @@ void http_answer(struct http_connection *c, enum http_status status, const char 
 	r = evbuffer_add_printf(out,
 				"HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n%s"
 				"X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n"
-				"Connection: close\r\n\r\n",
+				"Connection: close\r\n",
 				(int)status, status_phrase(status), type, n,
 				status == HTTP_METHOD_NOT_ALLOWED ? "Allow: GET, HEAD\r\n" : "");
+	if (r >= 0 && c->retry_after_s)
+		r = evbuffer_add_printf(out, "Retry-After: %u\r\n", c->retry_after_s);
+	if (r >= 0)
+		r = evbuffer_add(out, "\r\n", 2);
 	if (r >= 0 && c->wants_body)
 		r = evbuffer_add(out, body, n);
 	if (r < 0) /* out of memory: writing stays off, so that nothing of it is sent */

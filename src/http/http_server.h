@@ -68,6 +68,9 @@ void http_server_free(struct http_server *s);
 void http_answer(struct http_connection *c, enum http_status status, const char *type,
 		 const void *body, size_t n);
 
+/* When the peer may ask again; before http_answer(). */
+void http_retry_after(struct http_connection *c, unsigned int seconds);
+
 /* One sentence as the body. */
 void http_answer_text(struct http_connection *c, enum http_status status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -140,10 +140,25 @@ static bool parse_seconds(struct http_text query, unsigned int *ret_seconds)
 	return seconds > 0;
 }
 
+static void refuse_profile(struct metrics_endpoint *e, struct http_connection *c, int why)
+{
+	unsigned int wait_s = self_profile_pause_s(e->profile);
+
+	if (why == -EAGAIN && wait_s) {
+		http_retry_after(c, wait_s);
+		http_answer_text(c, HTTP_UNAVAILABLE,
+				 "the agent has just profiled itself; ask again in %u s", wait_s);
+	} else {
+		http_answer_text(c, HTTP_UNAVAILABLE,
+				 "the agent profiles itself already; one at a time");
+	}
+}
+
 static void serve_profile(struct metrics_endpoint *e, struct http_connection *c,
 			  const struct http_request *r)
 {
 	unsigned int seconds;
+	int refusal;
 
 	if (!parse_seconds(r->query, &seconds))
 		http_answer_text(c, HTTP_BAD_REQUEST,
@@ -152,9 +167,8 @@ static void serve_profile(struct metrics_endpoint *e, struct http_connection *c,
 				 SELF_PROFILE_MAX_SECONDS);
 	else if (r->is_head)
 		http_answer(c, HTTP_OK, "application/octet-stream", "", 0);
-	else if (self_profile_start(e->profile, seconds) < 0)
-		http_answer_text(c, HTTP_UNAVAILABLE,
-				 "the agent profiles itself already; one at a time");
+	else if ((refusal = self_profile_start(e->profile, seconds)) < 0)
+		refuse_profile(e, c, refusal);
 	else
 		http_wait(e->waiter = c);
 }

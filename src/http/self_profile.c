@@ -10,6 +10,9 @@
 
 #include "base/clock.h"
 
+#define PAUSE_FACTOR 10u
+#define PAUSE_MIN_NS NS_PER_S
+#define PAUSE_MAX_NS (60 * NS_PER_S)
 #define SAMPLE_RATE_HZ 999u /* the agent is busy for a few percent of the time */
 
 enum self_state {
@@ -33,6 +36,7 @@ struct self_profile {
 	struct buf bytes;           /* the result, owned */
 	struct pa_error error;
 	int result;
+	uint64_t pause_end_ns; /* no other one begins before; CLOCK_MONOTONIC */
 };
 
 static ssize_t take_bytes(void *ctx, const void *bytes, size_t n)
@@ -104,19 +108,31 @@ static int take_profile(struct self_profile *p, unsigned int seconds, struct buf
 	return r;
 }
 
+/* A short one costs about as much as a long one: what it takes to begin and to end. */
+static uint64_t pause_end_ns(uint64_t began_ns, uint64_t cpu_ns)
+{
+	uint64_t now_ns = clock_mono_ns(), end_ns = began_ns + PAUSE_FACTOR * cpu_ns;
+
+	if (end_ns < now_ns + PAUSE_MIN_NS)
+		return now_ns + PAUSE_MIN_NS;
+	return end_ns < now_ns + PAUSE_MAX_NS ? end_ns : now_ns + PAUSE_MAX_NS;
+}
+
 /* With the lock held, which is released meanwhile. */
 static void serve_request(struct self_profile *p)
 {
 	struct buf bytes = BUF_INIT(SELF_PROFILE_MAX_BYTES);
 	struct pa_error err = { 0 };
 	unsigned int seconds = p->seconds;
-	uint64_t one = 1;
+	uint64_t one = 1, began_ns = clock_mono_ns();
+	uint64_t began_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	int r;
 
 	p->state = SELF_RUNNING;
 	pthread_mutex_unlock(&p->lock);
 	r = take_profile(p, seconds, &bytes, &err);
 	pthread_mutex_lock(&p->lock);
+	p->pause_end_ns = pause_end_ns(began_ns, clock_ns(CLOCK_PROCESS_CPUTIME_ID) - began_cpu_ns);
 	if (p->is_cancelled) {
 		buf_done(&bytes);
 		p->state = SELF_IDLE;
@@ -175,7 +191,9 @@ int self_profile_start(struct self_profile *p, unsigned int seconds)
 	int r = -EBUSY;
 
 	pthread_mutex_lock(&p->lock);
-	if (p->state == SELF_IDLE) {
+	if (p->state == SELF_IDLE && clock_mono_ns() < p->pause_end_ns) {
+		r = -EAGAIN;
+	} else if (p->state == SELF_IDLE) {
 		p->state = SELF_WANTED;
 		p->seconds = seconds;
 		p->is_cancelled = false;
@@ -184,6 +202,16 @@ int self_profile_start(struct self_profile *p, unsigned int seconds)
 	}
 	pthread_mutex_unlock(&p->lock);
 	return r;
+}
+
+unsigned int self_profile_pause_s(struct self_profile *p)
+{
+	uint64_t now_ns = clock_mono_ns(), end_ns;
+
+	pthread_mutex_lock(&p->lock);
+	end_ns = p->pause_end_ns;
+	pthread_mutex_unlock(&p->lock);
+	return end_ns > now_ns ? (unsigned int)((end_ns - now_ns - 1) / NS_PER_S) + 1 : 0;
 }
 
 /* With the lock held. */

@@ -21,8 +21,13 @@ int self_profile_new(struct self_profile **ret_profile);
 /* Readable once a profile can be taken. */
 int self_profile_fd(const struct self_profile *p);
 
-/* -EBUSY: the one before has not ended, although it may have been cancelled. */
+/* -EBUSY: the one before has not ended, although it may have been cancelled; -EAGAIN: self_profile_pause_s() is not
+ * over, so that peers who ask again and again cost little. */
 int self_profile_start(struct self_profile *p, unsigned int seconds);
+
+/* How long the next one has to wait, rounded up to seconds: until ten times the CPU time that this process spent
+ * during the last one has passed since that began, and at least a second and at most a minute since it ended. */
+unsigned int self_profile_pause_s(struct self_profile *p);
 
 /* Ends the one that runs, which needs a moment; it cannot be taken any more. */
 void self_profile_cancel(struct self_profile *p);

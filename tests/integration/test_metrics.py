@@ -245,11 +245,52 @@ def test_self_profile(served):
         ok(status == 400 and b"from 1 to 300" in body, f"a profile with {query[:20]} is refused, with a reason")
 
 
+ENDLESS = b"GET /debug/pprof/profile?seconds=300 HTTP/1.1\r\n\r\n"
+
+
+def begin_profile(served):
+    """A connection whose profile of the agent runs, once those before are over and their pauses."""
+    while True:
+        s = served.connect()
+        s.sendall(ENDLESS)
+        s.settimeout(2)
+        try:
+            answer = s.recv(65536)
+        except TimeoutError:
+            return s
+        s.close()
+        after = re.search(rb"Retry-After: (\d+)", answer)
+        time.sleep(int(after[1]) if after else 0.2)
+
+
+def test_pause(served):
+    """A client that begins a profile and leaves, again and again."""
+    begun, refused, bad = 0, 0, []
+    before, start = cpu_s(served.p.pid), time.monotonic()
+    while time.monotonic() - start < 6:
+        with served.connect() as s:
+            s.sendall(ENDLESS)
+            s.settimeout(0.1)
+            try:
+                answer = s.recv(65536)
+            except TimeoutError:
+                begun += 1
+                continue
+        refused += 1
+        time.sleep(0.02)
+        if b"one at a time" not in answer and not re.search(rb" 503 .*\r\nRetry-After: [1-9]\d*\r\n.*ask again in ", answer, re.S):
+            bad.append(answer)
+    used = cpu_s(served.p.pid) - before
+    note(f"{begun} profiles begun and {refused} refused in 6 s, for {used:.2f} s of CPU time")
+    ok(0 < begun <= 6 and refused > begun, "profiles that are begun and left begin a second apart at most often")
+    if not ok(not bad, "the refusal of a profile that comes too early says when to ask again"):
+        note(bad[0])
+
+
 def test_one_profile(served):
     """A second one is refused until the first has ended; a client that leaves ends it."""
     events = sum("perf_event" in x for x in links(served.p.pid))
-    with served.connect() as first:
-        first.sendall(b"GET /debug/pprof/profile?seconds=300 HTTP/1.1\r\n\r\n")
+    with begin_profile(served):
         wait_for(lambda: sum("perf_event" in x for x in links(served.p.pid)) > events, "the agent to sample itself")
         wait_for_cpu(0.1, served.p.pid)
         wait_for(lambda: served.get("/debug/pprof/profile?seconds=1")[0] == 503, "a second profile to be refused", 10)
@@ -347,9 +388,8 @@ def test_many(served):
 
 def test_stop(served):
     """A signal ends everything at once, whoever is connected."""
-    idle, half, profile = served.connect(), served.connect(), served.connect()
+    idle, half, profile = served.connect(), served.connect(), begin_profile(served)
     half.sendall(b"GET /met")
-    profile.sendall(b"GET /debug/pprof/profile?seconds=300 HTTP/1.1\r\n\r\n")
     wait_for(lambda: served.get("/debug/pprof/profile?seconds=1")[0] == 503, "the profile to run", 10)
     cpu, start = cpu_s(served.p.pid), time.monotonic()
     served.p.send_signal(signal.SIGINT)
@@ -433,6 +473,7 @@ def main():
     ok(thread_capabilities(served.p.pid).count((0, 0)) == 1, "one thread of the agent, which serves, has no capabilities")
     test_self_profile(served)
     test_one_profile(served)
+    test_pause(served)
     test_answers(served)
     test_slow(served)
     test_many(served)
