@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 
 #include "agent/fd_budget.h"
@@ -23,8 +24,8 @@
 #include "proc/procfs.h"
 
 #define FINDING_MAX 640
-/* a path with every byte quoted, and the rest of the command */
-#define COMMAND_MAX_BYTES (8 * PATH_MAX)
+/* a path with every byte quoted, three times, and the rest of the commands */
+#define COMMAND_MAX_BYTES (3 * 4 * PATH_MAX + 1024)
 
 struct doctor {
 	pa_check_fn fn;
@@ -123,6 +124,17 @@ static enum pa_check_state check_privilege(struct doctor *d, const struct privil
 	return is_grantable ? missing : PA_CHECK_OK;
 }
 
+/* True if the file is perf-agent itself and everybody may execute it. Another program that uses the library may be an
+ * interpreter, which is not to be taken from everybody. */
+static bool is_open_agent(const char *program)
+{
+	const char *slash = strrchr(program, '/');
+	struct stat st;
+
+	return slash && !strcmp(slash + 1, "perf-agent") && stat("/proc/self/exe", &st) == 0 &&
+	       st.st_mode & S_IXOTH;
+}
+
 static void say_setcap(struct doctor *d, enum pa_check_state state, const char *finding)
 {
 	struct buf command = BUF_INIT(COMMAND_MAX_BYTES);
@@ -131,7 +143,8 @@ static void say_setcap(struct doctor *d, enum pa_check_state state, const char *
 	ssize_t n = readlink("/proc/self/exe", program, sizeof(program) - 1);
 
 	program[n > 0 ? n : 0] = '\0';
-	if (privileges_setcap_command(&d->machine, n > 0 ? program : "perf-agent", &command) == 0) {
+	if (privileges_setcap_command(&d->machine, n > 0 ? program : "perf-agent",
+				      is_open_agent(program), &command) == 0) {
 		c.fix = command.data;
 		d->nr_failed += state == PA_CHECK_FAILED;
 		d->fn(d->ctx, &c);

@@ -142,12 +142,28 @@ static int append_quoted(struct buf *to, const char *word)
 	return r < 0 ? r : buf_printf(to, "'");
 }
 
-int privileges_setcap_command(const struct machine *m, const char *program, struct buf *to)
+/* "sudo groupadd … && sudo chown … && sudo chmod … && ": setcap comes last, because chown removes capabilities. */
+static int append_restriction(struct buf *to, const char *program)
+{
+	int r = buf_printf(to, "sudo groupadd -rf " PRIVILEGES_GROUP
+			       " && sudo chown root:" PRIVILEGES_GROUP " ");
+
+	if (r == 0)
+		r = append_quoted(to, program);
+	if (r == 0)
+		r = buf_printf(to, " && sudo chmod 0750 ");
+	if (r == 0)
+		r = append_quoted(to, program);
+	return r < 0 ? r : buf_printf(to, " && ");
+}
+
+int privileges_setcap_command(const struct machine *m, const char *program, bool is_open,
+			      struct buf *to)
 {
 	const char *separator = "sudo setcap ";
 	size_t nr;
 	const struct privilege *p = privileges(&nr);
-	int r = 0;
+	int r = is_open ? append_restriction(to, program) : 0;
 
 	for (size_t i = 0; i < nr && r == 0; i++) {
 		if (!privilege_is_needed(&p[i], m))

@@ -43,8 +43,13 @@ bool privilege_is_grantable(const struct privilege *p);
 /* True if the capability is effective in this thread. */
 bool privilege_has_cap(int cap);
 
+/* The group whose members may execute a program file with capabilities. */
+#define PRIVILEGES_GROUP "perf-agent"
+
 /* The setcap command that gives a program file all capabilities that this machine needs, quoted for
- * a shell. */
-int privileges_setcap_command(const struct machine *m, const char *program, struct buf *to);
+ * a shell. With is_open, which says that everybody may execute the file, commands before it leave that to
+ * PRIVILEGES_GROUP. */
+int privileges_setcap_command(const struct machine *m, const char *program, bool is_open,
+			      struct buf *to);
 
 #endif

@@ -37,13 +37,35 @@ def test_all_there():
     note(r.stdout)
     ok(r.returncode == 0 and "[FAILED]" not in r.stdout, "as root no check of doctor fails")
     ok(r.lines[-1].startswith("ready to profile"), "the last line of doctor says that root can profile")
-    setcap = [line for line in r.lines if line.lstrip().startswith("sudo setcap cap_bpf,")]
-    ok(len(setcap) == 1 and setcap[0].endswith(f"'{os.path.realpath(AGENT)}'"), "doctor prints the setcap line to root, too")
+    path = f"'{os.path.realpath(AGENT)}'"
+    setcap = [line for line in r.lines if "sudo setcap cap_bpf," in line]
+    ok(len(setcap) == 1 and setcap[0].endswith(path), "doctor prints the setcap line to root, too")
     ok(f"[ok]      PID {target.pid}: 'spin', its mappings can be read" in r.lines, "doctor checks the process of --pid")
     subjects = [line[10:].split(": ")[0] for line in r.lines if line.startswith("[")]
     ok(all(line.count(s + ": ") == 1 for s, line in zip(subjects, [x for x in r.lines if x.startswith("[")])),
        "no line says its subject twice")
     ok(len(subjects) == len(set(subjects)), "nothing is checked twice")
+
+
+def setcap_of(program):
+    r = subprocess.run([program, "doctor"], capture_output=True, text=True)
+    return [line.strip() for line in r.stdout.splitlines() if "sudo setcap cap_bpf," in line]
+
+
+def test_setcap(tmp):
+    """Whoever may execute a file with capabilities may profile everyone."""
+    copy, other = os.path.join(tmp, "perf-agent"), os.path.join(tmp, "another program")
+    for path in (copy, other):
+        shutil.copy(AGENT, path)
+        os.chmod(path, 0o755)
+    lines = setcap_of(copy)
+    note(lines)
+    ok(len(lines) == 1 and lines[0].startswith("sudo groupadd -rf perf-agent && sudo chown root:perf-agent ")
+       and f" && sudo chmod 0750 '{copy}' && sudo setcap " in lines[0],
+       "a program that everybody may execute is left to a group before it gets capabilities")
+    ok(setcap_of(other)[0].startswith("sudo setcap "), "another program than perf-agent is not taken from everybody")
+    os.chmod(copy, 0o750)
+    ok(setcap_of(copy)[0].startswith("sudo setcap "), "a program that is left to a group gets capabilities alone")
 
 
 def test_debuginfod(tmp):
@@ -114,6 +136,7 @@ def test_without_privileges():
 
 need_root()
 test_all_there()
+test_setcap(workdir())
 test_debuginfod(workdir())
 if subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode == 0:
     test_missing_mounts()

@@ -39,12 +39,12 @@ static void test_needed(void)
 	   "CAP_SYS_RESOURCE is needed only if there is a memory lock limit");
 }
 
-static void command_is(const struct machine *m, const char *program, const char *expected,
-		       const char *what)
+static void command_is(const struct machine *m, const char *program, bool is_open,
+		       const char *expected, const char *what)
 {
 	struct buf b = BUF_INIT(4096);
 
-	must(privileges_setcap_command(m, program, &b) == 0);
+	must(privileges_setcap_command(m, program, is_open, &b) == 0);
 	if (!ok(b.len == strlen(expected) && !memcmp(b.data, expected, b.len), "%s", what))
 		printf("# '%.*s'\n", (int)b.len, b.data);
 	buf_done(&b);
@@ -54,12 +54,18 @@ static void test_command(void)
 {
 	struct machine m = usual;
 
-	command_is(&m, "/usr/bin/perf-agent", "sudo setcap " USUAL "+ep '/usr/bin/perf-agent'",
+	command_is(&m, "/usr/bin/perf-agent", false,
+		   "sudo setcap " USUAL "+ep '/usr/bin/perf-agent'",
 		   "the usual capabilities in one command");
-	command_is(&m, "/o'k/$x y", "sudo setcap " USUAL "+ep '/o'\\''k/$x y'",
+	command_is(&m, "/o'k/$x y", false, "sudo setcap " USUAL "+ep '/o'\\''k/$x y'",
 		   "the path is quoted for a shell");
+	command_is(&m, "/o'k", true,
+		   "sudo groupadd -rf perf-agent && sudo chown root:perf-agent "
+		   "'/o'\\''k' && sudo chmod 0750 '/o'\\''k' && sudo setcap " USUAL
+		   "+ep '/o'\\''k'",
+		   "a file that everybody may execute is left to a group first");
 	m.is_perf_closed = true;
-	command_is(&m, "x",
+	command_is(&m, "x", false,
 		   "sudo setcap cap_bpf,cap_perfmon,cap_sys_admin,cap_sys_ptrace,"
 		   "cap_checkpoint_restore,cap_dac_read_search,cap_syslog+ep 'x'",
 		   "the command contains the capabilities of this machine");
@@ -69,7 +75,7 @@ static void test_limit(void)
 {
 	struct buf b = BUF_INIT(20);
 
-	ok(privileges_setcap_command(&usual, "x", &b) < 0,
+	ok(privileges_setcap_command(&usual, "x", false, &b) < 0,
 	   "a buffer that is too small is an error");
 	buf_done(&b);
 }
