@@ -8,7 +8,7 @@
 #include "cli/options.h"
 
 #define MEMBER "pa_options."
-#define DOCTOR "pa_doctor()"
+#define DOCTOR "pa_doctor() or perf-agent doctor"
 #define STARTS_WITH(text, word) (!strncmp(text, word, sizeof(word) - 1))
 
 /* The length of the library's name at text, if it has another name on the command line; otherwise

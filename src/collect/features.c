@@ -73,7 +73,7 @@ static int check_privileges(const struct machine *m, struct pa_error *err)
 		(void)append_missing(&names, m, false);
 		r = error_set(err, EPERM,
 			      "missing privileges: %.*s; run as root (sudo), or grant them to the "
-			      "program file: pa_doctor() prints the setcap command",
+			      "program file: " DOCTOR_NAMES " prints the command",
 			      (int)names.len, names.data);
 	}
 	buf_done(&names);

@@ -7,6 +7,9 @@
 #include "base/log.h"
 #include "bpf/abi.h"
 
+/* Where messages send the user; the command line shortens it. */
+#define DOCTOR_NAMES "pa_doctor() or perf-agent doctor"
+
 #define KERNEL_VERSION_OF(major, minor) ((unsigned int)(major) << 16 | (unsigned int)(minor) << 8)
 
 /* Version of the running kernel, comparable with KERNEL_VERSION_OF(); 0: unknown. */

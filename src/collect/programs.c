@@ -218,7 +218,7 @@ static int load_programs(struct programs *p, struct pa_error *err)
 	int r = perfagent_bpf__load(p->skel);
 
 	if (r < 0)
-		return error_set(err, -r, "cannot load the BPF programs: %s; see pa_doctor()",
+		return error_set(err, -r, "cannot load the BPF programs: %s; see " DOCTOR_NAMES,
 				 strerror(-r));
 	r = perfagent_bpf__attach(p->skel);
 	if (r < 0)

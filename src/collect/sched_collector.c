@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "collect/bpf_log.h"
+#include "collect/features.h"
 #include "collect/hw_counters.h"
 #include "collect/kernel_types.h"
 #include "collect/program_times.h"
@@ -145,7 +146,7 @@ int sched_collector_new(const struct sched_collector_config *cfg,
 	if (r < 0)
 		return error_set(err, -r,
 				 "cannot load the BPF programs of scheduler statistics: %s; "
-				 "see pa_doctor()",
+				 "see " DOCTOR_NAMES,
 				 strerror(-r));
 	*ret_collector = TAKE(c);
 	return 0;

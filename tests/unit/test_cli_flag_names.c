@@ -36,7 +36,7 @@ int main(void)
 	becomes("pa_options.ring_bytes has no flag", "pa_options.ring_bytes has no flag");
 	becomes("pa_options.pidsy, pa_options., pa_options",
 		"pa_options.pidsy, pa_options., pa_options");
-	becomes("no; see pa_doctor()", "no; see 'perf-agent doctor'");
+	becomes("no; see pa_doctor() or perf-agent doctor", "no; see 'perf-agent doctor'");
 	becomes("'/tmp/pa_options.pids' cannot be read; use pa_options.pids",
 		"'/tmp/pa_options.pids' cannot be read; use --pid");
 	becomes("pa_options.cgroup '/a' pa_options.pids '/b': no such cgroup",
