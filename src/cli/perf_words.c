@@ -42,6 +42,12 @@ static const struct perf_word subcommands[] = {
 	{ "record", "leave it out, and give -p PID, -a or a COMMAND" },
 	{ "stat", "write --pmu, and leave it out" },
 	{ "top", "write perf-agent -a, or perf-agent -- top to run that program" },
+	{ "annotate",
+	  "write perf-agent report FILE, and go tool pprof -list FUNCTION FILE for lines" },
+	{ "script", "write perf-agent convert FILE -o OUT.folded, or perf-agent -- script to run "
+		    "that program" },
+	{ "list", "there are two events; write --event cpu-clock or --event cycles" },
+	{ "version", "write perf-agent --version" },
 	{ "help", "write perf-agent --help" },
 	{ NULL },
 };

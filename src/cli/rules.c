@@ -11,6 +11,21 @@
 #define TARGET_FLAGS "--pid, --tid, --user, --cgroup, -a/--all or COMMAND"
 #define TARGET_PAIR_SIZE 32
 
+/* A file that this program has written, as its name says. */
+static bool is_profile_name(const char *word)
+{
+	static const char *const suffixes[] = { ".pb.gz", ".pb" };
+	size_t len = strlen(word);
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		size_t n = strlen(suffixes[i]);
+
+		if (len > n && !strcmp(word + len - n, suffixes[i]))
+			return true;
+	}
+	return false;
+}
+
 int rules_check_first_word(const char *word)
 {
 	const char *advice = perf_words_subcommand(word);
@@ -20,6 +35,9 @@ int rules_check_first_word(const char *word)
 				   subcommand_find(word)->arguments);
 	if (advice)
 		return usage_error(word, "no such subcommand; %s", advice);
+	if (is_profile_name(word))
+		return usage_error(word, "a profile is not a command; write perf-agent report %s",
+				   word);
 	if (*word && !word[strspn(word, "0123456789,")])
 		return usage_error(word, "a number is not a command; write -p %s to profile %s",
 				   word, "a process");

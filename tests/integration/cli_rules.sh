@@ -216,7 +216,14 @@ test_suggestions() {
 	suggests 'leave it out, and give -p PID, -a or a COMMAND' -F 99 record ls
 	suggests 'write --pmu, and leave it out' stat ls
 	suggests '.*perf-agent -- top to run that program' top
+	suggests 'write perf-agent report FILE, .*' annotate
+	suggests '.*perf-agent -- script to run that program' script
+	suggests '.*write --event cpu-clock or --event cycles' list
+	suggests 'write perf-agent --version' version
 	suggests 'write perf-agent --help' help
+	for file in a.pb.gz ./b.pb; do
+		suggests "write perf-agent report $file" "$file"
+	done
 }
 
 test_bare_call() {
