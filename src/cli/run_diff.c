@@ -161,6 +161,8 @@ static void print_diff(const struct diff_run *run)
 
 	print_side(&page, "base", run->base);
 	print_side(&page, "new", run->now);
+	report_line(&page, "change", "%s",
+		    "in percentage points: share in new minus share in base");
 	(void)fputc('\n', stdout);
 	print_changes(&page, run);
 }

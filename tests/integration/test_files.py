@@ -282,6 +282,7 @@ def test_diff():
                 ("25.0", "+25.0", "25.0", "+25.0", "extra")] or
        rows == [("25.0", "-50.0", "25.0", "-50.0", "slow"), ("25.0", "+25.0", "25.0", "+25.0", "extra"),
                 ("50.0", "+25.0", "50.0", "+25.0", "fast")], "diff: shares of their own totals, the largest change first")
+    ok(re.search(r"^change +in percentage points: ", r.stdout, re.M), "diff: the unit of changes is printed")
     ok("base.pb: 0.00s of time" in r.stdout and "new.pb: 0.00s of time" in r.stdout, "diff: both totals are printed")
     ok(run("diff", "base.pb", "new.pb", "--fail-over", "25").returncode == 0, "diff: --fail-over allows as much as it says")
     r = run("diff", "base.pb", "new.pb", "--fail-over", "24.9")
