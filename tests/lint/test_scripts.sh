@@ -322,6 +322,11 @@ packaging ' clang,' 1.1.9-1 pa_a
 says packaging 'version 1.1.9, in meson.build 1.2.0' "a package of another version"
 packaging ' clang,' 1.2.0-1 pa_b
 says packaging 'debian/libperfagent0.symbols: pa_a' "a function that the symbols file lacks"
+packaging ' clang,' 1.2.0-1 pa_a
+printf 'It is described in _docs/a-b.md_.\n' | file docs/a.1.scd
+printf "install_data('a-b.md')\n" | file docs/meson.build
+printf 'install docs/b.md\n' | file scripts/release_tarball
+says packaging 'scripts/release_tarball: a-b.md, to which' "a document of the manual that is not installed"
 
 # shellcheck disable=SC2016 # backquotes of Markdown
 # troubleshooting ROW: a document with this row, and a doctor that says "clock: it is wrong by N s" and CAP_A.
