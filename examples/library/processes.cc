@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// processes [SECONDS]: CPU time of each process of the machine, out of a profile in memory.
+// processes [SECONDS]: CPU time of each process of the whole machine, out of a profile in memory.
 // c++ -std=c++17 processes.cc $(pkg-config --cflags --libs perfagent) -o processes
 #include <perfagent/perfagent.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
@@ -36,10 +37,25 @@ int Fail(const pa_error &err)
 	return EXIT_FAILURE;
 }
 
+// Whole seconds, up to ten minutes; 0: it is something else.
+uint64_t SecondsOf(const char *text)
+{
+	char *end = nullptr;
+	const unsigned long seconds = std::strtoul(text, &end, 10);
+	return *text >= '0' && *text <= '9' && !*end && seconds <= 600 ? seconds : 0;
+}
+
 } // namespace
 
 int main(int argc, char *argv[])
 {
+	const uint64_t seconds = SecondsOf(argc > 1 ? argv[1] : "10");
+	if (!seconds || argc > 2) {
+		std::cerr
+			<< "usage: processes [SECONDS], 1 to 600; it profiles the whole machine\n";
+		return EXIT_FAILURE;
+	}
+	std::cerr << "processes: the whole machine, for " << seconds << " s\n";
 	std::string bytes;
 	pa_output output{};
 	output.sz = sizeof(output);
@@ -50,7 +66,7 @@ int main(int argc, char *argv[])
 	pa_options options{};
 	options.sz = sizeof(options);
 	options.all = true;
-	options.duration_ns = std::strtoull(argc > 1 ? argv[1] : "10", nullptr, 10) * 1000000000;
+	options.duration_ns = seconds * 1000000000;
 	options.outputs = &output;
 	options.nr_outputs = 1;
 

@@ -25,6 +25,10 @@ if os.path.exists(os.path.join(BUILT, "example_processes")):
     out = run(os.path.join(BUILT, "example_processes"), 2)
     times = {comm: int(ms) for ms, comm in re.findall(r"^(\d+) ms (.*)$", out, re.M)}
     ok(times.get("spin", 0) > 50, f"C++: spin has CPU time: {times}")
+    for word in ("x", "-1", "0", "601", "2 "):
+        r = subprocess.run([os.path.join(BUILT, "example_processes"), word], capture_output=True, text=True)
+        ok(r.returncode == 1 and r.stderr.startswith("usage: processes [SECONDS]"),
+           f"C++: {word!r} is not taken for a number of seconds")
 else:
     skip("C++: there was no C++ compiler")
 out = run(os.path.join(EXAMPLES, "folded.py"), target.pid, 2)
