@@ -51,7 +51,7 @@ NOT_RUN = {
     "while": "the command of a container, which never ends",
 }
 # Programs that are not first in a line of a pipeline, but that it needs.
-NEEDED = ("node", "make", "python3.12")
+NEEDED = ("node", "make", "python3.12", "jcmd")
 POD_UID = "6f2c1d34-8a5e-4b7f-9c01-23456789abcd"  # as in docs/kubernetes.md
 
 JAVA = """
@@ -180,7 +180,7 @@ def adapted(command, pid):
     """The command with replacements for what exists only on the reader's machine."""
     with open(f"/proc/{pid}/cgroup") as f:
         cgroup = next((line.strip()[3:] for line in f if line.startswith("0::")), "/")
-    for pattern, to in [(r"\b1234\b", str(pid)), (r"(-d|--duration) 30s", r"\1 500ms"),
+    for pattern, to in [(r"\b1234\b", str(pid)), (r"(-d|--duration) 30s", r"\1 500ms"), (r"\bsleep 25\b", "sleep 0.2"),
                         (r"-http=:\d*", "-top"),  # a server would not end
                         (r"https://debuginfod\.(elfutils\.org|debian\.net)", "http://127.0.0.1:9"),
                         (r"/system\.slice/nginx\.service", cgroup)]:
@@ -262,7 +262,7 @@ class Runner:
 
     def pid_for(self, lines):
         """Java for a block that asks it for a map."""
-        if not any(program_of(shlex.split(line, comments=True)) == "jcmd" for line in lines):
+        if not any("jcmd" in shlex.split(line, comments=True) for line in lines):
             return self.service.pid
         if not self.java and shutil.which("jcmd") and shutil.which("java"):
             self.java = start_java(self.top)
