@@ -204,6 +204,43 @@ static void add_kernel_names(struct metric_list *l, const struct summary_kernel_
 	metric_list_add(l, &batch, LABEL("kind", "max"), NONE, seconds_of(k->latency.max_ns));
 }
 
+static void add_kernel_source(struct metric_list *l, const struct summary_kernel_names *k)
+{
+	static const struct metric_kind info = {
+		"perf_agent_symbolize_kernel_info",
+		"Where kernel symbols came from; 1. Known after the capture.", PA_METRIC_GAUGE
+	};
+
+	if (k->list)
+		metric_list_add(l, &info, LABEL("source", k->list), NONE, 1);
+}
+
+static void add_known(struct metric_list *l, const struct summary_known *k)
+{
+	static const char *const sources[NAMING_NR_SOURCES] = {
+		[NAMING_FROM_FILE] = "file",
+		[NAMING_FROM_KERNEL] = "kernel",
+		[NAMING_FROM_GENERATED] = "generated",
+		[NAMING_FROM_VDSO] = "vdso",
+		[NAMING_KNOWN] = "known",
+	};
+	static const struct metric_kind processes = {
+		"perf_agent_known_processes",
+		"Processes whose mappings are known, with or without samples.", PA_METRIC_GAUGE
+	};
+	static const struct metric_kind mappings = { "perf_agent_known_mappings",
+						     "Executable mappings that are known.",
+						     PA_METRIC_GAUGE };
+	static const struct metric_kind named = { "perf_agent_symbolize_named_total",
+						  "Addresses that have a symbol, by its source.",
+						  PA_METRIC_COUNTER };
+
+	metric_list_add(l, &processes, NONE, NONE, (double)k->nr_processes);
+	metric_list_add(l, &mappings, NONE, NONE, (double)k->nr_mappings);
+	for (unsigned int i = 0; i < NAMING_NR_SOURCES; i++)
+		metric_list_add(l, &named, LABEL("source", sources[i]), NONE, (double)k->named[i]);
+}
+
 /* A distribution's percentiles, and its sum and count. */
 static void add_distribution(struct metric_list *l, const struct metric_kind *percentile,
 			     const struct metric_kind *sum, const struct pa_distribution *d)
@@ -332,6 +369,8 @@ static struct metric_list *list_summary(const struct pa_session *s, const struct
 	add_reasons(l, sum);
 	add_symbolize_times(l, sum);
 	add_kernel_names(l, summary_kernel_names(summary));
+	add_kernel_source(l, summary_kernel_names(summary));
+	add_known(l, summary_known(summary));
 	add_scheduler(l, sum);
 	add_programs(l, &times);
 	return l;

@@ -40,6 +40,7 @@ struct summary {
 	struct summary_quality first_quality;
 	struct pa_count naming_failures[NAMING_NR_FAILURES];
 	struct summary_kernel_names kernel_names;
+	struct summary_known known;
 	struct summary_digest digest;
 	struct pa_limit_stat limits[MAX_LIMITS];
 	struct pa_wait_stat waits[MAX_WAITS];
@@ -263,10 +264,15 @@ const char *summary_mapping_path(const struct profile *p, uint32_t mapping)
 	return mapping >= p->nr_mappings ? "[unknown]" : profile_str(p, p->mappings[mapping].path);
 }
 
-/* NULL if no kernel address was seen. */
-static const char *kernel_symbols_of(const struct model *model)
+/* Nothing if no kernel address was seen. */
+static void add_kernel_symbols(const struct model *model, struct summary *to)
 {
-	return model->naming.kernel.source[0] ? model->naming.kernel.source : NULL;
+	const struct kernel_outcome *kernel = &model->naming.kernel;
+
+	if (!kernel->source[0])
+		return;
+	to->pub.kernel_symbols = kernel->source;
+	to->kernel_names.list = kernel->list ? kernel->list : "none";
 }
 
 static void add_walks(const struct world *w, const struct model_stats *stats, struct summary *to)
@@ -299,7 +305,7 @@ static void add_names(const struct model *model, const struct model_account *all
 	summary_count_jit(model->world, all, to->jit);
 	to->pub.jit = to->jit;
 	to->pub.nr_jit = SUMMARY_NR_JIT;
-	to->pub.kernel_symbols = kernel_symbols_of(model);
+	add_kernel_symbols(model, to);
 	add_walks(model->world, &all->stats, to);
 }
 
@@ -349,8 +355,9 @@ static void add_naming(const struct naming_stats *n, struct summary *to)
 {
 	struct naming_latency latency = naming_stats_latency(n);
 
-	to->kernel_names =
-		(struct summary_kernel_names){ n->kernel, naming_stats_kernel_latency(n) };
+	to->kernel_names.counts = n->kernel;
+	to->kernel_names.latency = naming_stats_kernel_latency(n);
+	memcpy(to->known.named, n->named, sizeof(to->known.named));
 	to->pub.naming_batches = n->nr_batches;
 	to->pub.naming_addresses = n->nr_addresses;
 	to->pub.naming_shared = n->nr_shared;
@@ -570,6 +577,11 @@ const struct summary_kernel_names *summary_kernel_names(const struct summary *s)
 	return &s->kernel_names;
 }
 
+const struct summary_known *summary_known(const struct summary *s)
+{
+	return &s->known;
+}
+
 /* The summary of a capture without samples. */
 static int empty_summary(struct summary **ret_summary)
 {
@@ -596,7 +608,7 @@ static void add_symbols_of(const struct session_model *m, struct model_account *
 static void add_other_profile(const struct model *model, struct summary *to)
 {
 	if (!to->pub.kernel_symbols)
-		to->pub.kernel_symbols = kernel_symbols_of(model);
+		add_kernel_symbols(model, to);
 	summary_list_limits(model, to->limits, MAX_LIMITS, &to->pub);
 }
 
@@ -622,6 +634,12 @@ static void add_switched_python(const struct pa_session *s, struct summary *to)
 	to->pub.nr_python = python_targets_counts(s->python, to->python);
 }
 
+static void add_known(const struct world *w, struct summary *to)
+{
+	to->known.nr_processes = tracker_nr_processes(w->tracker);
+	to->known.nr_mappings = tracker_nr_mappings(w->tracker);
+}
+
 static int fill_summary(const struct pa_session *s, struct summary **ret_summary)
 {
 	int r = session_takes_samples(s) ? summary_of_profiles(s, ret_summary)
@@ -642,6 +660,7 @@ static int fill_summary(const struct pa_session *s, struct summary **ret_summary
 		return r;
 	add_other_losses(s, *ret_summary);
 	summary_add_gaps(*ret_summary, s->world, s->pipe, s->process_labels);
+	add_known(s->world, *ret_summary);
 	add_frame(s, *ret_summary);
 	add_programs(s, *ret_summary);
 	add_switched_python(s, *ret_summary);
@@ -677,6 +696,7 @@ static int fill_live(const struct pa_session *s, struct summary *to)
 		add_debug_files(s->models[0].now, to);
 	add_other_losses(s, to);
 	summary_add_gaps(to, s->world, s->pipe, s->process_labels);
+	add_known(s->world, to);
 	add_switched_python(s, to);
 	return 0;
 }

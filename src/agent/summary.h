@@ -29,10 +29,18 @@ const struct pa_summary *summary_get(const struct summary *s);
 
 /* How kernel addresses alone got their names; for metrics. */
 struct summary_kernel_names {
+	const char *list; /* where they came from; "none"; NULL: no kernel address was seen yet */
 	struct naming_kernel_counts counts;
 	struct naming_latency latency;
 };
 const struct summary_kernel_names *summary_kernel_names(const struct summary *s);
+
+/* What is known of processes while the session samples, and the symbols that it found; for metrics. */
+struct summary_known {
+	uint64_t nr_processes, nr_mappings;
+	uint64_t named[NAMING_NR_SOURCES];
+};
+const struct summary_known *summary_known(const struct summary *s);
 
 /* What can be told while the session samples, at little cost: counts, without lists of files and functions. */
 int summary_live(const struct pa_session *s, struct summary **ret_summary);

@@ -72,6 +72,19 @@ static struct naming_outcome outcome_of(const struct naming_batch *b, const stru
 	};
 }
 
+static enum naming_source source_of(const struct profile *p, uint32_t location)
+{
+	static const enum naming_source sources[] = {
+		[PROFILE_MAPPING_FILE] = NAMING_FROM_FILE,
+		[PROFILE_MAPPING_KERNEL] = NAMING_FROM_KERNEL,
+		[PROFILE_MAPPING_JIT] = NAMING_FROM_GENERATED,
+		[PROFILE_MAPPING_VDSO] = NAMING_FROM_VDSO,
+	};
+	uint32_t mapping = p->locations[location].mapping;
+
+	return mapping < p->nr_mappings ? sources[p->mappings[mapping].kind] : NAMING_KNOWN;
+}
+
 /* Counts an answer. If there is no memory for it, in the reply or in the model, its location stays
  * without a name, and writers show its address. r: whether it was applied. */
 static int count_answer(struct naming_env *env, uint32_t location, int r,
@@ -84,7 +97,7 @@ static int count_answer(struct naming_env *env, uint32_t location, int r,
 	if (r < 0)
 		outcome = (struct naming_outcome){ .failure = NAMING_NO_ROOM, .is_raw = true };
 	if (outcome.is_named)
-		naming_stats_add_named(&job->stats);
+		naming_stats_add_named(&job->stats, source_of(job->profile, location));
 	else
 		naming_stats_add_unnamed(&job->stats, outcome.failure, outcome.is_raw);
 	if (env->outcomes)
@@ -203,7 +216,7 @@ static void count_named(struct naming_env *env)
 	for (uint32_t i = 0; i < p->nr_locations; i++) {
 		if (!p->locations[i].nr_lines)
 			continue;
-		naming_stats_add_named(&env->job->stats);
+		naming_stats_add_named(&env->job->stats, NAMING_KNOWN);
 		if (env->outcomes)
 			env->outcomes[i] = (struct naming_outcome){ .is_named = true };
 	}

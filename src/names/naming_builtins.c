@@ -394,7 +394,7 @@ static int name_split(struct naming_builtins *t, struct claim *c)
 		r = apply_to(t, c, to);
 	if (r < 0)
 		return r;
-	naming_stats_add_named(&t->env->job->stats);
+	naming_stats_add_named(&t->env->job->stats, NAMING_FROM_GENERATED);
 	c->to = to;
 	return 0;
 }

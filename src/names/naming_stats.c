@@ -29,9 +29,10 @@ void naming_stats_add_kernel(struct naming_stats *s, const struct naming_kernel_
 	add_kernel_counts(&s->kernel, batch);
 }
 
-void naming_stats_add_named(struct naming_stats *s)
+void naming_stats_add_named(struct naming_stats *s, enum naming_source source)
 {
 	s->nr_addresses++;
+	s->named[source]++;
 }
 
 void naming_stats_add_unnamed(struct naming_stats *s, enum naming_failure why, bool is_raw)
@@ -45,6 +46,7 @@ void naming_stats_found(struct naming_stats *s, enum naming_failure was, bool wa
 {
 	s->nr_raw -= was_raw;
 	s->failures[was]--;
+	s->named[NAMING_FROM_GENERATED]++;
 }
 
 /* Appends the last times of one ring to another, which has so many so far. */
@@ -68,6 +70,8 @@ void naming_stats_add(struct naming_stats *to, const struct naming_stats *more)
 	to->nr_raw += more->nr_raw;
 	to->nr_fallbacks += more->nr_fallbacks;
 	to->nr_lines_interrupted += more->nr_lines_interrupted;
+	for (unsigned int i = 0; i < NAMING_NR_SOURCES; i++)
+		to->named[i] += more->named[i];
 	for (unsigned int i = 0; i < NAMING_NR_FAILURES; i++)
 		to->failures[i] += more->failures[i];
 }

@@ -23,6 +23,16 @@
 	X(REUSED, "reused", "different code was loaded there at different times")                  \
 	X(INTERRUPTED, "interrupted", "the user did not wait for them")
 
+/* What symbols are looked up in. */
+enum naming_source {
+	NAMING_FROM_FILE,      /* a file and its debug files */
+	NAMING_FROM_KERNEL,    /* the kernel's list */
+	NAMING_FROM_GENERATED, /* perf maps and jitdumps */
+	NAMING_FROM_VDSO,
+	NAMING_KNOWN, /* nothing: the agent knows the code itself */
+	NAMING_NR_SOURCES,
+};
+
 enum naming_failure {
 #define X(failure, machine, people) NAMING_##failure,
 	NAMING_FAILURES(X)
@@ -44,9 +54,10 @@ struct naming_kernel_counts {
 struct naming_stats {
 	uint64_t nr_batches;
 	uint64_t nr_addresses;
-	uint64_t nr_shared;    /* of nr_addresses: known from other models of the session */
-	uint64_t nr_raw;       /* addresses shown as 0x… */
-	uint64_t nr_fallbacks; /* batches whose best source could not be used */
+	uint64_t nr_shared; /* of nr_addresses: known from other models of the session */
+	uint64_t named[NAMING_NR_SOURCES]; /* addresses that got a symbol from it */
+	uint64_t nr_raw;                   /* addresses shown as 0x… */
+	uint64_t nr_fallbacks;             /* batches whose best source could not be used */
 	uint64_t
 		nr_lines_interrupted; /* addresses without a line, in files whose lines the user did not wait for */
 	uint64_t failures[NAMING_NR_FAILURES];
@@ -61,13 +72,13 @@ void naming_stats_add_batch(struct naming_stats *s, uint64_t took_ns, bool is_fa
 /* For a batch of kernel addresses, in addition; its nr_batches is 1. */
 void naming_stats_add_kernel(struct naming_stats *s, const struct naming_kernel_counts *batch,
 			     uint64_t took_ns);
-void naming_stats_add_named(struct naming_stats *s);
+void naming_stats_add_named(struct naming_stats *s, enum naming_source source);
 void naming_stats_add_unnamed(struct naming_stats *s, enum naming_failure why, bool is_raw);
 
 /* Adds all counts of `from`. */
 void naming_stats_add(struct naming_stats *to, const struct naming_stats *more);
 
-/* An address that was counted as unnamed got a name later. */
+/* An address that was counted as unnamed got a name later, from a perf map or jitdump. */
 void naming_stats_found(struct naming_stats *s, enum naming_failure was, bool was_raw);
 
 /* Percentiles of the last batches; all 0 if there were none. */

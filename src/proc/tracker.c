@@ -679,6 +679,11 @@ uint32_t tracker_nr_processes(const struct tracker *t)
 	return t->nr_processes;
 }
 
+uint32_t tracker_nr_mappings(const struct tracker *t)
+{
+	return t->history.nodes.nr_used;
+}
+
 struct tracker_losses tracker_losses(const struct tracker *t)
 {
 	return (struct tracker_losses){ .nr_bad_lines = t->nr_bad_lines,

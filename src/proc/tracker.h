@@ -154,6 +154,8 @@ const struct mapping *process_mapping_from(const struct process *p, uint64_t add
 void tracker_forget(struct tracker *t, uint64_t time_ns);
 
 uint32_t tracker_nr_processes(const struct tracker *t); /* includes exited processes */
+/* Of all processes, now and in past states that samples may need; one that a forked child shares counts once. */
+uint32_t tracker_nr_mappings(const struct tracker *t);
 
 struct tracker_losses {
 	uint64_t nr_bad_lines; /* lines of /proc/<pid>/maps that do not parse */

@@ -317,6 +317,7 @@ void kernel_outcome_add(struct kernel_outcome *o, const char *fmt, ...)
 static void describe_source(const struct kernel_symbolizer *k, const struct pa_error *err,
 			    struct kernel_outcome *to)
 {
+	to->list = list_name(k, k->list);
 	to->is_cached = k->is_cached;
 	to->is_fallback = k->list > 0;
 	kernel_outcome_add(to, "%s%s", list_name(k, k->list), k->is_cached ? " (cached)" : "");

@@ -39,6 +39,8 @@ struct kernel_outcome {
 	/* For the report: the list that is used, or "none: " and why; then the problems with other
 	 * lists. */
 	char source[KERNEL_SOURCE_SIZE];
+	const char
+		*list; /* the name of the list that is used; NULL: none; borrowed from the lists */
 	bool is_fallback; /* not the first list */
 	bool is_cached;
 	bool is_denied; /* the first list shows no addresses to this process */

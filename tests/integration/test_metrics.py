@@ -210,6 +210,15 @@ def test_prometheus():
     ok(status == 200 and metrics['perf_agent_samples_total{kind="on-cpu"}'] > 20, "the capture has samples")
     ok(metrics["perf_agent_symbolize_kernel_batches_total"] > 0
        and metrics["perf_agent_symbolize_kernel_input_ips_total"] > 0, "kernel addresses are counted by themselves")
+    ok(metrics.get('perf_agent_symbolize_kernel_info{source="/proc/kallsyms"}') == 1, "the list of kernel symbols that was used is named")
+    by_source = {k: v for k, v in metrics.items() if k.startswith("perf_agent_symbolize_named_total{source=")}
+    unnamed = sum(v for k, v in metrics.items() if k.startswith("perf_agent_symbolize_failures_total"))
+    note(by_source)
+    ok(sum(by_source.values()) + unnamed == metrics["perf_agent_symbolize_input_ips_total"]
+       and by_source['perf_agent_symbolize_named_total{source="kernel"}'] > 0
+       and by_source['perf_agent_symbolize_named_total{source="file"}'] > 0,
+       "every address has a symbol from a source, or a reason why it has none")
+    ok(metrics["perf_agent_known_mappings"] >= metrics["perf_agent_known_processes"] > 0, "processes and mappings that are known are counted")
     wrong = matches_report(metrics, json.loads(report.read_text()))
     if not ok(not wrong, "the last metrics equal the JSON summary"):
         note("\n".join(wrong))

@@ -621,7 +621,7 @@ static void test_models_taken_out(void)
 	many.nr_shared = 3;
 	naming_stats_add(&taken.naming, &many);
 	naming_stats_add_batch(&c->model->naming.stats, 9, true);
-	naming_stats_add_named(&c->model->naming.stats);
+	naming_stats_add_named(&c->model->naming.stats, NAMING_FROM_FILE);
 	c->model->naming.stats.nr_shared = 1;
 	c->model->naming.jit_counts.nr_maps = 2;
 	c->model->stats.nr_processes = 1;

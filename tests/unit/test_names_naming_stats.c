@@ -68,12 +68,16 @@ static void test_addresses(void)
 	uint64_t sum = 0;
 
 	s = (struct naming_stats){ 0 };
-	naming_stats_add_named(&s);
+	naming_stats_add_named(&s, NAMING_FROM_VDSO);
 	naming_stats_add_unnamed(&s, NAMING_NO_SYMBOL, false);
 	naming_stats_add_unnamed(&s, NAMING_NO_JIT_MAP, true);
 	for (unsigned int i = 0; i < NAMING_NR_FAILURES; i++)
 		sum += s.failures[i];
 	ok(s.nr_addresses == 3 && sum == 2 && s.nr_raw == 1, "every address has one outcome");
+	naming_stats_found(&s, NAMING_NO_JIT_MAP, true);
+	ok(s.named[NAMING_FROM_VDSO] == 1 && s.named[NAMING_FROM_GENERATED] == 1,
+	   "every name has a source, also one that is found later");
+	naming_stats_add_unnamed(&s, NAMING_NO_JIT_MAP, true);
 	ok(s.failures[NAMING_NO_SYMBOL] == 1 && s.failures[NAMING_NO_JIT_MAP] == 1,
 	   "every failure has a reason");
 }

@@ -117,6 +117,7 @@ static void test_fork(void)
 	ok(is_at(&w, 6, 0x1000, 20, "/exe"), "fork: a child has its parent's mappings");
 	ok(mapping_at(&w, 6, 0x1000, 20) == mapping_at(&w, 5, 0x1000, 20),
 	   "fork: the mappings are shared");
+	ok(tracker_nr_mappings(w.t) == 1, "fork: a mapping that is shared counts once");
 	ok(tracker_find(w.t, 6, 19) == NULL, "fork: the child did not exist before");
 	ok(process_parent(tracker_find(w.t, 6, 20)) == 5, "fork: the child's parent is known");
 	ok(process_id(tracker_find(w.t, 6, 20)) != process_id(tracker_find(w.t, 5, 20)),
