@@ -12,7 +12,8 @@ OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
 # options of other programs that the documents mention
 FOREIGN = {"--call-graph", "--perf-basic-prof", "--prefix", "--system", "--fix", "--suite", "--verbose", "--all",
            "--vm", "--bare", "--cross-file", "--buildtype", "--use-largepages", "--jit", "--max-stack", "--no-inline",
-           "--use", "--benchmark", "--own", "--packages", "--libs", "--static"}
+           "--use", "--benchmark", "--own", "--packages", "--libs", "--static",
+           "--cflags"}
 SUBCOMMANDS = ["", "report", "convert", "diff", "doctor"]
 
 

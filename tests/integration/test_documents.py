@@ -20,6 +20,7 @@ import sys
 
 from harness import (AGENT, PROGS, cgroup2_mount, done, end, need_root, note, ok, private_cache, skip, wait_for,
                      wait_for_cpu, workdir)
+from pythons import new as pythons_with_trampoline
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -136,7 +137,7 @@ def sandbox():
     (top / "Busy.java").write_text(JAVA)
     shutil.copy(os.path.join(PROGS, "spin"), top / "app")
     (top / "service.py").write_text(SERVICE)
-    os.symlink(os.path.realpath(sys.executable), top / "nginx")
+    os.symlink(os.path.realpath(pythons_with_trampoline[0] if pythons_with_trampoline else sys.executable), top / "nginx")
     return top
 
 
@@ -205,6 +206,8 @@ def why_not(command, path):
     first = program_of(words)
     if first in NOT_RUN and not (first == "kubectl" and "exec" in words):
         return NOT_RUN[first]
+    if "--inject-python" in words and not pythons_with_trampoline:
+        return "needs CPython 3.12 or later, for the service"
     starts = [i for i in range(len(words)) if i == 0 or words[i - 1] == "|"]
     # the command that perf-agent itself runs
     for program in [*(program_of(words[i:]) for i in starts), *(word for word in words if word in NEEDED)]:
