@@ -370,10 +370,11 @@ struct pa_truncation_stat {
 
 struct pa_function_stat {
 	const char *name;
-	const char *file;  /* of the code: path of the mapped binary, "[kernel]", "[jit]" */
-	uint64_t nr_self;  /* samples in which it ran itself */
-	uint64_t nr_total; /* samples in which it was somewhere on the stack */
-	bool is_unnamed;   /* not one function: all code of the file that has no symbol */
+	const char *file;   /* of the code: path of the mapped binary, "[kernel]", "[jit]" */
+	uint64_t nr_self;   /* samples in which it ran itself */
+	uint64_t nr_total;  /* samples in which it was somewhere on the stack */
+	bool is_unnamed;    /* not one function: all code of the file that has no symbol */
+	const char *source; /* of generated code: the source file, the script; NULL: not known */
 };
 
 /* All processes of one name. */
@@ -408,9 +409,10 @@ struct pa_path_stat {
 	uint64_t nr_rest;    /* of these, in callees that are not rows */
 	/* functions left out between the row before and one that continues */
 	unsigned int nr_skipped;
-	bool is_unnamed; /* as in pa_function_stat */
-	bool is_start;   /* nearly every stack of its kind contains it, as _start and main:
+	bool is_unnamed;    /* as in pa_function_stat */
+	bool is_start;      /* nearly every stack of its kind contains it, as _start and main:
 			     * functions_by_total leaves it out */
+	const char *source; /* as in pa_function_stat */
 };
 
 struct pa_unnamed_stat {
@@ -981,10 +983,11 @@ struct pa_change {
 	uint64_t base_self, base_total; /* in the first; 0: it is not there */
 	uint64_t self, total;           /* in the second */
 	bool is_unnamed;                /* as in pa_function_stat */
+	const char *source;             /* as in pa_function_stat */
 };
 
 /* How two profiles differ. Functions are matched by their names and the names of their files without
- * directories; addresses are not used. */
+ * directories, of generated code those of its source; addresses are not used. */
 struct pa_diff {
 	size_t sz, pa_change_sz;
 	const char *value_type, *value_unit; /* of both, as in pa_summary */

@@ -87,6 +87,7 @@ static struct pa_change change_of(const struct diff *d, const struct change *c)
 		.self = (uint64_t)c->now.self,
 		.total = (uint64_t)c->now.total,
 		.is_unnamed = functions_is_unnamed(f, function),
+		.source = functions_source(f, function),
 	};
 }
 

@@ -100,6 +100,7 @@ static struct pa_function_stat *copy_functions(const struct functions *f,
 			.nr_self = (uint64_t)top[i].self,
 			.nr_total = (uint64_t)top[i].total,
 			.is_unnamed = functions_is_unnamed(f, top[i].function),
+			.source = functions_source(f, top[i].function),
 		};
 	return list;
 }
@@ -146,6 +147,7 @@ static int list_paths(struct summary_digest *d, const struct functions *f, const
 			.nr_skipped = found[i].nr_skipped,
 			.is_unnamed = functions_is_unnamed(f, found[i].function),
 			.is_start = is_start[found[i].function],
+			.source = functions_source(f, found[i].function),
 		};
 	return 0;
 }

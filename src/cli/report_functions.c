@@ -77,11 +77,21 @@ static uint32_t file_room(uint32_t name_cols, uint32_t cols)
 	return room < FILE_ROOM_MAX ? room : FILE_ROOM_MAX;
 }
 
+/* What a function is in: the mapped file; for generated code the script, if that is known. */
+static const char *place_of(const struct report_page *p, const struct pa_function_stat *f)
+{
+	const char *source = f->source ? text_source_name(f->source) : NULL;
+
+	if (source)
+		return p->opts->is_verbose ? f->source : source;
+	return p->opts->is_verbose ? f->file : text_file_name(f->file);
+}
+
 void report_function_name(const struct report_page *p, const struct pa_function_stat *f,
 			  uint32_t cols)
 {
 	const char *name = f->is_unnamed ? "code without symbols" : f->name;
-	const char *file = p->opts->is_verbose ? f->file : text_file_name(f->file);
+	const char *file = place_of(p, f);
 	bool has_brackets = file[0] == '[';
 	uint32_t brackets = has_brackets ? 1 : 3, file_cols = text_columns(file);
 
@@ -143,7 +153,8 @@ static void print_more_functions(const struct report_page *p, size_t nr_shown)
 
 static bool is_same_function(const struct pa_function_stat *a, const struct pa_function_stat *b)
 {
-	return !strcmp(a->name, b->name) && !strcmp(a->file, b->file);
+	return !strcmp(a->name, b->name) && !strcmp(a->file, b->file) &&
+	       report_is_same_source(a->source, b->source);
 }
 
 /* A function that calls little is in the list by self time; a row by total time would repeat it. */

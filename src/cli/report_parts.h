@@ -17,6 +17,9 @@ void report_paths(const struct report_page *p);
 void report_function_name(const struct report_page *p, const struct pa_function_stat *f,
 			  uint32_t cols);
 
+/* Of two functions of generated code, NULL: not known. */
+bool report_is_same_source(const char *a, const char *b);
+
 /* Whether one function is below the other in the hot paths. */
 bool report_paths_are_nested(const struct pa_summary *s, const struct pa_function_stat *a,
 			     const struct pa_function_stat *b);

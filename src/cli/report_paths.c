@@ -24,13 +24,19 @@
 #define SEPARATOR_COLUMNS 3
 #define OMITTED "..."
 #define OMITTED_COLUMNS 3
-#define BRACKETS_COLUMNS 2 /* "[file]" */
+#define BRACKETS_COLUMNS 2    /* "[file]" */
+#define PARENTHESES_COLUMNS 3 /* " (script)" */
 
 /* The rows [first, end) of pa_summary.paths. */
 struct path_line {
 	size_t first, end;
 	bool is_shown;
 };
+
+bool report_is_same_source(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
 
 /* Keeps the preorder. Returns the number of lines; lines has room for one per row. */
 static size_t list_lines(const struct pa_summary *s, struct path_line *lines)
@@ -114,8 +120,36 @@ static void choose_lines(const struct pa_summary *s, struct path_line *lines, si
 	}
 }
 
+/* The script of a function, if functions of that name in two scripts are rows; else NULL. */
+static const char *script_of(const struct pa_summary *s, const struct pa_path_stat *row)
+{
+	for (size_t i = 0; row->source && !row->is_unnamed && i < s->nr_paths; i++) {
+		const struct pa_path_stat *other = PA_ITEM(s, pa_path_stat, s->paths, i);
+
+		if (other->source && strcmp(other->source, row->source) &&
+		    !strcmp(other->name, row->name))
+			return text_source_name(row->source);
+	}
+	return NULL;
+}
+
+static void put_named(FILE *f, const char *name, const char *script, uint32_t max_cols)
+{
+	uint32_t script_cols = script ? text_columns(script) + PARENTHESES_COLUMNS : 0;
+
+	if (!script_cols || script_cols >= max_cols) {
+		(void)function_name_put(f, name, max_cols);
+		return;
+	}
+	(void)function_name_put(f, name, max_cols - script_cols);
+	(void)fputs(" (", f);
+	(void)text_put(f, script, TEXT_NO_LIMIT);
+	(void)fputc(')', f);
+}
+
 /* The name in at most max_cols columns; the caller frees it. */
-static char *name_text(const struct pa_path_stat *row, uint32_t max_cols)
+static char *name_text(const struct pa_summary *s, const struct pa_path_stat *row,
+		       uint32_t max_cols)
 {
 	char *text = NULL;
 	size_t len;
@@ -131,7 +165,7 @@ static char *name_text(const struct pa_path_stat *row, uint32_t max_cols)
 		(void)text_put(f, file, max_cols > brackets ? max_cols - brackets : 1);
 		(void)fputs(brackets ? "]" : "", f);
 	} else {
-		(void)function_name_put(f, row->name, max_cols);
+		put_named(f, row->name, script_of(s, row), max_cols);
 	}
 	if (fclose(f) == 0)
 		return text;
@@ -139,9 +173,10 @@ static char *name_text(const struct pa_path_stat *row, uint32_t max_cols)
 	return NULL;
 }
 
-static uint32_t name_columns(const struct pa_path_stat *row, uint32_t max_cols)
+static uint32_t name_columns(const struct pa_summary *s, const struct pa_path_stat *row,
+			     uint32_t max_cols)
 {
-	_cleanup_(freep) char *text = name_text(row, max_cols);
+	_cleanup_(freep) char *text = name_text(s, row, max_cols);
 
 	return text ? text_columns(text) : 0;
 }
@@ -168,10 +203,10 @@ static size_t chain_start(const struct pa_summary *s, const struct path_line *li
 				? separator_columns(PA_ITEM(s, pa_path_stat, s->paths, start))
 				: 0;
 
-		if (used + name_columns(row, name_cols) + after + before > cols &&
+		if (used + name_columns(s, row, name_cols) + after + before > cols &&
 		    start < line->end)
 			break;
-		used += name_columns(row, name_cols) + after;
+		used += name_columns(s, row, name_cols) + after;
 		start--;
 	}
 	return start;
@@ -194,7 +229,7 @@ static void print_chain(const struct report_page *p, const struct path_line *lin
 	}
 	for (size_t i = start; i < line->end; i++) {
 		_cleanup_(freep) char *name =
-			name_text(PA_ITEM(p->s, pa_path_stat, p->s->paths, i), name_cols);
+			name_text(p->s, PA_ITEM(p->s, pa_path_stat, p->s->paths, i), name_cols);
 
 		if (i > start)
 			(void)fputs(PA_ITEM(p->s, pa_path_stat, p->s->paths, i)->nr_skipped
@@ -224,7 +259,7 @@ static void print_path_line(const struct report_page *p, const struct path_line 
 static bool is_row_of(const struct pa_path_stat *row, const struct pa_function_stat *f)
 {
 	return row->is_unnamed == f->is_unnamed && !strcmp(row->name, f->name) &&
-	       !strcmp(row->file, f->file);
+	       !strcmp(row->file, f->file) && report_is_same_source(row->source, f->source);
 }
 
 static const struct pa_path_stat *row_at(const struct pa_summary *s, size_t i)

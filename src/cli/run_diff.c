@@ -85,9 +85,9 @@ static void print_heading(const struct report_page *page)
 static void print_change(const struct report_page *page, const struct pa_diff *d,
 			 const struct pa_change *c)
 {
-	const struct pa_function_stat f = { .name = c->name,
-					    .file = c->file,
-					    .is_unnamed = c->is_unnamed };
+	const struct pa_function_stat f = {
+		.name = c->name, .file = c->file, .is_unnamed = c->is_unnamed, .source = c->source
+	};
 	bool is_by_total = page->opts->sort == REPORT_SORT_TOTAL;
 	char self[TEXT_SHARE_SIZE], total[TEXT_SHARE_SIZE];
 	int used;
@@ -203,6 +203,11 @@ static int check_growth(const struct diff_run *run)
 	(void)fflush(stdout);
 	(void)fputs("perf-agent: --fail-over: ", stderr);
 	(void)text_put(stderr, c->is_unnamed ? c->file : c->name, TEXT_NO_LIMIT);
+	if (c->source && text_source_name(c->source)) {
+		(void)fputs(" [", stderr);
+		(void)text_put(stderr, text_source_name(c->source), TEXT_NO_LIMIT);
+		(void)fputc(']', stderr);
+	}
 	(void)fprintf(stderr, " grew by %.1f%% of the total (%s), more than %g%%\n", grew, kind,
 		      limit);
 	return EXIT_STATUS_LOST;

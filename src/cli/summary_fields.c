@@ -42,7 +42,7 @@ STRUCTURE(truncation_stat);
 static const struct summary_field function_stat_fields[] = {
 	F(FIELD_STRING, pa_function_stat, name),     F(FIELD_STRING, pa_function_stat, file),
 	F(FIELD_U64, pa_function_stat, nr_self),     F(FIELD_U64, pa_function_stat, nr_total),
-	F(FIELD_BOOL, pa_function_stat, is_unnamed),
+	F(FIELD_BOOL, pa_function_stat, is_unnamed), F(FIELD_STRING, pa_function_stat, source),
 };
 
 STRUCTURE(function_stat);
@@ -71,6 +71,7 @@ static const struct summary_field path_stat_fields[] = {
 	F(FIELD_U64, pa_path_stat, nr_samples),  F(FIELD_U64, pa_path_stat, nr_self),
 	F(FIELD_U64, pa_path_stat, nr_rest),     F(FIELD_UINT, pa_path_stat, nr_skipped),
 	F(FIELD_BOOL, pa_path_stat, is_unnamed), F(FIELD_BOOL, pa_path_stat, is_start),
+	F(FIELD_STRING, pa_path_stat, source),
 };
 
 STRUCTURE(path_stat);

@@ -221,6 +221,13 @@ const char *text_file_name(const char *file)
 	return name != file && reads_like_mark(name) ? file : name;
 }
 
+const char *text_source_name(const char *source)
+{
+	const char *name = text_file_name(source);
+
+	return strchr(name, '/') || !reads_like_mark(name) ? name : NULL;
+}
+
 char *text_path(const char *path)
 {
 	const char *quote = strpbrk(path, " '\"`") ? "'" : "";

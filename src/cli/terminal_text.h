@@ -49,6 +49,10 @@ const char *text_base_name(const char *path);
  * of code without a file ("[kernel]", "[jit]"). Such a file keeps its path. */
 const char *text_file_name(const char *file);
 
+/* As text_file_name(), for the source file of generated code, which may be any text; NULL: it could be mistaken
+ * for a mark. */
+const char *text_source_name(const char *source);
+
 /* A path as part of a sentence: in quotes if it has spaces or quotes, by which it could pretend to be the
  * rest of the sentence. The caller frees it; NULL: no memory. */
 char *text_path(const char *path);

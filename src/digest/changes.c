@@ -8,12 +8,14 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/idtable.h"
+#include "base/path.h"
 #include "digest/functions.h"
 #include "digest/sums.h"
 
 /* The identity by which functions of two profiles are compared. */
 struct change_key {
-	const char *name, *file; /* borrowed from a profile; file: without directories */
+	/* borrowed from a profile; file and source: without directories; source: "" where a file is known */
+	const char *name, *file, *source;
 	bool is_unnamed;
 };
 
@@ -34,9 +36,10 @@ static void matching_done(struct matching *m)
 
 static struct change_key key_of(const struct functions *f, uint32_t number)
 {
-	const char *path = functions_file(f, number), *slash = strrchr(path, '/');
+	const char *source = functions_source(f, number);
 
-	return (struct change_key){ functions_name(f, number), slash ? slash + 1 : path,
+	return (struct change_key){ functions_name(f, number), path_name(functions_file(f, number)),
+				    source ? path_name(source) : "",
 				    functions_is_unnamed(f, number) };
 }
 
@@ -45,7 +48,7 @@ static bool key_eq(const void *owner, uint32_t id, const void *key)
 	const struct change_key *a = &((const struct matching *)owner)->keys[id], *b = key;
 
 	return a->is_unnamed == b->is_unnamed && !strcmp(a->name, b->name) &&
-	       !strcmp(a->file, b->file);
+	       !strcmp(a->file, b->file) && !strcmp(a->source, b->source);
 }
 
 static uint64_t key_hash(const struct matching *m, const struct change_key *k)
@@ -53,7 +56,8 @@ static uint64_t key_hash(const struct matching *m, const struct change_key *k)
 	uint64_t seed = m->base->p->hash_seed;
 	uint64_t h = hash_bytes_seeded(seed, k->name, strlen(k->name));
 
-	return hash_mix(h, hash_bytes_seeded(seed, k->file, strlen(k->file)));
+	h = hash_mix(h, hash_bytes_seeded(seed, k->file, strlen(k->file)));
+	return hash_mix(h, hash_bytes_seeded(seed, k->source, strlen(k->source)));
 }
 
 /* The number of the change that a function belongs to. */
@@ -214,7 +218,9 @@ static int by_change(const void *left, const void *right, void *ctx)
 	a = key_of_change(o->m, left);
 	b = key_of_change(o->m, right);
 	d = strcmp(a.name, b.name);
-	return d ? d : strcmp(a.file, b.file);
+	if (d == 0)
+		d = strcmp(a.file, b.file);
+	return d ? d : strcmp(a.source, b.source);
 }
 
 int digest_changes(const struct functions *base, const struct functions *now,

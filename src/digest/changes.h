@@ -2,7 +2,7 @@
 /*
  * Compares the functions of two profiles. Two functions are the same if their names, and the names
  * of their files without directories, are equal: another build has other addresses, and may be
- * installed elsewhere.
+ * installed elsewhere. For generated code, which has no file, the file is that of its source.
  */
 #ifndef DIGEST_CHANGES_H
 #define DIGEST_CHANGES_H

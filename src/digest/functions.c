@@ -156,11 +156,30 @@ const char *functions_file(const struct functions *f, uint32_t number)
 	return m ? profile_str(f->p, m->path) : "[unknown]";
 }
 
+const char *functions_source(const struct functions *f, uint32_t number)
+{
+	const struct profile_mapping *m = mapping_of(f, number);
+
+	if (functions_is_unnamed(f, number) || !m || m->kind != PROFILE_MAPPING_JIT ||
+	    !*profile_str(f->p, f->p->functions[number].filename))
+		return NULL;
+	return profile_str(f->p, f->p->functions[number].filename);
+}
+
+static const char *source_or_empty(const struct functions *f, uint32_t number)
+{
+	const char *source = functions_source(f, number);
+
+	return source ? source : "";
+}
+
 int functions_compare(const struct functions *f, uint32_t a, uint32_t b)
 {
 	int c = strcmp(functions_name(f, a), functions_name(f, b));
 
 	if (c == 0)
 		c = strcmp(functions_file(f, a), functions_file(f, b));
+	if (c == 0)
+		c = strcmp(source_or_empty(f, a), source_or_empty(f, b));
 	return c ? c : a < b ? -1 : a > b;
 }

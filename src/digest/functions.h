@@ -43,7 +43,11 @@ const char *functions_name(const struct functions *f, uint32_t number);
 const char *functions_file(const struct functions *f, uint32_t number);
 bool functions_is_unnamed(const struct functions *f, uint32_t number);
 
-/* Compares by name, then file, then number. */
+/* The source file of a function of generated code, which has no other file: the script. NULL: the code has a
+ * file, or the source is unknown. */
+const char *functions_source(const struct functions *f, uint32_t number);
+
+/* Compares by name, then file, then source, then number. */
 int functions_compare(const struct functions *f, uint32_t a, uint32_t b);
 
 #endif

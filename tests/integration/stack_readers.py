@@ -33,19 +33,26 @@ def read_folded(path, _kind=None):
     return stacks
 
 
-def folded_frames(frame):
+def folded_name(profile, frame, function):
+    """Generated code is followed by the file of its script."""
+    name = profile.str(function.name)
+    script = profile.str(function.filename).rsplit("/", 1)[-1] if frame.path == "[jit]" else ""
+    return f"{name or '[unknown]'}{'' if script in name else f' ({script})'}".replace(";", ":")
+
+
+def folded_frames(profile, frame):
     """How one location appears in folded stacks, outermost function first."""
     mark = MARKS.get(frame.path, "")
-    if not frame.names:
+    if not frame.functions:
         return [f"0x{frame.address:x}{mark}"]
-    *inlined, outermost = [name.replace(";", ":") or "[unknown]" for name in frame.names]
+    *inlined, outermost = [folded_name(profile, frame, profile.functions[i]) for i in frame.functions]
     return [outermost + mark, *(name + "_[i]" for name in reversed(inlined))]
 
 
 def folded_of(profile, value):
     stacks = collections.Counter()
     for s in profile.samples:
-        frames = [name for frame in reversed(s.frames) for name in folded_frames(frame)]
+        frames = [name for frame in reversed(s.frames) for name in folded_frames(profile, frame)]
         stacks[(str(s.labels.get("comm", "[unknown]")).replace(";", ":"), *frames)] += s.values[value]
     return stacks
 
@@ -112,26 +119,26 @@ def identities_of(profile, frame):
     for function in [profile.functions[i] for i in frame.functions] or [None]:
         name = profile.str(function.name) if function else ""
         if not name or re.fullmatch(r"0x[0-9a-f]+", name):
-            yield ("[no symbol]" if frame.path.startswith("/") else frame.path or "[unknown]"), frame.path, True
+            yield ("[no symbol]" if frame.path.startswith("/") else frame.path or "[unknown]"), frame.path, True, None
         elif frame.path == "[jit]":
-            yield name, frame.path, False, function.filename, function.start_line
+            yield name, frame.path, False, profile.str(function.filename) or None, function.start_line
         else:
-            yield name, frame.path, False, function.system_name
+            yield name, frame.path, False, None, function.system_name
 
 
 def functions_of(profile):
-    """How many functions have this name, this file, and these numbers of samples, self and total. Two functions of the
+    """How many functions have this name, file and source, and these numbers of samples, self and total. Two functions of the
     same name may be different."""
     own, total = collections.Counter(), collections.Counter()
     for s in profile.samples:
         functions = [identity for frame in s.frames for identity in identities_of(profile, frame)]
         own.update({function: s.count for function in functions[:1]})
         total.update({function: s.count for function in set(functions)})
-    return collections.Counter((*identity[:3], own[identity], total[identity]) for identity in total)
+    return collections.Counter((*identity[:4], own[identity], total[identity]) for identity in total)
 
 
 def read_functions(summary):
-    return collections.Counter((f["name"], f["file"], f["is_unnamed"], f["nr_self"], f["nr_total"])
+    return collections.Counter((f["name"], f["file"], f["is_unnamed"], f["source"], f["nr_self"], f["nr_total"])
                                for f in summary["functions"])
 
 

@@ -297,11 +297,43 @@ def test_diff():
     ok("base     count.pb: 7 time\n" in r.stdout, f"diff: a number is a number of its type: {r.stdout!r}")
     r = run("report", "count.pb")
     ok("\n7 time" in r.stdout, f"report: a number is a number of its type: {r.stdout!r}")
+    test_diff_of_scripts()
     test_diff_of_nothing()
     test_diff_width()
     r = run("diff", "base.pb", "new.pb", "-o", "diff.html")
     with open(path("diff.html")) as f:
         ok(r.returncode == 0 and "<html" in f.read(1000), "diff: a page of the differences is written")
+
+
+def make_scripts(name, *values, directory="/srv"):
+    """A profile of generated code: functions of one name in several scripts."""
+    strings = ["", "time", "nanoseconds", "[jit]", "run"]
+    strings += [f"{directory}/m{i}.py" for i in range(1, len(values) + 1)]
+    data = message(1, number(1, 1), number(2, 2)) + message(3, number(1, 1), number(5, 3))
+    for i, value in enumerate(values, 1):
+        data += message(5, number(1, i), number(2, 4), number(4, 4 + i))
+        data += message(4, number(1, i), number(2, 1), number(3, 0x1000 + i), message(4, number(1, i)))
+        data += message(2, message(1, varint(i)), message(2, varint(value)))
+    for s in strings:
+        data += message(6, s.encode())
+    with open(path(name), "wb") as f:
+        f.write(data)
+
+
+def test_diff_of_scripts():
+    """Work that moves from one script to another, in functions of the same name."""
+    make_scripts("swap1.pb", 10, 90)
+    make_scripts("swap2.pb", 90, 10, directory="/elsewhere")
+    r = run("diff", "swap1.pb", "swap2.pb", "--fail-over", "5")
+    rows = re.findall(r"^ *([\d.]+)% +([+-][\d.]+) .*  (\S.*)$", r.stdout, re.M)
+    ok(rows == [("90.0", "+80.0", "run [m1.py]"), ("10.0", "-80.0", "run [m2.py]")],
+       f"diff: functions of one name in two scripts are two rows {rows}")
+    ok(r.returncode == 3 and "run [m1.py] grew by 80.0%" in r.stderr, f"diff: --fail-over names the script {r.stderr!r}")
+    ok([(f["name"], f["source"]) for f in converted("swap1.pb")["functions"]] == [("run", "/srv/m2.py"), ("run", "/srv/m1.py")],
+       "convert: the JSON summary has the source file of generated code")
+    run("convert", "swap1.pb", "-o", "swap1.folded")
+    ok(sorted(read_folded(path("swap1.folded"))) == [("[unknown]", "run (m1.py)_[j]"), ("[unknown]", "run (m2.py)_[j]")],
+       "convert: folded stacks have the script of generated code")
 
 
 def test_diff_of_nothing():

@@ -472,6 +472,44 @@ static void test_starts_of_paths(void)
 	has(&s, "0.99  99.0%  start_thread\n", "paths: a line has at least one function");
 }
 
+static void test_scripts(void)
+{
+	static const struct pa_function_stat runs[] = {
+		{ "run", "[jit]", 40, 60, false, "/srv/m1.py" },
+		{ "run", "[jit]", 30, 30, false, "/srv/m2.py" },
+		{ "load", "[jit]", 20, 20, false, "[kernel]" },
+		{ "stop", "[jit]", 10, 10, false, NULL },
+	};
+	static const struct pa_path_stat rows[] = {
+		{ .name = "main", .file = "[jit]", .nr_samples = 90, .source = "/srv/m1.py" },
+		{ .depth = 1,
+		  .name = "run",
+		  .file = "[jit]",
+		  .nr_samples = 60,
+		  .source = "/srv/m1.py" },
+		{ .depth = 1,
+		  .name = "run",
+		  .file = "[jit]",
+		  .nr_samples = 30,
+		  .source = "/srv/m2.py" },
+	};
+	struct pa_summary s = sample();
+
+	s.functions = runs;
+	s.nr_functions = s.functions_seen = 4;
+	s.paths = rows;
+	s.nr_paths = 3;
+	has(&s, "  run [m1.py]\n", "functions: one of a script has its file in brackets");
+	has(&s, "  run [m2.py]\n", "functions: two of one name in two scripts are told apart");
+	check_with(&s, &verbose, "  run [/srv/m2.py]\n", true,
+		   "-v: functions of scripts have their paths");
+	has(&s, "  load [jit]\n", "functions: a script's file cannot pretend to be the kernel");
+	has(&s, "  stop [jit]\n", "functions: without a script they are generated code");
+	has(&s, "%  main\n", "paths: a name that only one script has is alone");
+	has(&s, "%    run (m1.py)\n",
+	    "paths: a name that two scripts have is followed by the file");
+}
+
 static void test_outputs(void)
 {
 	struct pa_summary s = sample();
@@ -502,6 +540,7 @@ int main(void)
 	test_functions_side_by_side();
 	test_paths();
 	test_starts_of_paths();
+	test_scripts();
 	test_long_names_in_files();
 	test_outputs();
 	return tap_done();

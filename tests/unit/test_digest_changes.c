@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Differences of two profiles, and samples by label. */
+#include <math.h>
+#include <string.h>
+
 #include "digest/changes.h"
 #include "digest/functions.h"
 #include "digest/label_values.h"
@@ -72,6 +75,49 @@ static void test_shares(void)
 		   is_near(changes_of_total(&all, main_fn), 0) && main_fn->now.self == 0,
 	   "a function that is in every stack has not changed");
 	ok(&all.list[2] == main_fn, "the largest changes come first");
+	free(all.list);
+	functions_done(&base);
+	functions_done(&now);
+	profile_free(a);
+	profile_free(b);
+}
+
+/* Two Python modules that have a function of one name; the numbers are the samples of each. */
+static struct profile *two_modules(const char *directory, int64_t nr_first, int64_t nr_second)
+{
+	struct profile *p = model_empty();
+	uint32_t m = model_mapping(p, "[jit]", 0, 0x1000, 0x1000), labels;
+	const int64_t nr[] = { nr_first, nr_second };
+
+	p->mappings[m].kind = PROFILE_MAPPING_JIT;
+	labels = model_labels(p, "python3", 7);
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t l = model_bare_location(p, m, 0x1001 + 16 * i);
+		struct profile_line line = { 0 };
+		char source[64];
+
+		(void)snprintf(source, sizeof(source), "%s/m%u.py", directory, i + 1);
+		line.function = model_function(p, "run", source, m);
+		must(profile_set_lines(p, l, &line, 1, true) == 0);
+		model_add(p, &l, 1, labels, nr[i]);
+	}
+	return p;
+}
+
+static void test_scripts(void)
+{
+	struct profile *a = two_modules("/old", 10, 30), *b = two_modules("/new", 30, 10);
+	struct functions base = functions_of(a), now = functions_of(b);
+	struct changes all;
+
+	must(digest_changes(&base, &now, &all) == 0);
+	ok(all.nr == 2 && is_near(fabs(changes_of_self(&all, &all.list[0])), 0.5) &&
+		   is_near(changes_of_self(&all, &all.list[0]),
+			   -changes_of_self(&all, &all.list[1])),
+	   "functions of one name in two scripts are two, wherever the scripts are");
+	ok(all.nr == 2 &&
+		   strcmp(functions_source(&now, all.list[0].now.function), "/new/m1.py") == 0,
+	   "of the same changes, that of the first script comes first");
 	free(all.list);
 	functions_done(&base);
 	functions_done(&now);
@@ -158,6 +204,7 @@ static void test_labels(void)
 int main(void)
 {
 	test_shares();
+	test_scripts();
 	test_one_sided();
 	test_same_names();
 	test_labels();
