@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/path.h"
 #include "write/clean_text.h"
 #include "write/text_out.h"
 #include "write/writer.h"
@@ -78,12 +79,25 @@ static int folded_new(const struct profile *p, struct folded **ret_folded)
 	return 0;
 }
 
-static int add_name(struct folded *f, const char *s, const char *mark, uint32_t *ret_name)
+static int append_source(struct buf *to, const char *source)
+{
+	int r = buf_append(to, " (", 2);
+
+	if (r == 0)
+		r = text_append_frame(to, source);
+	return r < 0 ? r : buf_append(to, ")", 1);
+}
+
+/* source: "" or what the name is distinguished by. */
+static int add_name(struct folded *f, const char *s, const char *source, const char *mark,
+		    uint32_t *ret_name)
 {
 	int r;
 
 	buf_clear(&f->text);
 	r = text_append_frame(&f->text, s);
+	if (r == 0 && *source)
+		r = append_source(&f->text, source);
 	if (r == 0)
 		r = buf_append(&f->text, mark, strlen(mark));
 	if (r < 0)
@@ -121,10 +135,22 @@ static const char *function_name(const struct folded *f, uint32_t i)
 	return *name ? name : NO_NAME;
 }
 
+/* The script of a function of generated code, without directories: two scripts often have functions of one
+ * name. "" if it is not known, or part of the name already, as in "(anonymous srv.js:5)". */
+static const char *function_source(const struct folded *f, uint32_t i)
+{
+	const struct profile_function *fn = &f->p->functions[i];
+	const char *source = path_name(profile_str(f->p, fn->filename));
+
+	if (fn->mapping == PROFILE_NONE || f->p->mappings[fn->mapping].kind != PROFILE_MAPPING_JIT)
+		return "";
+	return strstr(function_name(f, i), source) ? "" : source;
+}
+
 static int name_function(struct folded *f, uint32_t i)
 {
-	return add_name(f, function_name(f, i), mark_of(f->p, f->p->functions[i].mapping),
-			&f->function_names[i]);
+	return add_name(f, function_name(f, i), function_source(f, i),
+			mark_of(f->p, f->p->functions[i].mapping), &f->function_names[i]);
 }
 
 /* Names the inlined functions of a location: those of all lines except the last. */
@@ -136,8 +162,8 @@ static int name_inlined(struct folded *f, const struct profile_location *l)
 		uint32_t function = f->p->lines[l->first_line + i].function;
 
 		if (!f->inlined_names[function])
-			r = add_name(f, function_name(f, function), INLINED_MARK,
-				     &f->inlined_names[function]);
+			r = add_name(f, function_name(f, function), function_source(f, function),
+				     INLINED_MARK, &f->inlined_names[function]);
 	}
 	return r;
 }
@@ -150,12 +176,12 @@ static int name_location(struct folded *f, uint32_t i)
 	if (l->nr_lines)
 		return name_inlined(f, l);
 	(void)snprintf(hex, sizeof(hex), "0x%" PRIx64, l->address);
-	return add_name(f, hex, mark_of(f->p, l->mapping), &f->location_names[i]);
+	return add_name(f, hex, "", mark_of(f->p, l->mapping), &f->location_names[i]);
 }
 
 static int name_comm(struct folded *f, uint32_t i)
 {
-	return add_name(f, comm_of(f->p, i), "", &f->comm_names[i]);
+	return add_name(f, comm_of(f->p, i), "", "", &f->comm_names[i]);
 }
 
 static int name_each(struct folded *f, uint32_t nr, int (*name_one)(struct folded *, uint32_t))

@@ -91,6 +91,42 @@ static void test_marks(void)
 	   "folded: kernel frames end with _[k], JIT frames with _[j]");
 }
 
+/* A function of that name in generated code, whose source is known. */
+static uint32_t scripted(struct profile *p, uint32_t mapping, uint64_t address, const char *name,
+			 const char *source)
+{
+	uint32_t l = model_bare_location(p, mapping, address);
+	struct profile_line line = { .function = model_function(p, name, source, mapping) };
+
+	must(profile_set_lines(p, l, &line, 1, true) == 0);
+	return l;
+}
+
+static void test_scripts(void)
+{
+	struct profile *p = model_empty();
+	uint32_t file = model_mapping(p, "/bin/a", 1, 0x1000, 0x1000);
+	uint32_t jit = mapping_of_kind(p, PROFILE_MAPPING_JIT, 0x20000), labels;
+	const uint32_t runs[] = {
+		scripted(p, jit, 0x20001, "run", "/srv/m1.py"),
+		scripted(p, jit, 0x20002, "run", "/srv/m2.py"),
+		scripted(p, jit, 0x20003, "(anonymous srv.js:5)", "/srv/srv.js"),
+		scripted(p, jit, 0x20004, "run", "/srv/a;b.js"),
+		scripted(p, file, 0x1001, "run", "/srv/run.c"),
+	};
+
+	labels = model_labels(p, "a", 1);
+	for (uint32_t i = 0; i < 5; i++)
+		model_add(p, &runs[i], 1, labels, i + 1);
+	ok(gives(p, "a;(anonymous srv.js:5)_[j] 3\n"
+		    "a;run 5\n"
+		    "a;run (a:b.js)_[j] 4\n"
+		    "a;run (m1.py)_[j] 1\n"
+		    "a;run (m2.py)_[j] 2\n"),
+	   "folded: functions of generated code have the name of their script, unless they name "
+	   "it");
+}
+
 static void test_equal_lines_are_summed(void)
 {
 	struct profile *p = model_empty();
@@ -182,6 +218,7 @@ int main(void)
 	test_example();
 	test_shown_type();
 	test_marks();
+	test_scripts();
 	test_equal_lines_are_summed();
 	test_sorted_by_bytes();
 	test_hostile_names();

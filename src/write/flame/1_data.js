@@ -71,6 +71,12 @@ function nameInDiff(name, module) {
 	return module.startsWith('[') ? module : `[no symbol] ${baseName(module)}`.trim();
 }
 
+// Generated code has no file but that of its script; two scripts may have functions of one name. As in folded stacks.
+function nameWithScript(name, file, module) {
+	const script = module === '[jit]' ? baseName(file) : '';
+	return name.includes(script) ? name : `${name} (${script})`;
+}
+
 /*
  * Functions are one if a reader cannot tell them apart. In a comparison, as in the table of 'perf-agent diff', they are
  * one if name and file name of the module are the same: two builds of a program may lie in different directories.
@@ -80,8 +86,9 @@ function readFunctions(raw, isDiff) {
 	const keys = new Map(), functions = [], keyOf = new Int32Array(f.length / 5);
 	for (let i = 0; i < keyOf.length; i++) {
 		const [nameId, file, moduleId, line, kind] = f.slice(5 * i, 5 * i + 5), module = s[moduleId];
-		const name = isDiff ? nameInDiff(s[nameId], module) : s[nameId];
-		const id = isDiff ? `${baseName(module)}/${name}` : `${nameId} ${kind} ${moduleId}`;
+		const scripted = nameWithScript(s[nameId], s[file], module);
+		const name = isDiff ? nameInDiff(scripted, module) : scripted;
+		const id = isDiff ? `${baseName(module)}/${name}` : `${name} ${kind} ${moduleId}`;
 		let key = keys.get(id);
 		if (key === undefined) {
 			key = functions.length;
