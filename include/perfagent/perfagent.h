@@ -370,10 +370,11 @@ struct pa_truncation_stat {
 
 struct pa_function_stat {
 	const char *name;
-	const char *file;   /* of the code: path of the mapped binary, "[kernel]", "[jit]" */
-	uint64_t nr_self;   /* samples in which it ran itself */
-	uint64_t nr_total;  /* samples in which it was somewhere on the stack */
-	bool is_unnamed;    /* not one function: all code of the file that has no symbol */
+	const char *file;  /* of the code: path of the mapped binary, "[kernel]", "[jit]" */
+	uint64_t nr_self;  /* samples in which it ran itself */
+	uint64_t nr_total; /* samples in which it was somewhere on the stack */
+	bool is_unnamed;   /* not one function: all code of the file that has no symbol */
+	bool is_start; /* nearly every stack of its kind contains it, and it does little itself: main */
 	const char *source; /* of generated code: the source file, the script; NULL: not known */
 };
 
@@ -410,8 +411,7 @@ struct pa_path_stat {
 	/* functions left out between the row before and one that continues */
 	unsigned int nr_skipped;
 	bool is_unnamed;    /* as in pa_function_stat */
-	bool is_start;      /* nearly every stack of its kind contains it, as _start and main:
-			     * functions_by_total leaves it out */
+	bool is_start;      /* as in pa_function_stat */
 	const char *source; /* as in pa_function_stat */
 };
 

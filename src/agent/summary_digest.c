@@ -100,6 +100,7 @@ static struct pa_function_stat *copy_functions(const struct functions *f,
 			.nr_self = (uint64_t)top[i].self,
 			.nr_total = (uint64_t)top[i].total,
 			.is_unnamed = functions_is_unnamed(f, top[i].function),
+			.is_start = top[i].is_everywhere,
 			.source = functions_source(f, top[i].function),
 		};
 	return list;
@@ -115,8 +116,7 @@ static int list_functions(struct summary_digest *d, const struct functions *f,
 		to->functions_self += (uint64_t)top[i].self;
 	to->nr_functions = nr < max_functions ? nr : max_functions;
 	to->functions = d->functions = copy_functions(f, top, to->nr_functions);
-	nr = digest_top_by_total(f, top, nr);
-	to->nr_functions_by_total = nr < max_functions ? nr : max_functions;
+	to->nr_functions_by_total = digest_top_by_total(f, top, nr, max_functions);
 	to->functions_by_total = d->functions_by_total =
 		copy_functions(f, top, to->nr_functions_by_total);
 	return d->functions && d->functions_by_total ? 0 : -ENOMEM;

@@ -26,19 +26,38 @@
 #define SAME_TEXT_SIZE 32
 
 struct function_list {
-	const struct pa_function_stat *functions; /* borrowed from the summary */
+	const struct pa_function_stat **items; /* owned; each is borrowed from the summary */
 	size_t nr;
 	bool is_by_total;
 };
 
-static struct function_list list_by_self(const struct pa_summary *s)
+static void function_list_done(struct function_list *l)
 {
-	return (struct function_list){ s->functions, s->nr_functions, false };
+	free(l->items);
 }
 
-static struct function_list list_by_total(const struct pa_summary *s)
+/* A list by total alone leaves out nothing but start code; beside a list by self also what nearly every stack
+ * has: its rows would say nothing. */
+static bool is_left_out(const struct report_page *p, const struct pa_function_stat *f)
 {
-	return (struct function_list){ s->functions_by_total, s->nr_functions_by_total, true };
+	return f->is_start && (p->opts->sort == REPORT_SORT_BOTH || report_is_start_code(f->name));
+}
+
+/* Without memory the list is empty. */
+static struct function_list list_of(const struct report_page *p, bool is_by_total)
+{
+	const struct pa_summary *s = p->s;
+	size_t nr = is_by_total ? s->nr_functions_by_total : s->nr_functions;
+	struct function_list l = { calloc(nr + 1, sizeof(*l.items)), 0, is_by_total };
+
+	for (size_t i = 0; l.items && i < nr; i++) {
+		const struct pa_function_stat *f = PA_ITEM(
+			s, pa_function_stat, is_by_total ? s->functions_by_total : s->functions, i);
+
+		if (!is_by_total || !is_left_out(p, f))
+			l.items[l.nr++] = f;
+	}
+	return l;
 }
 
 static size_t rows_wanted(const struct report_page *p)
@@ -196,62 +215,76 @@ static bool is_same_total(const struct pa_summary *s, const struct pa_function_s
 	if (next->nr_total == f->nr_total)
 		return true;
 	return next->nr_total * 100 >= f->nr_total * (100 - NEARLY_SAME_PERCENT) &&
-	       report_paths_are_nested(s, f, next);
+	       (report_paths_have_below(s, f, next) || report_paths_have_below(s, next, f));
 }
 
 /* Counts functions after i with nearly the same total: usually callers that do nothing else. */
-static size_t count_same_total(const struct report_page *p, struct function_list list, size_t i)
+static size_t count_same_total(const struct report_page *p, const struct function_list *list,
+			       size_t i)
 {
 	size_t nr = 0;
 
-	while (is_short(p->opts) && list.is_by_total && i + nr + 1 < list.nr &&
-	       is_same_total(p->s, PA_ITEM(p->s, pa_function_stat, list.functions, i),
-			     PA_ITEM(p->s, pa_function_stat, list.functions, i + nr + 1)))
+	while (is_short(p->opts) && list->is_by_total && i + nr + 1 < list->nr &&
+	       is_same_total(p->s, list->items[i], list->items[i + nr + 1]))
 		nr++;
 	return nr;
 }
 
-/* Of functions with nearly the same total, one row is printed: the first that has a symbol, if
- * there is one. */
+/* Of functions with nearly the same total, one row is printed: the innermost of a script, else the first that
+ * has a symbol, if there is one. */
 static const struct pa_function_stat *best_name(const struct pa_summary *s,
-						const struct pa_function_stat *functions, size_t nr)
+						const struct pa_function_stat *const *items,
+						size_t nr)
 {
-	for (size_t i = 0; i < nr; i++) {
-		const struct pa_function_stat *f = PA_ITEM(s, pa_function_stat, functions, i);
+	const struct pa_function_stat *best = NULL;
 
-		if (!f->is_unnamed && !strstr(f->name, "+0x"))
-			return f;
-	}
-	return functions;
+	for (size_t i = 0; i < nr; i++)
+		if (items[i]->source && (!best || report_paths_have_below(s, best, items[i])))
+			best = items[i];
+	for (size_t i = 0; i < nr && !best; i++)
+		if (!items[i]->is_unnamed && !strstr(items[i]->name, "+0x"))
+			best = items[i];
+	return best ? best : items[0];
+}
+
+/* What each stack has, such as an interpreter's loop, must not take the place of everything else: a list
+ * by total alone has as many rows of both, unless their number is given. */
+static bool counts_apart(const struct report_page *p, const struct pa_function_stat *f,
+			 bool is_by_total)
+{
+	return is_by_total && f->is_start && !p->opts->top;
 }
 
 /* nr_by_self: rows of the list by self time if that is printed, too. Returns the number of rows. */
-static size_t print_list(const struct report_page *p, struct function_list list, size_t nr_by_self)
+static size_t print_list(const struct report_page *p, bool is_by_total, size_t nr_by_self)
 {
-	size_t nr = 0, max = rows_wanted(p);
+	_cleanup_(function_list_done) struct function_list list = list_of(p, is_by_total);
+	size_t nr = 0, nr_starts = 0, max = rows_wanted(p);
 
-	for (size_t i = 0, same; i < list.nr && nr < max; i += 1 + same) {
-		const struct pa_function_stat *f =
-			PA_ITEM(p->s, pa_function_stat, list.functions, i);
+	for (size_t i = 0, same; i < list.nr && nr - nr_starts < max; i += 1 + same) {
+		const struct pa_function_stat *f = list.items[i];
 
 		same = 0;
 
-		if (is_negligible(p, f, list.is_by_total, nr))
+		if (is_negligible(p, f, is_by_total, nr))
 			break;
-		if (list.is_by_total && is_shown_by_self(p->s, f, nr_by_self))
+		if (is_by_total && is_shown_by_self(p->s, f, nr_by_self))
 			continue;
+		if (counts_apart(p, f, is_by_total) && nr_starts == max)
+			continue;
+		nr_starts += counts_apart(p, f, is_by_total);
 		if (!nr++)
-			print_heading(p, list.is_by_total);
-		same = count_same_total(p, list, i);
-		print_function(p, best_name(p->s, f, 1 + same), list.is_by_total, same);
+			print_heading(p, is_by_total);
+		same = count_same_total(p, &list, i);
+		print_function(p, best_name(p->s, list.items + i, 1 + same), is_by_total, same);
 	}
-	if (nr && !list.is_by_total)
+	if (nr && !is_by_total)
 		print_more_functions(p, nr);
 	return nr;
 }
 
 /* Renders each list as text, in half the columns. */
-static char *render_list(const struct report_page *p, struct function_list list, size_t nr_by_self)
+static char *render_list(const struct report_page *p, bool is_by_total, size_t nr_by_self)
 {
 	struct report_options opts = *p->opts;
 	struct report_page half = *p;
@@ -263,7 +296,7 @@ static char *render_list(const struct report_page *p, struct function_list list,
 	if (!half.out)
 		return NULL;
 	opts.max_cols = (opts.max_cols - 3) / 2;
-	(void)print_list(&half, list, nr_by_self);
+	(void)print_list(&half, is_by_total, nr_by_self);
 	if (fclose(half.out) == 0)
 		return text;
 	free(text);
@@ -272,8 +305,8 @@ static char *render_list(const struct report_page *p, struct function_list list,
 
 static void print_beside(const struct report_page *p)
 {
-	_cleanup_(freep) char *left = render_list(p, list_by_self(p->s), 0);
-	_cleanup_(freep) char *right = render_list(p, list_by_total(p->s), rows_wanted(p));
+	_cleanup_(freep) char *left = render_list(p, false, 0);
+	_cleanup_(freep) char *right = render_list(p, true, rows_wanted(p));
 
 	if (left && right)
 		report_beside(p->out, left, right);
@@ -281,9 +314,9 @@ static void print_beside(const struct report_page *p)
 
 static void print_below(const struct report_page *p)
 {
-	(void)print_list(p, list_by_self(p->s), 0);
+	(void)print_list(p, false, 0);
 	(void)fputc('\n', p->out);
-	if (print_list(p, list_by_total(p->s), rows_wanted(p)))
+	if (print_list(p, true, rows_wanted(p)))
 		(void)fputc('\n', p->out);
 }
 
@@ -299,8 +332,8 @@ void report_functions(const struct report_page *p)
 	if (p->opts->sort == REPORT_SORT_BOTH)
 		print_beside(p);
 	else if (p->opts->sort == REPORT_SORT_SELF)
-		(void)print_list(p, list_by_self(p->s), 0);
+		(void)print_list(p, false, 0);
 	else
-		(void)print_list(p, list_by_total(p->s), 0);
+		(void)print_list(p, true, 0);
 	(void)fputc('\n', p->out);
 }

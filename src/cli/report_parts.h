@@ -17,12 +17,15 @@ void report_paths(const struct report_page *p);
 void report_function_name(const struct report_page *p, const struct pa_function_stat *f,
 			  uint32_t cols);
 
+/* Whether the function is part of what runs before a program's or a thread's own first function. */
+bool report_is_start_code(const char *name);
+
 /* Of two functions of generated code, NULL: not known. */
 bool report_is_same_source(const char *a, const char *b);
 
-/* Whether one function is below the other in the hot paths. */
-bool report_paths_are_nested(const struct pa_summary *s, const struct pa_function_stat *a,
-			     const struct pa_function_stat *b);
+/* Whether the lower function is below the upper one in the hot paths. */
+bool report_paths_have_below(const struct pa_summary *s, const struct pa_function_stat *upper,
+			     const struct pa_function_stat *lower);
 
 void report_waits(const struct report_page *p);
 

@@ -19,7 +19,7 @@
 #define NAME_COLUMNS_SHORT 32 /* per name in a chain that does not fit otherwise */
 #define NAME_COLUMNS_LEAST 12 /* with less room, only the last name of a chain is shown */
 #define COLUMNS_IN_FILE 200   /* of a line; a chain of C++ names has no end */
-#define NR_STARTS 2           /* start functions of a program that are shown */
+#define PYTHON_MAIN "pymain_" /* of functions of CPython that start a script */
 #define SEPARATOR " > "
 #define SEPARATOR_COLUMNS 3
 #define OMITTED "..."
@@ -64,9 +64,7 @@ static bool is_c_library(const char *path)
 	return false;
 }
 
-/* Whether the function is part of what the C library runs before a program's or a thread's own
- * first function. */
-static bool is_of_runtime(const struct pa_path_stat *row)
+bool report_is_start_code(const char *name)
 {
 	static const char *const names[] = { "_start",
 					     "__libc_start_main_impl",
@@ -76,29 +74,32 @@ static bool is_of_runtime(const struct pa_path_stat *row)
 					     "__clone",
 					     "clone3",
 					     "clone",
-					     "start_thread" };
+					     "start_thread",
+					     "Py_BytesMain",
+					     "Py_Main",
+					     "Py_RunMain" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(row->name, names[i]))
+		if (!strcmp(name, names[i]))
 			return true;
-	return is_c_library(row->file);
+	return !strncmp(name, PYTHON_MAIN, strlen(PYTHON_MAIN));
 }
 
-/* Functions with which nearly every stack begins say little: the line begins with the last of
- * them. */
+/* The start code of a program or of a thread says little: a line begins after it, or with the main() that it
+ * calls. Of a stripped C library, every function that each stack has is start code. */
 static void skip_starts(const struct pa_summary *s, struct path_line *line)
 {
-	size_t nr_starts = 0;
-
 	if (PA_ITEM(s, pa_path_stat, s->paths, line->first)->depth)
 		return;
-	while (line->first + nr_starts + 1 < line->end &&
-	       PA_ITEM(s, pa_path_stat, s->paths, line->first + nr_starts)->is_start)
-		nr_starts++;
-	for (; nr_starts && (nr_starts > NR_STARTS ||
-			     is_of_runtime(PA_ITEM(s, pa_path_stat, s->paths, line->first)));
-	     nr_starts--)
-		line->first++;
+	for (size_t i = line->first; i + 1 < line->end; i++) {
+		const struct pa_path_stat *row = PA_ITEM(s, pa_path_stat, s->paths, i);
+		bool is_start = report_is_start_code(row->name) || is_c_library(row->file);
+
+		if (!row->is_start || (!is_start && strcmp(row->name, "main") != 0))
+			return;
+		if (is_start)
+			line->first = i + 1;
+	}
 }
 
 /* Selects the hottest lines. A caller has at least as many samples as its callees and precedes
@@ -280,8 +281,8 @@ static size_t end_below(const struct pa_summary *s, size_t i)
 	return i;
 }
 
-static bool has_below(const struct pa_summary *s, const struct pa_function_stat *upper,
-		      const struct pa_function_stat *lower)
+bool report_paths_have_below(const struct pa_summary *s, const struct pa_function_stat *upper,
+			     const struct pa_function_stat *lower)
 {
 	for (size_t i = 0; i < s->nr_paths; i++) {
 		size_t end = is_row_of(row_at(s, i), upper) ? end_below(s, i) : 0;
@@ -291,12 +292,6 @@ static bool has_below(const struct pa_summary *s, const struct pa_function_stat 
 				return true;
 	}
 	return false;
-}
-
-bool report_paths_are_nested(const struct pa_summary *s, const struct pa_function_stat *a,
-			     const struct pa_function_stat *b)
-{
-	return has_below(s, a, b) || has_below(s, b, a);
 }
 
 void report_paths(const struct report_page *p)

@@ -42,7 +42,8 @@ STRUCTURE(truncation_stat);
 static const struct summary_field function_stat_fields[] = {
 	F(FIELD_STRING, pa_function_stat, name),     F(FIELD_STRING, pa_function_stat, file),
 	F(FIELD_U64, pa_function_stat, nr_self),     F(FIELD_U64, pa_function_stat, nr_total),
-	F(FIELD_BOOL, pa_function_stat, is_unnamed), F(FIELD_STRING, pa_function_stat, source),
+	F(FIELD_BOOL, pa_function_stat, is_unnamed), F(FIELD_BOOL, pa_function_stat, is_start),
+	F(FIELD_STRING, pa_function_stat, source),
 };
 
 STRUCTURE(function_stat);

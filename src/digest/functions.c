@@ -7,6 +7,8 @@
 #include "base/hash.h"
 #include "base/idtable.h"
 
+#define FROZEN "<frozen " /* beginning of the source of a module that is part of CPython */
+
 /*
  * Generated code is distinguished by where its source begins: names say little ("(anonymous)"), and
  * system names contain the compiler tier ("JS:*f", "JS:^f").
@@ -164,6 +166,15 @@ const char *functions_source(const struct functions *f, uint32_t number)
 	    !*profile_str(f->p, f->p->functions[number].filename))
 		return NULL;
 	return profile_str(f->p, f->p->functions[number].filename);
+}
+
+bool functions_is_python(const struct functions *f, uint32_t number)
+{
+	const char *source = functions_source(f, number);
+
+	return source && strncmp(source, FROZEN, strlen(FROZEN)) != 0 &&
+	       strncmp(profile_str(f->p, f->p->functions[number].system_name),
+		       FUNCTIONS_PYTHON_PREFIX, strlen(FUNCTIONS_PYTHON_PREFIX)) == 0;
 }
 
 static const char *source_or_empty(const struct functions *f, uint32_t number)

@@ -47,6 +47,11 @@ bool functions_is_unnamed(const struct functions *f, uint32_t number);
  * file, or the source is unknown. */
 const char *functions_source(const struct functions *f, uint32_t number);
 
+/* Whether it is a Python function of a script: not of those that are frozen into the interpreter, which start and
+ * import programs. */
+#define FUNCTIONS_PYTHON_PREFIX "py::" /* of the name in CPython's perf map */
+bool functions_is_python(const struct functions *f, uint32_t number);
+
 /* Compares by name, then file, then source, then number. */
 int functions_compare(const struct functions *f, uint32_t a, uint32_t b);
 

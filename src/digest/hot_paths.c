@@ -275,11 +275,20 @@ static struct hot_path *last_row(struct branch *b)
 	return &b->rows[b->nr_rows - 1];
 }
 
+/* The row to drop: from the middle on the first that is of no script, whose functions say most. */
+static uint32_t row_least(const struct tree *t, const struct branch *b)
+{
+	for (uint32_t i = HOT_PATHS_MAX_FOLDED / 2; i + 1 < b->nr_rows; i++)
+		if (!functions_source(t->f, b->rows[i].function))
+			return i;
+	return HOT_PATHS_MAX_FOLDED / 2;
+}
+
 /* A branch that is too long loses a row from its middle; its samples are added to the rest of the
  * row before it. */
-static void row_drop(struct branch *b)
+static void row_drop(const struct tree *t, struct branch *b)
 {
-	uint32_t at = HOT_PATHS_MAX_FOLDED / 2;
+	uint32_t at = row_least(t, b);
 	struct hot_path *dropped = &b->rows[at];
 
 	dropped[-1].rest += dropped->self + dropped->rest;
@@ -291,7 +300,7 @@ static void row_drop(struct branch *b)
 static void row_add(struct tree *t, struct branch *b, const struct callee *c)
 {
 	if (b->nr_rows == HOT_PATHS_MAX_FOLDED)
-		row_drop(b);
+		row_drop(t, b);
 	else
 		t->nr_rows++;
 	b->rows[b->nr_rows] = (struct hot_path){ .function = c->function,

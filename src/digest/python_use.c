@@ -10,11 +10,11 @@
 #include "base/hash.h"
 #include "base/idtable.h"
 #include "base/path.h"
+#include "digest/functions.h"
 #include "digest/labels.h"
 #include "profile/profile.h"
 
 #define MAX_PROCESSES (1u << 22)
-#define SCRIPT_PREFIX "py::" /* prefix of functions in CPython's perf map */
 #define NOT_PYTHON UINT8_MAX
 #define MAX_MINOR (NOT_PYTHON - 1)
 
@@ -83,7 +83,8 @@ static bool is_script(const struct profile *p, const struct profile_location *l)
 	if (!l->nr_lines)
 		return false;
 	f = &p->functions[p->lines[l->first_line].function];
-	return strncmp(profile_str(p, f->system_name), SCRIPT_PREFIX, strlen(SCRIPT_PREFIX)) == 0;
+	return strncmp(profile_str(p, f->system_name), FUNCTIONS_PYTHON_PREFIX,
+		       strlen(FUNCTIONS_PYTHON_PREFIX)) == 0;
 }
 
 /* False if the interpreter is not on that stack. */

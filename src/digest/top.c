@@ -128,7 +128,8 @@ static uint32_t keep_seen(struct tally *t)
 		t->tops[nr].function = f;
 		t->tops[nr].is_everywhere =
 			is_more_than(t->in_every[f], MOST, t->tops[nr].total) &&
-			!is_more_than(t->tops[nr].self, OWN_SHARE, t->tops[nr].total);
+			!is_more_than(t->tops[nr].self, OWN_SHARE, t->tops[nr].total) &&
+			!functions_is_python(t->f, f);
 		nr++;
 	}
 	return nr;
@@ -174,13 +175,14 @@ int digest_top(const struct functions *f, struct top_function **ret_functions, u
 	return 0;
 }
 
-uint32_t digest_top_by_total(const struct functions *f, struct top_function *functions, uint32_t nr)
+uint32_t digest_top_by_total(const struct functions *f, struct top_function *functions, uint32_t nr,
+			     uint32_t max)
 {
-	uint32_t nr_kept = 0;
+	uint32_t nr_everywhere = 0, nr_others = 0, nr_kept = 0;
 
+	sort_functions(f, functions, nr, by_total);
 	for (uint32_t i = 0; i < nr; i++)
-		if (!functions[i].is_everywhere)
+		if ((functions[i].is_everywhere ? nr_everywhere++ : nr_others++) < max)
 			functions[nr_kept++] = functions[i];
-	sort_functions(f, functions, nr_kept, by_total);
 	return nr_kept;
 }

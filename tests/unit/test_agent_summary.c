@@ -217,7 +217,7 @@ static void check_paths(const struct pa_summary *s)
 		   strcmp(s->paths[3].file, "/usr/lib/libspin.so") == 0 && s->paths[5].is_unnamed,
 	   "paths begin with the outermost function");
 	ok(s->paths[0].is_start && !s->paths[1].is_start && !s->paths[3].is_start,
-	   "a function that functions by total leave out is marked as a start of paths");
+	   "a function that each stack has is marked as a start of paths");
 }
 
 static void test_lists(void)
@@ -231,11 +231,14 @@ static void test_lists(void)
 	must(summary_of_model(c->model, NULL, &sum) == 0);
 	must(summary_add_digest(sum, p, 3) == 0);
 	s = summary_get(sum);
-	ok(s->nr_functions == 3 && s->functions_seen == 7 && s->nr_functions_by_total == 3,
-	   "lists of functions have the length that is asked for");
-	ok(strcmp(s->functions_by_total[0].name, "spin") == 0 &&
-		   s->functions_by_total[0].nr_total == 70,
-	   "functions by total begin with the largest that is not in every stack");
+	ok(s->nr_functions == 3 && s->functions_seen == 7 && s->nr_functions_by_total == 4,
+	   "lists of functions have the length that is asked for, besides those that each stack "
+	   "has");
+	ok(strcmp(s->functions_by_total[0].name, "main") == 0 &&
+		   s->functions_by_total[0].is_start &&
+		   strcmp(s->functions_by_total[1].name, "spin") == 0 &&
+		   s->functions_by_total[1].nr_total == 70 && !s->functions_by_total[1].is_start,
+	   "functions by total begin with the largest, which is marked if every stack has it");
 	ok(s->nr_commands == 2 && s->commands_seen == 2 &&
 		   strcmp(s->commands[0].comm, "app") == 0 && s->commands[0].nr_samples == 100 &&
 		   s->commands[0].nr_in_kernel == 25 && s->commands[0].nr_processes == 1,

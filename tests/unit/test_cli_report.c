@@ -458,8 +458,8 @@ static void test_starts_of_paths(void)
 		chain[i].continues = i != 5;
 	s.paths = chain;
 	s.nr_paths = 7;
-	has(&s, "0.98  98.0%  init > loop > work\n    0.50  50.0%    start_thread > leaf\n",
-	    "paths: a line begins with the last two start functions, and their samples");
+	has(&s, "0.99  99.0%  main > init > loop > work\n    0.50  50.0%    start_thread > leaf\n",
+	    "paths: a line begins after the start code, and with its samples");
 	check_with(&s, &verbose, "1.00 100.0%  _start > main > init > loop > work\n", true,
 		   "-v: paths begin with all start functions");
 	s.nr_paths = 2;
@@ -470,15 +470,21 @@ static void test_starts_of_paths(void)
 	    "paths: a line leaves out functions of a stripped C library");
 	chain[1].name = "start_thread";
 	has(&s, "0.99  99.0%  start_thread\n", "paths: a line has at least one function");
+	s.nr_paths = 5;
+	chain[0].name = "main";
+	chain[1].name = "Py_BytesMain";
+	chain[2].name = "pymain_run_python.constprop.0";
+	has(&s, "0.97  97.0%  loop > work\n",
+	    "paths: the start of a Python interpreter is left out");
 }
 
 static void test_scripts(void)
 {
 	static const struct pa_function_stat runs[] = {
-		{ "run", "[jit]", 40, 60, false, "/srv/m1.py" },
-		{ "run", "[jit]", 30, 30, false, "/srv/m2.py" },
-		{ "load", "[jit]", 20, 20, false, "[kernel]" },
-		{ "stop", "[jit]", 10, 10, false, NULL },
+		{ "run", "[jit]", 40, 60, false, false, "/srv/m1.py" },
+		{ "run", "[jit]", 30, 30, false, false, "/srv/m2.py" },
+		{ "load", "[jit]", 20, 20, false, false, "[kernel]" },
+		{ "stop", "[jit]", 10, 10, false, false, NULL },
 	};
 	static const struct pa_path_stat rows[] = {
 		{ .name = "main", .file = "[jit]", .nr_samples = 90, .source = "/srv/m1.py" },
@@ -508,6 +514,50 @@ static void test_scripts(void)
 	has(&s, "%  main\n", "paths: a name that only one script has is alone");
 	has(&s, "%    run (m1.py)\n",
 	    "paths: a name that two scripts have is followed by the file");
+}
+
+/* The Python functions, which are in each stack, have no self: the interpreter runs them. */
+static void test_functions_of_each_stack(void)
+{
+	static const struct pa_function_stat list[] = {
+		{ "_start", "/a", 0, 100, false, true, NULL },
+		{ "<module>", "[jit]", 0, 100, false, false, "/srv/app.py" },
+		{ "Py_RunMain", "/a", 0, 100, false, true, NULL },
+		{ "eval", "/a", 2, 100, false, true, NULL },
+		{ "main", "[jit]", 0, 100, false, false, "/srv/app.py" },
+		{ "work", "[jit]", 0, 99, false, false, "/srv/app.py" },
+		{ "load", "[jit]", 0, 40, false, false, "/srv/app.py" },
+	};
+	static const struct pa_path_stat rows[] = {
+		{ .name = "<module>", .file = "[jit]", .nr_samples = 100, .source = "/srv/app.py" },
+		{ .continues = true,
+		  .name = "main",
+		  .file = "[jit]",
+		  .nr_samples = 100,
+		  .source = "/srv/app.py" },
+		{ .continues = true,
+		  .name = "work",
+		  .file = "[jit]",
+		  .nr_samples = 99,
+		  .source = "/srv/app.py" },
+	};
+	struct pa_summary s = sample();
+	struct report_options opts = { .max_cols = TEXT_NO_LIMIT, .sort = REPORT_SORT_TOTAL };
+
+	s.functions_by_total = list;
+	s.nr_functions_by_total = 7;
+	s.paths = rows;
+	s.nr_paths = 3;
+	has(&s,
+	    "by total time\n    0.99  99.0%   0.0%  work [app.py] and 2 more\n"
+	    "    0.40  40.0%   0.0%  load [app.py]\n\n",
+	    "functions: the innermost of a script stands for its callers, start code is left out");
+	check_with(&s, &opts,
+		   "by total time\n    1.00 100.0%   0.0%  <module> [app.py]\n"
+		   "    1.00 100.0%   2.0%  eval [a]\n"
+		   "    1.00 100.0%   0.0%  main [app.py]\n"
+		   "    0.99  99.0%   0.0%  work [app.py]\n",
+		   true, "--sort total: nothing is left out but start code");
 }
 
 static void test_outputs(void)
@@ -541,6 +591,7 @@ int main(void)
 	test_paths();
 	test_starts_of_paths();
 	test_scripts();
+	test_functions_of_each_stack();
 	test_long_names_in_files();
 	test_outputs();
 	return tap_done();

@@ -29,7 +29,7 @@ static int top_by_total(const struct profile *p, struct top_function **ret_top, 
 
 	must(functions_init(&f, p, p->count_type) == 0);
 	r = digest_top(&f, ret_top, ret_nr);
-	*ret_nr = digest_top_by_total(&f, *ret_top, *ret_nr);
+	*ret_nr = digest_top_by_total(&f, *ret_top, *ret_nr, 100);
 	return r;
 }
 
@@ -241,13 +241,47 @@ static void test_functions_of_every_stack(void)
 	uint32_t nr;
 
 	must(top_by_total(p, &top, &nr) == 0);
-	ok(!find(p, top, nr, "a_main") && !find(p, top, nr, "b_main"),
-	   "top: by total, a function that each stack of its program has is left out");
-	ok(!find(p, top, nr, "b_thread"), "top: so is one that each stack of its thread has");
-	ok(nr == 3 && &top[0] == find(p, top, nr, "b_busy") &&
-		   &top[1] == find(p, top, nr, "a_leaf") && &top[2] == find(p, top, nr, "a_work"),
-	   "top: by total, the others are in the order of their total");
-	ok(is(&top[0], 100, 100), "top: a function that runs itself is there, also in each stack");
+	ok(find(p, top, nr, "a_main")->is_everywhere && find(p, top, nr, "b_main")->is_everywhere,
+	   "top: by total, a function that each stack of its program has is marked");
+	ok(find(p, top, nr, "b_thread")->is_everywhere,
+	   "top: so is one that each stack of its thread has");
+	ok(nr == 6 && &top[0] == find(p, top, nr, "b_busy") &&
+		   &top[1] == find(p, top, nr, "a_main") && &top[2] == find(p, top, nr, "a_leaf"),
+	   "top: by total, all are in the order of their total");
+	ok(is(&top[0], 100, 100) && !top[0].is_everywhere,
+	   "top: a function that runs itself is not marked, also in each stack");
+	free(top);
+	profile_free(p);
+}
+
+static void test_python_functions_of_every_stack(void)
+{
+	struct profile *p = model_empty();
+	uint32_t jit = model_mapping(p, "[jit]", 0, 0x1000, 0x1000);
+	uint32_t python = model_mapping(p, "/bin/python3", 1, 0x9000, 0x1000);
+	uint32_t eval = model_location(p, python, 0x9001, "eval"), stack[3] = { eval };
+	const char *const sources[] = { "/srv/app.py", "<frozen runpy>" };
+	struct top_function *top;
+	uint32_t nr;
+
+	p->mappings[jit].kind = PROFILE_MAPPING_JIT;
+	for (uint32_t i = 0; i < 2; i++) {
+		struct profile_function f = { .mapping = jit };
+		struct profile_line line = { 0 };
+
+		must(profile_string(p, i ? "frozen" : "run", &f.name) == 0 &&
+		     profile_string(p, i ? "py::frozen:x" : "py::run:x", &f.system_name) == 0 &&
+		     profile_string(p, sources[i], &f.filename) == 0 &&
+		     profile_function(p, &f, &line.function) == 0);
+		stack[i + 1] = model_bare_location(p, jit, 0x1001 + i);
+		must(profile_set_lines(p, stack[i + 1], &line, 1, true) == 0);
+	}
+	model_add(p, stack, 3, model_labels(p, "a", 1), 5);
+	must(top_by_total(p, &top, &nr) == 0);
+	ok(!find(p, top, nr, "run")->is_everywhere,
+	   "top: a Python function is never marked, for its self is always small");
+	ok(find(p, top, nr, "frozen")->is_everywhere,
+	   "top: one of the interpreter's own modules is");
 	free(top);
 	profile_free(p);
 }
@@ -272,8 +306,8 @@ static void test_shared_start(void)
 	}
 	model_add(p, (uint32_t[]){ a_main, start }, 2, model_labels(p, "c", 9), 90);
 	must(top_by_total(p, &top, &nr) == 0);
-	ok(!find(p, top, nr, "libc_start"),
-	   "top: a function of each stack is left out although a few stacks lack it");
+	ok(find(p, top, nr, "libc_start")->is_everywhere,
+	   "top: a function of each stack is marked although a few stacks lack it");
 	free(top);
 	profile_free(p);
 }
@@ -319,7 +353,9 @@ static void test_truncated_stacks(void)
 	model_add(p, (uint32_t[]){ lost, caller }, 2, set, 50);
 	model_add(p, (uint32_t[]){ lost, other }, 2, set, 50);
 	must(top_by_total(p, &top, &nr) == 0);
-	ok(is(find(p, top, nr, "a_caller"), 0, 50) && !find(p, top, nr, "a_main"),
+	ok(is(find(p, top, nr, "a_caller"), 0, 50) &&
+		   !find(p, top, nr, "a_caller")->is_everywhere &&
+		   find(p, top, nr, "a_main")->is_everywhere,
 	   "top: where truncated stacks begin says nothing about a function");
 	free(top);
 	profile_free(p);
@@ -346,6 +382,7 @@ int main(void)
 	test_one_function_of_several_tiers();
 	test_code_without_symbols();
 	test_functions_of_every_stack();
+	test_python_functions_of_every_stack();
 	test_shared_start();
 	test_few_samples_prove_nothing();
 	test_truncated_stacks();
