@@ -55,7 +55,7 @@ static const char *share_of(const struct pa_summary *s, const struct pa_section 
 		const struct pa_count *count = PA_ITEM(s, pa_count, c->counts, i);
 
 		if (!strcmp(count->name, "other") && count->count)
-			return " of all processes'";
+			return " of those of all processes";
 	}
 	return "";
 }
@@ -116,8 +116,9 @@ static void print_gaps(const struct report_page *p, const struct pa_count *gaps,
 	for (size_t i = 0; i < nr; i++) {
 		const struct pa_count *gap = PA_ITEM(p->s, pa_count, gaps, i);
 
-		if (gap->count)
-			report_line(p, "gaps", "%" PRIu64 " %s", gap->count, gap->text);
+		if (gap->count) /* the texts speak of several */
+			report_line(p, "gaps", "%" PRIu64 " %s%s", gap->count,
+				    gap->count == 1 ? "case: " : "", gap->text);
 	}
 }
 

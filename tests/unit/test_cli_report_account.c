@@ -144,7 +144,7 @@ static void test_more_sections(void)
 	has_not(&s, "lost     nothing", "losses: of one kind are losses");
 	sections[1].counts = &others;
 	sections[1].nr_counts = 1;
-	has(&s, "lost     1 page fault (12.5% of all processes'): lost by z\n",
+	has(&s, "lost     1 page fault (12.5% of those of all processes): lost by z\n",
 	    "losses: where other processes are counted, too, it is said");
 	sections[1].nr_counts = 0;
 	s.sections = &sections[1];
@@ -310,13 +310,16 @@ static void test_debug_files(void)
 static void test_gaps(void)
 {
 	static const struct pa_count gaps[] = { { "maps_lines", "lines were not understood", 0 },
-						{ "files_closed", "files were closed", 3 } };
+						{ "files_closed", "files were closed", 3 },
+						{ "waits_full", "waits were recorded", 1 } };
 	struct pa_summary s = sample();
 
 	has_not(&s, "\ngaps", "gaps: not shown if nothing was dropped");
 	s.gaps = gaps;
-	s.nr_gaps = 2;
+	s.nr_gaps = 3;
 	has(&s, "gaps     3 files were closed\n", "gaps: number and reason");
+	has(&s, "gaps     1 case: waits were recorded\n",
+	    "gaps: a single one has a text that fits");
 	has_not(&s, "lines were not understood", "gaps: a reason without a count is not shown");
 }
 
