@@ -243,11 +243,12 @@ static void print_no_samples(const struct report_page *p)
 		report_sentence(p, "no samples: all CPUs were idle whenever a sample was due; "
 				   "sample while there is work to do");
 	else
-		report_sentence(p,
-				"no samples: the target was never on a CPU when a sample was due. "
-				"It may have been waiting (for input, a lock, a disk), or have "
-				"ended too soon; sample more often (-F %u) or longer",
-				FAST_HZ);
+		report_sentence(
+			p,
+			"no samples: the target was never on a CPU when a sample was due. "
+			"It may have been waiting (for input, a lock, a disk), which --offcpu "
+			"shows, or have ended too soon; sample more often (-F %u) or longer",
+			FAST_HZ);
 }
 
 void report_head(const struct report_page *p)
