@@ -297,6 +297,29 @@ static int check_outputs(const struct options *o)
 	return check_pmu_output(o, json);
 }
 
+/* The pprof file is compressed whatever it is called; with the suffix of another format no program would open it. */
+static int check_suffix(const struct options *o)
+{
+	static const struct {
+		const char *suffix, *advice;
+	} others[] = {
+		{ ".html", "--flamegraph-output" },
+		{ ".folded", "--folded-output" },
+		{ ".data", "--perf-data-output" },
+		{ ".json", "--json=" },
+	};
+	const char *path = o->profile_output ? o->profile_output : "";
+	const char *suffix = strrchr(path, '.');
+
+	for (size_t i = 0; suffix && i < sizeof(others) / sizeof(others[0]); i++)
+		if (!strcmp(suffix, others[i].suffix))
+			return usage_error("--profile-output",
+					   "'%s' would be a pprof file; write %s%s%s", path,
+					   others[i].advice,
+					   strchr(others[i].advice, '=') ? "" : " ", path);
+	return 0;
+}
+
 static bool is_stdout(const char *path)
 {
 	return path && !strcmp(path, "-");
@@ -333,6 +356,8 @@ int rules_check(const struct options *o)
 		r = check_offcpu(o);
 	if (r == 0)
 		r = check_outputs(o);
+	if (r == 0)
+		r = check_suffix(o);
 	if (r == 0)
 		r = check_terminal(o);
 	return r;

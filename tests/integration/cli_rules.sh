@@ -287,6 +287,10 @@ test_usage_values() {
 test_usage_outputs() {
 	usage '^perf-agent: --profile-output: the value is empty' --profile -a -o ''
 	usage '^perf-agent: --profile-output: .*looks like an option' --profile -a -o --strict
+	usage "^perf-agent: --profile-output: 'a/x.html' would be a pprof file; write --flamegraph-output a/x.html " -a -o a/x.html
+	usage "^perf-agent: --profile-output: 'x.folded' would be a pprof file; write --folded-output x.folded " -a -o x.folded
+	usage "^perf-agent: --profile-output: 'perf.data' would be a pprof file; write --perf-data-output perf.data " -a -o perf.data
+	usage "^perf-agent: --profile-output: 'x.json' would be a pprof file; write --json=x.json " -a -o x.json
 	usage '^perf-agent: --folded-output: .*already' --profile -a -o x --folded-output x
 	usage '^perf-agent: --perf-data-output: .*already' --profile -a --folded-output x --perf-data-output x
 	usage "^perf-agent: --folded-output: './x' is --profile-output already" -a -o x --folded-output ./x
