@@ -119,16 +119,17 @@ def identities_of(profile, frame):
     for function in [profile.functions[i] for i in frame.functions] or [None]:
         name = profile.str(function.name) if function else ""
         if not name or re.fullmatch(r"0x[0-9a-f]+", name):
-            yield ("[no symbol]" if frame.path.startswith("/") else frame.path or "[unknown]"), frame.path, True, None
+            path = frame.path or "[unknown]"
+            yield "[no symbol]" if path.startswith("/") else path, path, True, None
         elif frame.path == "[jit]":
             yield name, frame.path, False, profile.str(function.filename) or None, function.start_line
         else:
-            yield name, frame.path, False, None, function.system_name
+            yield name, frame.path or "[unknown]", False, None, function.system_name
 
 
 def functions_of(profile):
-    """How many functions have this name, file and source, and these numbers of samples, self and total. Two functions of the
-    same name may be different."""
+    """How many functions have this name, file and source, and these numbers of samples, self and total. Two functions of
+    the same name may be different."""
     own, total = collections.Counter(), collections.Counter()
     for s in profile.samples:
         functions = [identity for frame in s.frames for identity in identities_of(profile, frame)]

@@ -136,7 +136,7 @@ def check_functions(run):
     totals = [(f["nr_total"], f["nr_self"]) for f in s["functions_by_total"]]
     ok(totals == sorted(totals, reverse=True) and totals, "functions by total are in that order")
     starts = {f["name"] for f in s["functions_by_total"] if f["file"].endswith("/spin") and f["is_start"]}
-    ok({"_start", "main"} <= starts and "spin_inner" not in starts, "functions by total mark those of each stack of a program")
+    ok({"_start", "main"} <= starts and "burn_steps" not in starts, "functions by total mark those of each stack of a program")
 
 
 need_root()
