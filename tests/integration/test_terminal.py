@@ -31,6 +31,9 @@ def recorded(name, columns):
 
 
 def read_bytes(path):
+    """Nothing, if tmux has not made the file yet."""
+    if not os.path.exists(path):
+        return b""
     with open(path, "rb") as f:
         return f.read()
 
