@@ -189,7 +189,8 @@ PYTHON = r"(?:python[\d.]*|libpython[\d.]*):[^;]*"
 PYTHON_CHAIN = Chain(r"python[\d.]*:" + GLIBC_MAIN + rf"(?:{PYTHON};)+(?:py::<module>:[^;]*;(?:{PYTHON};)+)?",
                      [rf"py::{n}:[^;]*" for n in ("main", "alpha", "beta", "work", "spin")],
                      between=PYTHON, above=PYTHON + "|(?:libc|ld-linux-x86):[^;]*")
-RUBY = r"(?:ruby[\d.]*|libruby[\d.-]*):[^;]*"
+# with what finds a thread's variables, which libruby calls
+RUBY = r"(?:(?:ruby[\d.]*|libruby[\d.-]*):[^;]*|ld-linux[\w-]*:__tls_get_addr)"
 MONO = r"mono[\w-]*:[^;]*"
 NET = r"(?:libcoreclr|dotnet|libhostpolicy|libhostfxr|libstdc\+\+|libc):[^;]*"
 PHP = r"php[\d.]*:[^;]*"
