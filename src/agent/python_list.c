@@ -43,8 +43,10 @@ void python_list_remove(struct python_list *l, pid_t pid)
 
 	if (!t)
 		return;
-	if (t->has_outcome)
+	if (t->has_outcome) {
 		l->counts[t->outcome]++;
+		l->nr_ended += t->outcome == PYTHON_SWITCHED;
+	}
 	python_switch_done(&t->sw);
 	free(t);
 	l->nr--;

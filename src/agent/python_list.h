@@ -11,19 +11,22 @@ struct python_target {
 	struct python_switch sw;
 	bool is_strict;   /* a failure ends the start of the capture */
 	bool may_be_gone; /* that it has ended is not a failure */
-	bool is_new;      /* may have been looked at before its files were mapped */
 	bool is_forked;   /* and has executed no program of its own */
+	bool is_given_up; /* called off, at given_up_ns; the call may have begun before */
 	bool has_outcome;
+	uint32_t user;               /* see python_shares.h */
 	enum python_outcome outcome; /* of switching on */
-	uint64_t began_ns, on_ns;
-	uint64_t due_ns;  /* next step; PYTHON_NEVER: none */
-	uint64_t wait_ns; /* between the last two steps */
+	uint64_t began_ns, on_ns, given_up_ns;
+	uint64_t new_until_ns; /* may be looked at before its files are mapped */
+	uint64_t due_ns;       /* next step; PYTHON_NEVER: none */
+	uint64_t wait_ns;      /* between the last two steps */
 };
 
 struct python_list {
 	struct python_target **items; /* owned, as are the targets; by PID */
 	uint32_t nr, cap;
 	uint64_t counts[PYTHON_NR_OUTCOMES]; /* of those that were removed */
+	uint64_t nr_ended;                   /* of those that were removed: were switched on */
 	uint64_t nr_no_room;
 };
 

@@ -20,8 +20,7 @@
 #define STOP_NS (500 * NS_PER_MS)          /* for a thread to stop: it may have to wait for a CPU */
 #define FINISH_SYSCALL_NS (20 * NS_PER_MS) /* for a system call with a time to end */
 #define CALL_NS (500 * NS_PER_MS)
-#define STARTED_NS (500 * NS_PER_MS) /* for a call that has begun to end */
-#define MAX_THREADS 16               /* tried in one step */
+#define MAX_THREADS 16 /* tried in one step */
 #define MAX_STACKS 4096
 #define STACK_BYTES (sizeof(struct thread_frame) + THREAD_STATE_CALL_BYTES)
 #define TEXT_BYTES 4096
@@ -615,15 +614,13 @@ static bool write_cancelled(const struct python_switch *s)
 
 void python_switch_give_up(struct python_switch *s, const struct procfs *procfs)
 {
-	uint64_t deadline_ns = clock_mono_ns() + STARTED_NS;
 	struct inject_page data = { 0 };
 
 	if (s->stage == PYTHON_IS_QUEUED && s->op == INJECT_ACTIVATE &&
 	    is_same_process(s, procfs) && read_data(s, &data) && write_cancelled(s)) {
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-		while (read_data(s, &data) && data.is_started && data.result == INJECT_PENDING &&
-		       clock_mono_ns() < deadline_ns)
-			usleep(1000);
+		if (read_data(s, &data) && data.is_started && data.result == INJECT_PENDING)
+			return;
 		read_result(s, (enum inject_result)data.result);
 	}
 	if (s->stage == PYTHON_IS_QUEUED)

@@ -63,8 +63,9 @@ void python_switch_begin(struct python_switch *s, enum inject_op op);
 void python_switch_step(struct python_switch *s, const struct procfs *procfs,
 			struct interpreter_cache *cache);
 
-/* At the deadline. An activation that was not made is cancelled, so that it is never made. A
- * deactivation stays queued: it is made when the program next runs Python code. */
+/* At the deadline. An activation that was not made is cancelled, so that it is never made; one that has
+ * begun is not settled: make steps until it is. A deactivation stays queued: it is made when the program
+ * next runs Python code. */
 void python_switch_give_up(struct python_switch *s, const struct procfs *procfs);
 
 /* Whether our pages are there: an exec removes them. */

@@ -25,6 +25,10 @@ static enum python_outcome run(struct python_switch *s, const struct procfs *pro
 	}
 	if (s->stage != PYTHON_SETTLED)
 		python_switch_give_up(s, procfs);
+	for (int i = 0; i < 500 && s->stage != PYTHON_SETTLED; i++) { /* the call has begun */
+		python_switch_step(s, procfs, cache);
+		usleep(1000);
+	}
 	return s->outcome;
 }
 
