@@ -116,7 +116,7 @@ static void inherit(struct python_work *w, struct python_target *t,
 		t->sw.has_interpreter = false;
 }
 
-/* A child that is no target itself is in the list for its trampoline, if it may have one. */
+/* A child that is not a target itself is in the list for its trampoline, if it may have one. */
 static bool is_listed(const struct python_work *w, const struct python_target *parent, pid_t pid)
 {
 	if (parent->has_outcome && parent->outcome == PYTHON_NOT_PYTHON)
@@ -127,7 +127,7 @@ static bool is_listed(const struct python_work *w, const struct python_target *p
 }
 
 /* The kernel tells of a fork on two CPUs. */
-static bool is_told_again(const struct python_work *w, const struct python_target *t)
+static bool has_been_told(const struct python_work *w, const struct python_target *t)
 {
 	struct proc_stat st;
 
@@ -140,7 +140,7 @@ static void note_fork(struct python_work *w, const struct python_event *e)
 	const struct python_target *parent = python_list_find(&w->list, e->ppid);
 	struct python_target *t = python_list_find(&w->list, e->pid);
 
-	if (is_told_again(w, t))
+	if (has_been_told(w, t))
 		return;
 	python_work_remove(w, e->pid); /* a former process of this PID */
 	if (!parent || !is_listed(w, parent, e->pid))

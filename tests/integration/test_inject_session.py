@@ -233,6 +233,64 @@ def test_forks():
     ok(out.count("(0, b'[true, false]')") == 3 and not err, "children that were forked meanwhile are on, and off at the end")
 
 
+def fake(*args, **kwargs):
+    p = prog("fake_python", *args, stdout=subprocess.PIPE, text=True, **kwargs)
+    return p if p.stdout.readline() == "runs\n" else None
+
+
+def balance(run, what):
+    """Each process that was switched on has one end."""
+    c = counts(run)
+    ok(c.get("switched_on", 0) == sum(c.get(n, 0) for n in ("switched_off", "off_queued", "left_on", "ended")),
+       f"{what}: the processes that were switched on are off, queued, left on or ended")
+
+
+def test_silent(expected):
+    """A target whose memory never answers keeps the tracer waiting, but neither the agent nor other targets."""
+    silent = fake("silent")
+    if not silent:
+        skip("cannot make memory that nobody provides: no userfaultfd")
+        return
+    p = interplay(new[0])
+    began = time.monotonic()
+    run = agent(tmp, "--inject-python", "-a", "-d", "12s", timeout=60)
+    note(f"{counts(run)} {time.monotonic() - began:.1f} s")
+    ok(run.status == 0, "-a ends though the memory of a target never answers")
+    ok(counts(run).get("unanswered") == 1, "a target whose memory never answers is counted")
+    balance(run, "a target whose memory never answers")
+    ok(answers_of(p) == [False, True, False], "another program is switched on and off though the tracer hangs in a target")
+    refused(silent.pid, "its memory does not answer", "a target whose memory never answers")
+    a = start_agent(tmp, "--inject-python", "-a", "-d", "60s")
+    wait_for_sampling(a)
+    time.sleep(2)
+    began = time.monotonic()
+    stop(a)
+    time.sleep(0.2)
+    stop(a)
+    finish_agent(a, 30)
+    note(f"{time.monotonic() - began:.1f} s from the first SIGINT")
+    ok(time.monotonic() - began < 15, "two SIGINTs end an agent whose tracer hangs")
+    end(silent)
+
+
+def test_begun():
+    """Calls that have begun and never end take no time from others."""
+    script = "import select, sys\nprint('runs', flush=True)\nwhile not select.select([0], [], [], 0)[0]: sum(range(300))\n" \
+        "print(sys.is_stack_trampoline_active())"
+    begun = [fake("begun", user=65534) for _ in range(24)]
+    p = python("-c", script)
+    p.stdout.readline()
+    began = time.monotonic()
+    run = agent(tmp, "--inject-python", "-a", "-d", "3s", timeout=60)
+    note(f"{counts(run)} {time.monotonic() - began:.1f} s")
+    ok(counts(run).get("blocked", 0) >= 24, "calls that have begun and never end are counted as blocked")
+    balance(run, "24 processes with calls that never end")
+    time.sleep(0.2)
+    ok(p.communicate(timeout=60)[0] == "False\n", "calls of others that never end leave a program not switched on")
+    for b in begun:
+        end(b)
+
+
 def test_interrupts(expected):
     for nr, what in ((1, "SIGINT"), (2, "a second SIGINT")):
         p = interplay(new[0])
@@ -317,6 +375,8 @@ test_stripped_static()
 test_whole_machine(expected)
 test_forks()
 test_exiting()
+test_silent(expected)
+test_begun()
 test_interrupts(expected)
 test_killed_agents(expected)
 test_namespaces()
