@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/uio.h>
 
 #include "base/array.h"
 #include "base/bisect.h"
@@ -250,18 +249,14 @@ int interpreter_find(const struct procfs *procfs, pid_t pid, struct interpreter_
 	return (int)result;
 }
 
-/* Without a reader, because a thread is stopped meanwhile: an interpreter that runs has written to this
- * memory, so it is in no file. */
-bool interpreter_is_up(pid_t pid, const struct interpreter *in)
+bool interpreter_is_up(const struct procfs *procfs, pid_t pid, const struct interpreter *in)
 {
 	struct {
 		int32_t initialized, padding;
 		uint64_t finalizing;
 	} now;
-	struct iovec to = { &now, sizeof(now) };
-	struct iovec from = { (void *)(uintptr_t)in->initialized, sizeof(now) };
 
 	_Static_assert(sizeof(now) == 16, "the two fields as they lie in the runtime");
-	return process_vm_readv(pid, &to, 1, &from, 1, 0) == sizeof(now) && now.initialized == 1 &&
-	       !now.finalizing;
+	return procfs_read_mem(procfs, pid, in->initialized, &now, sizeof(now)) == sizeof(now) &&
+	       now.initialized == 1 && !now.finalizing;
 }

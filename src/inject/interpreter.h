@@ -50,6 +50,6 @@ int interpreter_find(const struct procfs *procfs, pid_t pid, struct interpreter_
 		     struct interpreter *ret_interpreter);
 
 /* True if it has been initialized and does not finalize. */
-bool interpreter_is_up(pid_t pid, const struct interpreter *in);
+bool interpreter_is_up(const struct procfs *procfs, pid_t pid, const struct interpreter *in);
 
 #endif

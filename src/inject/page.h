@@ -21,9 +21,10 @@ enum inject_result {
 	INJECT_SWITCHED,  /* it is now as requested, and was not before */
 	INJECT_UNCHANGED, /* it already was as requested */
 	INJECT_CANCELLED,
-	INJECT_FORKED,  /* called in a child that inherited the call */
-	INJECT_MISSING, /* sys has no such functions */
-	INJECT_REFUSED, /* the interpreter raised an exception; it was cleared */
+	INJECT_FORKED,      /* called in a child that inherited the call */
+	INJECT_MISSING,     /* sys has no such functions */
+	INJECT_REFUSED,     /* the interpreter raised an exception; it was cleared */
+	INJECT_FOREIGN_MAP, /* the file that the interpreter would write to is not its own */
 };
 
 struct inject_page;
@@ -42,6 +43,8 @@ struct inject_page {
 	uint32_t op;
 	int32_t pid;      /* as the target itself sees it */
 	uint32_t nr_done; /* calls that were made; written by the target */
+	/* It is on, and a call of ours did that. A fork takes this along. Written by the target. */
+	uint32_t was_switched_by_us;
 
 	void *(*interpreter_main)(void);
 	int (*add_pending_call)(void *interp, inject_pending_fn fn, void *arg, int flags);
@@ -55,6 +58,7 @@ struct inject_page {
 	char active_name[32], activate_name[32], deactivate_name[32];
 	char no_args[4], string_arg[4];
 	char backend[8];
+	char map_path[32]; /* which the interpreter opens when it is switched on */
 };
 
 /* The code and its entries. It is copied, and runs wherever it lies. */

@@ -18,6 +18,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "inject/identity.h"
 #include "inject/interpreter.h"
 #include "inject/page.h"
 #include "inject/tracee.h"
@@ -51,8 +52,9 @@ struct python_switch {
 	bool is_inherited;  /* as the child of one that we switched on */
 	uint32_t nr_queued; /* calls, all in all; see inject_page.nr_done */
 	struct interpreter in;
-	int32_t ns_pid; /* as the process itself sees it; 0: not known yet */
-	uint64_t page;  /* address of the code; the data is in the page after it; 0: none */
+	struct identity identity; /* of the process whose interpreter that is */
+	int32_t ns_pid;           /* as the process itself sees it; 0: not known yet */
+	uint64_t page; /* address of the code; the data is in the page after it; 0: none */
 	struct tracee *straggler; /* owned; a thread that did not stop in time */
 };
 
@@ -68,15 +70,12 @@ void python_switch_step(struct python_switch *s, const struct procfs *procfs,
  * next runs Python code. */
 void python_switch_give_up(struct python_switch *s, const struct procfs *procfs);
 
-/* Whether our pages are there: an exec removes them. */
-bool python_switch_has_pages(const struct python_switch *s);
-
 /* Removes our pages, if a thread is at a point that shows that nobody uses them. True: they are
  * removed, or there are none. */
 bool python_switch_clean(struct python_switch *s, const struct procfs *procfs);
 
-/* A child that a process forked which we switched on. It is on as well, unless it was forked before.
- */
+/* A child that a process forked. is_on: it inherited a trampoline that we switched on, and not the user;
+ * a child that has executed another program, or has other rights, inherits nothing. */
 void python_switch_fork(struct python_switch *child, const struct procfs *procfs,
 			const struct python_switch *parent);
 

@@ -56,8 +56,8 @@ struct thread_call {
 int thread_state_read(pid_t tid, struct thread_state *ret_state);
 
 struct thread_frame {
-	uint64_t addr; /* where its bytes belong: on the thread's stack, below all it uses */
-	size_t nr_bytes;
+	uint64_t addr;   /* where its bytes belong: on the thread's stack, below all it uses */
+	size_t nr_bytes; /* a multiple of 8 */
 	struct user_regs_struct regs; /* with which the call begins */
 	uint8_t bytes[THREAD_STATE_FP_BYTES + 8192];
 };

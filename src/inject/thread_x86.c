@@ -271,8 +271,8 @@ void thread_state_frame(const struct thread_state *st, const struct thread_call 
 			struct thread_frame *ret_frame)
 {
 	struct thread_frame *f = ret_frame;
-	uint8_t fp[THREAD_STATE_FP_BYTES];
-	size_t fp_bytes = frame_fp(st, fp);
+	uint8_t fp[THREAD_STATE_FP_BYTES + 8] = { 0 };
+	size_t fp_bytes = (frame_fp(st, fp) + 7) & ~(size_t)7;
 	uint64_t fp_addr = (st->sp - RED_ZONE_BYTES - fp_bytes) & ~63ull;
 	struct signal_frame s = saved_state(st, fp_addr, call->sigreturn);
 

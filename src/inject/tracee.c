@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -41,6 +40,18 @@ static int take_status(const struct tracee *t, int *ret_status)
 	return r == t->tid ? 1 : 0;
 }
 
+/* The thread is gone. If it executes a program it goes on under the ID of the process. */
+static int follow_exec(struct tracee *t)
+{
+	if (t->tid != t->pid && ptrace(PTRACE_INTERRUPT, t->pid, NULL, NULL) == 0) {
+		t->tid = t->pid;
+		t->has_executed = true;
+		return 0;
+	}
+	t->is_attached = false;
+	return -ESRCH;
+}
+
 /* A negative errno, or the status of a stop. */
 static int wait_stop(struct tracee *t, uint64_t deadline_ns)
 {
@@ -51,6 +62,8 @@ static int wait_stop(struct tracee *t, uint64_t deadline_ns)
 		int r = take_status(t, &status);
 
 		if (r < 0)
+			r = follow_exec(t);
+		if (r < 0)
 			return r;
 		if (r > 0)
 			break;
@@ -60,7 +73,9 @@ static int wait_stop(struct tracee *t, uint64_t deadline_ns)
 	}
 	t->is_stopped = WIFSTOPPED(status);
 	t->is_attached = t->is_stopped;
-	return t->is_stopped ? status : -ESRCH;
+	if (t->is_stopped && status >> 16 == PTRACE_EVENT_EXEC)
+		t->has_executed = true;
+	return t->is_stopped && !t->has_executed ? status : -ESRCH;
 }
 
 static int resume(struct tracee *t, int request, int signal_nr)
@@ -102,14 +117,16 @@ static int wait_interrupted(struct tracee *t, uint64_t deadline_ns)
 	return -ETIMEDOUT;
 }
 
-int tracee_stop(struct tracee *t, pid_t tid, uint64_t deadline_ns)
+int tracee_stop(struct tracee *t, pid_t pid, pid_t tid, uint64_t deadline_ns)
 {
 	int r;
 
+	t->pid = pid;
 	t->tid = tid;
-	t->is_attached = t->is_stopped = false;
+	t->is_attached = t->is_stopped = t->has_executed = false;
 	t->is_child = is_own_child(tid);
-	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)PTRACE_O_TRACESYSGOOD) < 0)
+	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)) <
+	    0)
 		return -errno;
 	t->is_attached = true;
 	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) < 0) {
@@ -209,13 +226,25 @@ static void block_signals(pid_t tid)
 	(void)ptrace(PTRACE_SETSIGMASK, tid, sizeof(set), &set);
 }
 
-static int write_stack(pid_t tid, const struct thread_frame *f)
+int tracee_poke(struct tracee *t, uint64_t addr, const void *bytes, size_t n)
 {
-	struct iovec from = { (void *)(uintptr_t)f->bytes, f->nr_bytes };
-	struct iovec to = { (void *)(uintptr_t)f->addr, f->nr_bytes };
-	ssize_t n = process_vm_writev(tid, &from, 1, &to, 1, 0);
+	const uint8_t *from = bytes;
 
-	return n == (ssize_t)f->nr_bytes ? 0 : -EFAULT;
+	for (size_t i = 0; i < n; i += 8) {
+		uint64_t word;
+
+		memcpy(&word, from + i, sizeof(word));
+		if (ptrace(PTRACE_POKEDATA, t->tid, addr + i, word) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+static int write_stack(struct tracee *t, const struct thread_frame *f)
+{
+	int r = tracee_poke(t, f->addr, f->bytes, f->nr_bytes);
+
+	return r < 0 && r != -ESRCH ? -EFAULT : r;
 }
 
 /* Follows the call until rt_sigreturn() has restored everything. */
@@ -257,7 +286,7 @@ int tracee_call(struct tracee *t, const struct thread_call *call, uint64_t deadl
 
 	*ret_result = 0;
 	thread_state_frame(&t->state, call, &f);
-	r = write_stack(t->tid, &f);
+	r = write_stack(t, &f);
 	/* In this order: if the agent dies in between, the call runs without blocking signals, and
 	 * returns with the right mask. */
 	if (r == 0)
@@ -271,18 +300,4 @@ int tracee_call(struct tracee *t, const struct thread_call *call, uint64_t deadl
 	else if (r == 0)
 		r = thread_state_read(t->tid, &t->state);
 	return r;
-}
-
-int tracee_poke(struct tracee *t, uint64_t addr, const void *bytes, size_t n)
-{
-	const uint8_t *from = bytes;
-
-	for (size_t i = 0; i < n; i += 8) {
-		uint64_t word;
-
-		memcpy(&word, from + i, sizeof(word));
-		if (ptrace(PTRACE_POKEDATA, t->tid, addr + i, word) < 0)
-			return -errno;
-	}
-	return 0;
 }

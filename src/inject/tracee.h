@@ -13,16 +13,20 @@
 #include "inject/thread_state.h"
 
 struct tracee {
-	pid_t tid;
+	pid_t pid, tid;
 	bool is_attached, is_stopped;
-	bool is_child;             /* of ours: how it ends is for its parent to read */
+	bool has_executed; /* another program, while we traced it: nothing is done to that */
+	bool is_child;     /* of ours: how it ends is for its parent to read */
 	struct thread_state state; /* valid while it is stopped */
 };
 
-/* Stops the thread and reads its state. -ESRCH: gone; -EPERM: not permitted, or traced by another;
+/* Stops a thread of process pid and reads its state. Whether it still is that thread is for the
+ * caller to check (identity.h): what is stopped executes nothing and keeps its ID, and all that is
+ * done to a tracee is done to that task or, once it has ended, to none. -ESRCH: gone, or it executes
+ * another program; -EPERM: not permitted, or traced by another;
  * -EAGAIN: job control has stopped it; -ETIMEDOUT: it did not stop: it stays attached, and
  * tracee_let_go() is to be called until it succeeds. */
-int tracee_stop(struct tracee *t, pid_t tid, uint64_t deadline_ns);
+int tracee_stop(struct tracee *t, pid_t pid, pid_t tid, uint64_t deadline_ns);
 
 /* Lets a thread whose state is THREAD_IN_TIMED_SYSCALL continue until the system call ends. */
 int tracee_finish_syscall(struct tracee *t, uint64_t deadline_ns);

@@ -3,10 +3,13 @@
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
+from hostile_fuse import make_user
 from harness import PROGS, done, need_root, note, ok, prog, skip, wait_for
 from pythons import BLOCKED, BUSY, TRACER, checksums, finish, new, python, pythons, remove_maps, state, undisturbed, unharmed
 
@@ -94,12 +97,35 @@ def test_blocked():
        "the call that was left behind does nothing when the program runs again")
 
 
+def test_exec_setuid():
+    """A program that is looked at, and then becomes one with the rights of root."""
+    uid = make_user()
+    tmp = tempfile.mkdtemp()
+    os.chmod(tmp, 0o755)
+    program, mine = os.path.join(tmp, "exec_setuid"), os.path.join(tmp, "user")
+    shutil.copy(os.path.join(PROGS, "exec_setuid"), program)
+    os.chmod(program, 0o4755)
+    os.mkdir(mine)
+    os.chown(mine, uid, uid)
+    nr, ran, outcomes, end_s = 0, [], set(), time.monotonic() + 5
+    while time.monotonic() < end_s:
+        p = subprocess.Popen([os.path.join(PROGS, "exec_setuid"), os.path.join(mine, "libc.trap"), str(100 + nr % 4 * 20), program],
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, user=uid, group=uid, extra_groups=[])
+        outcomes.add(outcome(p.pid))
+        ran.append(p.communicate("x", timeout=60)[0])
+        nr += 1
+    shutil.rmtree(tmp)
+    note(f"{nr} tries, {nr - ran.count('')} of them made it run what it should not: {sorted(outcomes)}")
+    ok(not any(ran), "a program with more rights than its caller runs nothing of the caller's")
+
+
 need_root()
 if not new:
     skip("needs CPython 3.12 or later, as python3.12 or in pyenv")
     done()
 expected = undisturbed()
 test_others(expected)
+test_exec_setuid()
 test_traced()
 test_blocked()
 test_rounds(expected)

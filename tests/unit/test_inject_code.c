@@ -3,6 +3,7 @@
  * the interpreter's. So it needs nothing that a target does not have. */
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "inject/page.h"
@@ -20,6 +21,7 @@ static struct {
 	int flags;
 } fake;
 
+static char map_path[32]; /* not there before and after a test */
 static char active_function, activate_function, deactivate_function, answer_none, answer_bool;
 
 static void *interpreter_main(void)
@@ -106,6 +108,7 @@ static struct inject_page new_page(const unsigned char *code, enum inject_op op)
 	};
 
 	memset(&fake, 0, sizeof(fake));
+	(void)snprintf(p.map_path, sizeof(p.map_path), "%s", map_path);
 	p.pending = (inject_pending_fn)(uintptr_t)(code + ((uintptr_t)inject_pending -
 							   (uintptr_t)inject_code_begin));
 	return p;
@@ -137,15 +140,19 @@ static void test_switching(const unsigned char *code)
 
 	ok(r == 0 && p.result == INJECT_SWITCHED && fake.is_active, "it is switched on");
 	ok(!strcmp(fake.last_arg, "s:perf"), "the backend is perf");
+	ok(p.was_switched_by_us == 1, "the page says that the call switched it on");
 	ok(fake.nr_references == 0, "no reference is leaked");
 	p = new_page(code, INJECT_ACTIVATE);
 	fake.is_active = 1;
 	(void)p.pending(&p);
-	ok(p.result == INJECT_UNCHANGED && fake.nr_calls == 1, "what is on already is not touched");
+	ok(p.result == INJECT_UNCHANGED && fake.nr_calls == 1 && !p.was_switched_by_us,
+	   "what is on already is not touched");
 	p = new_page(code, INJECT_DEACTIVATE);
 	fake.is_active = 1;
+	p.was_switched_by_us = 1;
 	(void)p.pending(&p);
-	ok(p.result == INJECT_SWITCHED && !fake.is_active && fake.nr_references == 0,
+	ok(p.result == INJECT_SWITCHED && !fake.is_active && fake.nr_references == 0 &&
+		   !p.was_switched_by_us,
 	   "it is switched off");
 }
 
@@ -176,6 +183,41 @@ static void test_refusals(const unsigned char *code)
 	ok(p.result == INJECT_SWITCHED && p.nr_done == 2, "the first of two calls counts");
 }
 
+static bool is_refused(const unsigned char *code)
+{
+	struct inject_page p = new_page(code, INJECT_ACTIVATE);
+
+	(void)p.pending(&p);
+	return p.result == INJECT_FOREIGN_MAP && fake.nr_calls == 1 && !fake.is_active;
+}
+
+/* What may lie where the interpreter writes to, which it opens itself afterwards. */
+static void test_maps(const unsigned char *code)
+{
+	struct inject_page p = new_page(code, INJECT_ACTIVATE);
+	char other[sizeof(map_path) + 2];
+	struct stat st;
+
+	(void)unlink(map_path);
+	(void)p.pending(&p);
+	ok(p.result == INJECT_SWITCHED && stat(map_path, &st) == 0 && S_ISREG(st.st_mode) &&
+		   (st.st_mode & 07777) == 0600,
+	   "a perf map that is not there is made before, for the user alone");
+	p = new_page(code, INJECT_ACTIVATE);
+	(void)p.pending(&p);
+	ok(p.result == INJECT_SWITCHED, "a perf map of its own is no obstacle");
+	(void)snprintf(other, sizeof(other), "%s.2", map_path);
+	ok(link(map_path, other) == 0 && is_refused(code), "a perf map with two names is refused");
+	ok(unlink(map_path) == 0 && symlink(other, map_path) == 0 && is_refused(code),
+	   "a perf map that is a link is refused");
+	ok(unlink(other) == 0 && unlink(map_path) == 0 && mkfifo(map_path, 0666) == 0 &&
+		   is_refused(code),
+	   "a perf map that is a FIFO is refused, and nothing waits for its reader");
+	ok(unlink(map_path) == 0 && mkdir(map_path, 0700) == 0 && is_refused(code) &&
+		   rmdir(map_path) == 0,
+	   "a perf map that is a directory is refused");
+}
+
 int main(void)
 {
 	size_t n = (size_t)(inject_code_end - inject_code_begin);
@@ -186,8 +228,10 @@ int main(void)
 	memcpy(code, inject_code_begin, n);
 	(void)mprotect(code, CODE_BYTES, PROT_READ | PROT_EXEC);
 	__builtin___clear_cache((char *)code, (char *)code + n);
+	(void)snprintf(map_path, sizeof(map_path), "/tmp/inject-%d.map", (int)getpid());
 	test_queue(code);
 	test_switching(code);
 	test_refusals(code);
+	test_maps(code);
 	return tap_done();
 }

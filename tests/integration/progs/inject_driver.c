@@ -23,7 +23,8 @@ static enum python_outcome run(struct python_switch *s, const struct procfs *pro
 		if (s->stage != PYTHON_SETTLED)
 			usleep(500);
 	}
-	if (s->stage != PYTHON_SETTLED)
+	for (end_ns += DEADLINE_NS; s->stage != PYTHON_SETTLED && clock_mono_ns() < end_ns;
+	     usleep(500))
 		python_switch_give_up(s, procfs);
 	for (int i = 0; i < 500 && s->stage != PYTHON_SETTLED; i++) { /* the call has begun */
 		python_switch_step(s, procfs, cache);
