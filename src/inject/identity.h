@@ -29,7 +29,7 @@ struct identity {
 	uint8_t auxv[IDENTITY_AUXV_BYTES];
 };
 
-/* As thread tid of process pid shows it. -ESRCH: it is no thread of that process; other errors: it
+/* As thread tid of process pid shows it. -ESRCH: that process does not have it; other errors: it
  * cannot be told. */
 int identity_read(const struct procfs *procfs, pid_t pid, pid_t tid, struct identity *ret_identity);
 

@@ -2,11 +2,14 @@
 #include "inject/interpreter.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/bisect.h"
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "inject/memory_elf.h"
 #include "inject/thread_state.h"
 #include "proc/procfs.h"
@@ -19,7 +22,7 @@
 #define DEBUG_OFFSETS_VERSION 0x030d0000 /* 3.13: the runtime begins with its own layout */
 
 struct mapped_file {
-	uint64_t start, end, key;
+	uint64_t start, end, offset, key;
 	bool is_exec, is_first_page, is_libc;
 };
 
@@ -29,29 +32,57 @@ struct search {
 	struct mapped_file *files; /* owned */
 	uint32_t nr, cap;
 	bool is_python_by_name; /* of the program */
+	uid_t uid;
 };
+
+static uint64_t file_seed;
+
+static void make_seed(void)
+{
+	file_seed = hash_new_seed(&file_seed);
+}
+
+uint64_t interpreter_file_key(uint32_t major, uint32_t minor, uint64_t inode)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	const uint64_t parts[2] = { (uint64_t)major << 32 | minor, inode };
+
+	(void)pthread_once(&once, make_seed);
+	return hash_bytes_seeded(file_seed, parts, sizeof(parts));
+}
 
 void interpreter_cache_done(struct interpreter_cache *c)
 {
-	free(c->keys);
+	free(c->items);
 	*c = (struct interpreter_cache){ 0 };
+}
+
+static uint32_t cache_place(const struct interpreter_cache *c, uint64_t key, uid_t uid)
+{
+	return BISECT(i, c->nr,
+		      c->items[i].key < key || (c->items[i].key == key && c->items[i].uid < uid));
+}
+
+static bool cache_has(const struct interpreter_cache *c, uint64_t key, uid_t uid)
+{
+	uint32_t at = cache_place(c, key, uid);
+
+	return at < c->nr && c->items[at].key == key && c->items[at].uid == uid;
 }
 
 bool interpreter_cache_has(const struct interpreter_cache *c, uint64_t key)
 {
-	uint32_t at = BISECT(i, c->nr, c->keys[i] < key);
-
-	return at < c->nr && c->keys[at] == key;
+	return cache_has(c, key, 0);
 }
 
-static void add_to_cache(struct interpreter_cache *c, uint64_t key)
+static void add_to_cache(struct interpreter_cache *c, uint64_t key, uid_t uid)
 {
-	uint32_t at = BISECT(i, c->nr, c->keys[i] < key);
+	uint32_t at = cache_place(c, key, uid);
 
-	if (ARRAY_RESERVE(c->keys, c->cap, c->nr + 1, MAX_CACHED) < 0)
+	if (cache_has(c, key, uid) || ARRAY_RESERVE(c->items, c->cap, c->nr + 1, MAX_CACHED) < 0)
 		return;
-	memmove(&c->keys[at + 1], &c->keys[at], (c->nr - at) * sizeof(*c->keys));
-	c->keys[at] = key;
+	memmove(&c->items[at + 1], &c->items[at], (c->nr - at) * sizeof(*c->items));
+	c->items[at] = (struct interpreter_no){ key, uid };
 	c->nr++;
 }
 
@@ -69,6 +100,7 @@ static int note_file(void *ctx, const struct maps_entry *e)
 	s->files[s->nr++] = (struct mapped_file){
 		.start = e->start,
 		.end = e->end,
+		.offset = e->offset,
 		.key = interpreter_file_key(e->major, e->minor, e->inode),
 		.is_exec = e->is_exec,
 		.is_first_page = e->inode && !e->offset,
@@ -199,28 +231,59 @@ static bool find_return(struct search *s, struct interpreter *in)
 	return in->syscall_code && in->sigreturn_code;
 }
 
+/* Whether code of the file is mapped at all: an interpreter's is. */
+static bool has_code(const struct search *s, uint64_t key)
+{
+	for (uint32_t i = 0; i < s->nr; i++)
+		if (s->files[i].is_exec && s->files[i].key == key)
+			return true;
+	return false;
+}
+
+/* Whether its code is mapped where its headers say, so that what they say of its symbols is true too. A file
+ * that is mapped to be read as a whole has them elsewhere. */
+static bool is_loaded(const struct search *s, const struct memory_elf *e, uint64_t key)
+{
+	for (uint32_t i = 0; i < s->nr; i++) {
+		const struct mapped_file *f = &s->files[i];
+
+		if (f->is_exec && f->key == key && f->start == e->code_addr &&
+		    f->offset == e->code_offset)
+			return true;
+	}
+	return false;
+}
+
+static enum interpreter_result look_at_file(struct search *s, const struct mapped_file *f,
+					    struct interpreter_cache *cache, struct interpreter *in)
+{
+	const struct memory memory = { read_memory, s };
+	enum interpreter_result result = INTERPRETER_NONE;
+	struct memory_elf e;
+	int r = memory_elf_open(&memory, f->start, &e);
+
+	if (r == -ENOTSUP)
+		return INTERPRETER_32_BIT;
+	if (r == 0)
+		result = find_symbols(s, &e, in);
+	if (r == 0 && result == INTERPRETER_NONE && is_loaded(s, &e, f->key))
+		add_to_cache(cache, f->key, s->uid);
+	return result;
+}
+
 static enum interpreter_result look_at_files(struct search *s, struct interpreter_cache *cache,
 					     struct interpreter *in)
 {
-	const struct memory memory = { read_memory, s };
-
 	for (uint32_t i = 0; i < s->nr; i++) {
 		const struct mapped_file *f = &s->files[i];
-		enum interpreter_result result = INTERPRETER_NONE;
-		struct memory_elf e;
-		int r;
+		enum interpreter_result result;
 
-		if (!f->is_first_page || interpreter_cache_has(cache, f->key))
+		if (!f->is_first_page || !has_code(s, f->key) || cache_has(cache, f->key, 0) ||
+		    cache_has(cache, f->key, s->uid))
 			continue;
-		r = memory_elf_open(&memory, f->start, &e);
-		if (r == -ENOTSUP)
-			return INTERPRETER_32_BIT;
-		if (r == 0)
-			result = find_symbols(s, &e, in);
+		result = look_at_file(s, f, cache, in);
 		if (result != INTERPRETER_NONE)
 			return result;
-		if (r == 0 || r == -ENOEXEC || r == -ENOENT)
-			add_to_cache(cache, f->key);
 	}
 	return s->is_python_by_name ? INTERPRETER_NO_SYMBOLS : INTERPRETER_NONE;
 }
@@ -231,6 +294,7 @@ int interpreter_find(const struct procfs *procfs, pid_t pid, struct interpreter_
 	struct search s = { .procfs = procfs, .pid = pid };
 	struct interpreter in = { 0 };
 	enum interpreter_result result;
+	struct proc_status status;
 	char program[4096];
 	int r = procfs_maps(procfs, pid, note_file, &s, NULL);
 
@@ -239,6 +303,7 @@ int interpreter_find(const struct procfs *procfs, pid_t pid, struct interpreter_
 
 		s.is_python_by_name = name && strncmp(name, "/python", 7) == 0;
 	}
+	s.uid = procfs_status(procfs, pid, &status) == 0 ? status.euid : PROC_NO_USER;
 	result = r < 0 ? INTERPRETER_NONE : look_at_files(&s, cache, &in);
 	if (result == INTERPRETER_FOUND && !find_return(&s, &in))
 		result = INTERPRETER_NO_CODE;

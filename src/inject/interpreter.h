@@ -32,18 +32,24 @@ enum interpreter_result {
 	INTERPRETER_32_BIT,
 };
 
-/* Files that are not CPython, over all processes. */
+/*
+ * Files that are not CPython. That is found in the memory of a process, which its user can change: so it is
+ * believed for other processes of that user, and for all only from root's.
+ */
 struct interpreter_cache {
-	uint64_t *keys; /* owned; sorted */
+	struct interpreter_no *items; /* owned; sorted */
 	uint32_t nr, cap;
 };
+struct interpreter_no {
+	uint64_t key;
+	uid_t uid;
+};
 void interpreter_cache_done(struct interpreter_cache *c);
+/* For processes of all users. */
 bool interpreter_cache_has(const struct interpreter_cache *c, uint64_t key);
 
-static inline uint64_t interpreter_file_key(uint32_t major, uint32_t minor, uint64_t inode)
-{
-	return inode ^ (uint64_t)major << 52 ^ (uint64_t)minor << 32;
-}
+/* A hash with a seed of this process: nobody can make a file that has the key of another. */
+uint64_t interpreter_file_key(uint32_t major, uint32_t minor, uint64_t inode);
 
 /* Negative: -ESRCH, -EACCES, -ETIMEDOUT … */
 int interpreter_find(const struct procfs *procfs, pid_t pid, struct interpreter_cache *cache,

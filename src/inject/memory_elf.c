@@ -4,11 +4,13 @@
 #include <elf.h>
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MAX_PHDRS 64
 #define MAX_DYNAMIC 128
 #define MAX_CHAIN 4096 /* symbols of one bucket; usually one or two */
 #define MAX_NAME 64
+#define PAGE_MASK ((uint64_t)sysconf(_SC_PAGESIZE) - 1)
 
 #if defined(__x86_64__)
 #define OWN_MACHINE EM_X86_64
@@ -79,11 +81,21 @@ static int check_header(const Elf64_Ehdr *h)
 	return 0;
 }
 
+/* The first with these flags. */
+static const Elf64_Phdr *find_phdr(const Elf64_Phdr *phdrs, unsigned int nr, uint32_t type,
+				   uint32_t flags)
+{
+	for (unsigned int i = 0; i < nr; i++)
+		if (phdrs[i].p_type == type && (phdrs[i].p_flags & flags) == flags)
+			return &phdrs[i];
+	return NULL;
+}
+
 int memory_elf_open(const struct memory *memory, uint64_t addr, struct memory_elf *ret_elf)
 {
 	struct memory_elf e = { .memory = memory };
 	Elf64_Phdr phdrs[MAX_PHDRS];
-	const Elf64_Phdr *dynamic = NULL, *first = NULL;
+	const Elf64_Phdr *dynamic, *first, *code;
 	Elf64_Ehdr h;
 	int r = read_at(&e, addr, &h, sizeof(h));
 
@@ -93,15 +105,14 @@ int memory_elf_open(const struct memory *memory, uint64_t addr, struct memory_el
 		r = read_at(&e, addr + h.e_phoff, phdrs, h.e_phnum * sizeof(*phdrs));
 	if (r < 0)
 		return r;
-	for (unsigned int i = 0; i < h.e_phnum; i++) {
-		if (phdrs[i].p_type == PT_DYNAMIC)
-			dynamic = &phdrs[i];
-		else if (phdrs[i].p_type == PT_LOAD && !first)
-			first = &phdrs[i];
-	}
-	if (!dynamic || !first || first->p_offset)
+	dynamic = find_phdr(phdrs, h.e_phnum, PT_DYNAMIC, 0);
+	first = find_phdr(phdrs, h.e_phnum, PT_LOAD, 0);
+	code = find_phdr(phdrs, h.e_phnum, PT_LOAD, PF_X);
+	if (!dynamic || !first || !code || first->p_offset)
 		return -ENOENT;
 	e.bias = addr - first->p_vaddr;
+	e.code_addr = (e.bias + code->p_vaddr) & ~PAGE_MASK;
+	e.code_offset = code->p_offset & ~PAGE_MASK;
 	r = read_dynamic(&e, e.bias + dynamic->p_vaddr, dynamic->p_memsz);
 	if (r < 0)
 		return r;

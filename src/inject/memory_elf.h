@@ -19,6 +19,8 @@ struct memory_elf {
 	uint64_t symbols, strings, buckets, chains;
 	uint64_t strings_bytes;
 	uint32_t nr_buckets, first_symbol;
+	/* where its headers say that its code is: in memory, and in the file; whole pages */
+	uint64_t code_addr, code_offset;
 };
 
 /* addr: where the first page of the file is mapped. -ENOEXEC: no ELF file, or of another machine;

@@ -47,7 +47,7 @@ static void forget_program(struct python_switch *s)
 	s->identity = (struct identity){ 0 };
 }
 
-/* It runs another program, or has other rights. To switch that on, it is looked at anew. */
+/* It runs another program, or has other rights. To switch that on, it is looked at again. */
 static void forget(struct python_switch *s)
 {
 	forget_program(s);

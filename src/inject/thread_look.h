@@ -25,7 +25,7 @@ struct thread_look {
 
 int thread_look_at(const struct procfs *procfs, pid_t pid, pid_t tid, struct thread_look *ret_look);
 
-/* A file of the thread, ended with 0. -ESRCH: it is no thread of the process; -ENODATA: empty. */
+/* A file of the thread, ended with 0. -ESRCH: the process does not have it; -ENODATA: empty. */
 int thread_look_text(const struct procfs *procfs, pid_t pid, pid_t tid, const char *name,
 		     size_t max_bytes, struct buf *to);
 

@@ -97,6 +97,41 @@ def test_blocked():
        "the call that was left behind does nothing when the program runs again")
 
 
+def test_late_fifo():
+    """Anyone can lay a FIFO where the interpreter will write to, while it waits to make the call."""
+    p = python("-c", BLOCKED)
+    path = f"/tmp/perf-{p.pid}.map"
+    p.stdout.readline()
+    wait_for(lambda: state(p.pid) == "S", "the program to read")
+    d = driver(p.pid, 1)
+    wait_for(lambda: mapped(p.pid), "the call to be queued")
+    time.sleep(0.2)
+    os.mkfifo(path, 0o666)
+    p.stdin.write("x")
+    p.stdin.flush()
+    out, _ = d.communicate(timeout=120)
+    ended = finishes(p, 20)
+    if not ended:  # let it go on
+        os.close(os.open(path, os.O_RDONLY))
+    out_of_it, err = p.communicate(timeout=60)
+    ok(ended, "a FIFO in place of the perf map does not stop the program")
+    ok("foreign_map" in out and out_of_it.strip() == "False" and not err, "it is refused")
+
+
+def mapped(pid):
+    """Whether there is memory of no file with code in it."""
+    with open(f"/proc/{pid}/maps") as f:
+        return any(re.search(r" r-xp 00000000 00:00 0\s*$", line) for line in f)
+
+
+def finishes(p, seconds):
+    try:
+        p.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
 def test_exec_setuid():
     """A program that is looked at, and then becomes one with the rights of root."""
     uid = make_user()
@@ -126,6 +161,7 @@ if not new:
 expected = undisturbed()
 test_others(expected)
 test_exec_setuid()
+test_late_fifo()
 test_traced()
 test_blocked()
 test_rounds(expected)

@@ -205,7 +205,7 @@ static void test_maps(const unsigned char *code)
 	   "a perf map that is not there is made before, for the user alone");
 	p = new_page(code, INJECT_ACTIVATE);
 	(void)p.pending(&p);
-	ok(p.result == INJECT_SWITCHED, "a perf map of its own is no obstacle");
+	ok(p.result == INJECT_SWITCHED, "a perf map of its own does not matter");
 	(void)snprintf(other, sizeof(other), "%s.2", map_path);
 	ok(link(map_path, other) == 0 && is_refused(code), "a perf map with two names is refused");
 	ok(unlink(map_path) == 0 && symlink(other, map_path) == 0 && is_refused(code),
