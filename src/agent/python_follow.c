@@ -103,19 +103,6 @@ void python_follow_scan(struct python_work *w)
 
 /* ---- children ---- */
 
-/* It runs the same interpreter, if it has not executed another program meanwhile. A trampoline that it
- * has inherited is on, unless the fork came before that of its parent was. */
-static void inherit(struct python_work *w, struct python_target *t,
-		    const struct python_target *parent)
-{
-	t->is_forked = true;
-	(void)python_work_do(w, t, PYTHON_FORK, parent);
-	if (parent->has_outcome && parent->outcome == PYTHON_ALREADY)
-		t->sw.is_on = false; /* which is not ours */
-	if (!t->sw.page && !procfs_has_same_exec(w->cfg.procfs, parent->sw.pid, t->sw.pid))
-		t->sw.has_interpreter = false;
-}
-
 /* A child that is not a target itself is in the list for its trampoline, if it may have one. */
 static bool is_listed(const struct python_work *w, const struct python_target *parent, pid_t pid)
 {
@@ -148,15 +135,15 @@ static void note_fork(struct python_work *w, const struct python_event *e)
 	t = python_work_add(w, e->pid);
 	if (!t)
 		return;
+	t->is_forked = true;
 	if (parent->sw.has_interpreter)
-		inherit(w, t, parent);
-	if (t->sw.is_on && parent->sw.is_on && e->time_ns > parent->on_ns)
+		(void)python_work_do(w, t, PYTHON_FORK, parent);
+	if (t->sw.is_on)
 		python_work_note(w, t, PYTHON_SWITCHED);
-	else if (!is_selected(w, e->pid))
-		t->has_outcome = false;
-	else if (parent->has_outcome && parent->outcome != PYTHON_SWITCHED)
+	else if (is_selected(w, e->pid) && parent->has_outcome &&
+		 parent->outcome != PYTHON_SWITCHED)
 		python_work_note(w, t, parent->outcome);
-	else
+	else if (is_selected(w, e->pid))
 		python_work_begin(t, INJECT_ACTIVATE, clock_mono_ns());
 }
 
@@ -177,7 +164,8 @@ static int add_missed(void *ctx, pid_t pid)
 	t = python_work_add(w, pid);
 	if (!t)
 		return -E2BIG;
-	inherit(w, t, parent);
+	t->is_forked = true;
+	(void)python_work_do(w, t, PYTHON_FORK, parent);
 	if (t->sw.is_on)
 		python_work_note(w, t, PYTHON_SWITCHED);
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The thread that stops threads of targets and looks into their memory. A target can keep it waiting
- * for ever: its pages may lie in a file of a file system that does not answer. So it works on its
+ * for ever: it may execute a file of a file system that does not answer, or have its pages there. So it works on its
  * own copy of one target at a time, and can be abandoned: then it touches nothing but what is its
  * own, cancels what it has queued should it wake up, and frees itself. When it ends, the kernel lets
  * go of all threads that it is attached to.

@@ -131,13 +131,13 @@ void python_work_begin(struct python_target *t, enum inject_op op, uint64_t at_n
 void python_work_delay(struct python_target *t, uint64_t now_ns)
 {
 	uint64_t age_ns = now_ns - t->began_ns;
-	uint64_t most_ns = t->sw.straggler                   ? STRAGGLER_WAIT_NS
-			   : age_ns < START_NS               ? START_WAIT_NS
-			   : t->is_strict                    ? STRICT_WAIT_NS
-			   : t->sw.stage == PYTHON_IS_QUEUED ? QUEUED_WAIT_NS
-			   : t->sw.op == INJECT_DEACTIVATE   ? STRICT_WAIT_NS
-			   : age_ns < LENIENT_FIRST_NS       ? LENIENT_FIRST_WAIT_NS
-							     : LENIENT_WAIT_NS;
+	bool is_queued = t->sw.stage == PYTHON_IS_QUEUED;
+	uint64_t most_ns = t->sw.straggler                                 ? STRAGGLER_WAIT_NS
+			   : t->is_strict || t->sw.op == INJECT_DEACTIVATE ? STRICT_WAIT_NS
+			   : is_queued                                     ? QUEUED_WAIT_NS
+			   : age_ns < START_NS                             ? START_WAIT_NS
+			   : age_ns < LENIENT_FIRST_NS                     ? LENIENT_FIRST_WAIT_NS
+									   : LENIENT_WAIT_NS;
 
 	t->wait_ns = t->wait_ns ? t->wait_ns * 2 : FIRST_WAIT_NS;
 	if (t->wait_ns > most_ns)

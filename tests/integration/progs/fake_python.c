@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * fake_python silent|begun: looks like CPython 3.12, and waits.
+ * fake_python silent SCRIPT|begun: looks like CPython 3.12, and waits.
  *
- * silent: its stack is in memory whose missing pages nobody ever provides, so that whoever writes to them
- * waits for ever.
+ * silent: one of its threads executes SCRIPT, whose interpreter, /mnt/f, is in a file system that never
+ * answers. Meanwhile whoever wants to trace another of its threads waits for ever. Needs root, who may mount.
  * begun: a call that is queued says at once that it has begun, and never ends.
  */
 #include <fcntl.h>
-#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <ucontext.h>
+#include <sys/mount.h>
 #include <unistd.h>
-
-#define STACK_BYTES ((size_t)1 << 20)
-#define TOUCHED_BYTES 8192u /* at the end of it */
-#define NEAR_BYTES 1024u    /* from where the stack begins to the missing pages */
 
 #define EXPORTED __attribute__((visibility("default"), used))
 
@@ -57,49 +51,35 @@ int _PyEval_AddPendingCall(void *interpreter, void *fn, uint32_t *page, int flag
 	return 0;
 }
 
-static uint8_t *stack;
-static ucontext_t before, on_stack;
-
-static void wait_on_stack(void)
+static void *execute(void *path)
 {
-	for (;;)
-		pause();
+	char *const argv[] = { path, NULL };
+
+	(void)execv(path, argv);
+	return NULL;
 }
 
-static int leave_missing(void)
+static int mount_silent(void)
 {
-	struct uffdio_api api = { .api = UFFD_API };
-	struct uffdio_register missing = { .range = { (uintptr_t)stack, STACK_BYTES },
-					   .mode = UFFDIO_REGISTER_MODE_MISSING };
-	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	char options[64];
+	int fd = open("/dev/fuse", O_RDWR);
 
-	return fd < 0 || ioctl(fd, UFFDIO_API, &api) < 0 ||
-	       ioctl(fd, UFFDIO_REGISTER, &missing) < 0;
-}
-
-static int wait_silently(void)
-{
-	stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (stack == MAP_FAILED)
-		return 1;
-	(void)madvise(stack, STACK_BYTES, MADV_NOHUGEPAGE);
-	memset(stack + STACK_BYTES - TOUCHED_BYTES, 1, TOUCHED_BYTES);
-	if (leave_missing() || getcontext(&on_stack) < 0)
-		return 2;
-	on_stack.uc_stack =
-		(stack_t){ .ss_sp = stack, .ss_size = STACK_BYTES - TOUCHED_BYTES + NEAR_BYTES };
-	on_stack.uc_link = &before;
-	makecontext(&on_stack, wait_on_stack, 0);
-	printf("runs\n");
-	fflush(stdout);
-	(void)swapcontext(&before, &on_stack);
-	return 3;
+	if (fd < 0 || unshare(CLONE_NEWNS) < 0 ||
+	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		return -1;
+	(void)snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fd);
+	return mount("silent", "/mnt", "fuse", 0, options);
 }
 
 int main(int argc, char **argv)
 {
-	if (argc == 2 && !strcmp(argv[1], "silent"))
-		return wait_silently();
+	pthread_t thread;
+
+	if (argc == 3 && !strcmp(argv[1], "silent")) {
+		if (mount_silent() < 0 || pthread_create(&thread, NULL, execute, argv[2]))
+			return 1;
+		usleep(300000);
+	}
 	printf("runs\n");
 	fflush(stdout);
 	for (;;)
