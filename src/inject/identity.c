@@ -147,17 +147,16 @@ static bool has_same_rights(const struct identity *a, const struct identity *b)
 	       a->is_of_own_namespace == b->is_of_own_namespace;
 }
 
-bool identity_is_fork(const struct identity *parent, const struct identity *child)
+bool identity_has_same_memory(const struct identity *a, const struct identity *b)
 {
-	return has_same_rights(parent, child) &&
-	       memcmp(parent->addrs, child->addrs, sizeof(parent->addrs)) == 0 &&
-	       parent->auxv_bytes == child->auxv_bytes &&
-	       memcmp(parent->auxv, child->auxv, parent->auxv_bytes) == 0;
+	return memcmp(a->addrs, b->addrs, sizeof(a->addrs)) == 0 &&
+	       a->auxv_bytes == b->auxv_bytes && memcmp(a->auxv, b->auxv, a->auxv_bytes) == 0;
 }
 
 bool identity_is_same(const struct identity *a, const struct identity *b)
 {
-	return a->start_ticks && a->start_ticks == b->start_ticks && identity_is_fork(a, b);
+	return a->start_ticks && a->start_ticks == b->start_ticks && has_same_rights(a, b) &&
+	       identity_has_same_memory(a, b);
 }
 
 static bool are_equal(const uint32_t ids[IDENTITY_NR_IDS])

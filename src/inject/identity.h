@@ -39,8 +39,8 @@ int identity_read_process(const struct procfs *procfs, pid_t pid, struct identit
 /* Of one process, and nothing was executed in between. */
 bool identity_is_same(const struct identity *a, const struct identity *b);
 
-/* Of a process and a fork of it, and neither has executed anything since. */
-bool identity_is_fork(const struct identity *parent, const struct identity *child);
+/* Nothing was executed in between; the rights may be others. Also of a process and a fork of it. */
+bool identity_has_same_memory(const struct identity *a, const struct identity *b);
 
 /* True if it has rights beyond those of its user, or what it may do is not settled. Nothing is
  * called in such a process. */

@@ -85,13 +85,16 @@ static int note_page(void *ctx, const struct maps_entry *e)
 	return 0;
 }
 
-/* Both pages are memory of no file. */
-static bool may_be_written(const struct python_switch *s, const struct procfs *procfs)
+/* 0: both pages are memory of no file; -EFAULT: not so; -EBUSY: it cannot be told. */
+static int check_memory(const struct python_switch *s, const struct procfs *procfs)
 {
 	struct page_search p = { .page = s->page };
 
-	return s->page && s->page % PAGE_BYTES == 0 &&
-	       procfs_maps(procfs, s->pid, note_page, &p, NULL) == 0 && p.has_code && p.has_data;
+	if (!s->page || s->page % PAGE_BYTES)
+		return -EFAULT;
+	if (procfs_maps(procfs, s->pid, note_page, &p, NULL) < 0)
+		return -EBUSY;
+	return p.has_code && p.has_data ? 0 : -EFAULT;
 }
 
 static int call_syscall(const struct python_switch *s, struct tracee *t, uint64_t deadline_ns,
@@ -143,8 +146,8 @@ static int new_pages(struct python_switch *s, const struct procfs *procfs, struc
 {
 	int r = map_pages(s, t, deadline_ns);
 
-	if (r == 0 && !may_be_written(s, procfs))
-		r = -EFAULT;
+	if (r == 0)
+		r = check_memory(s, procfs);
 	if (r == 0)
 		r = place_code(s, t);
 	if (r < 0)
@@ -199,12 +202,8 @@ int python_page_queue(struct python_switch *s, const struct procfs *procfs, stru
 	struct inject_page data;
 	struct thread_call call = { .sigreturn = s->in.sigreturn_code };
 	long unused;
-	int r;
+	int r = s->page ? check_memory(s, procfs) : new_pages(s, procfs, t, deadline_ns);
 
-	if (s->page)
-		r = may_be_written(s, procfs) ? 0 : -EFAULT;
-	else
-		r = new_pages(s, procfs, t, deadline_ns);
 	if (r == 0)
 		r = place_data(s, procfs, t);
 	if (r < 0)
@@ -233,13 +232,13 @@ bool python_page_unmap(struct python_switch *s, struct tracee *t, uint64_t deadl
 	return true;
 }
 
-/* Whether the process runs what was looked at. */
-static bool is_unchanged(const struct python_switch *s, const struct procfs *procfs)
+/* Whether the process runs what was looked at. It may have given up rights since. */
+static bool is_same_program(const struct python_switch *s, const struct procfs *procfs)
 {
 	struct identity now;
 
 	return identity_read_process(procfs, s->pid, &now) == 0 &&
-	       identity_is_same(&s->identity, &now);
+	       now.start_ticks == s->start_ticks && identity_has_same_memory(&s->identity, &now);
 }
 
 /* The descriptor stays with the memory that the process had when it was opened, even if it executes
@@ -251,11 +250,9 @@ bool python_page_cancel(const struct python_switch *s, const struct procfs *proc
 	uint32_t yes = 1;
 	char path[32];
 
-	if (!is_unchanged(s, procfs))
-		return false;
 	(void)snprintf(path, sizeof(path), "%d/mem", (int)s->pid);
 	fd = openat(procfs->fd, path, O_RDWR | O_CLOEXEC);
-	return fd >= 0 && is_unchanged(s, procfs) && python_page_check(s, procfs) == 0 &&
-	       may_be_written(s, procfs) &&
+	return fd >= 0 && is_same_program(s, procfs) && python_page_check(s, procfs) == 0 &&
+	       check_memory(s, procfs) == 0 &&
 	       pwrite(fd, &yes, sizeof(yes), (off_t)at) == (ssize_t)sizeof(yes);
 }

@@ -15,6 +15,7 @@
 
 /* For the threads of one step: other processes wait meanwhile. */
 #define STEP_NS (100 * NS_PER_MS)
+#define LEAST_STOP_NS (10 * NS_PER_MS)
 #define FINISH_SYSCALL_NS (20 * NS_PER_MS) /* for a system call with a time to end */
 /* For the calls of one thread. It may have to wait for a CPU, but a call that takes that long is the last one
  * of its process. */
@@ -157,8 +158,11 @@ static bool is_still_the_same(struct python_switch *s, const struct procfs *proc
 	if (r == 0 && identity_is_same(&s->identity, &now))
 		return true;
 	/* one thread may have rights of its own: then only that one is left alone */
-	if (identity_read_process(procfs, s->pid, &now) == 0 &&
-	    !identity_is_same(&s->identity, &now))
+	if (identity_read_process(procfs, s->pid, &now) < 0 || identity_is_same(&s->identity, &now))
+		return false;
+	if (s->op == INJECT_DEACTIVATE && identity_has_same_memory(&s->identity, &now))
+		settle(s, PYTHON_PRIVILEGED); /* it stays on */
+	else
 		forget(s);
 	return false;
 }
@@ -258,7 +262,7 @@ static void visit_threads(struct python_switch *s, const struct procfs *procfs)
 	nr = thread_look_list(procfs, s->pid, tids);
 	v.stacks = stacks = thread_look_stacks(procfs, s->pid);
 	for (uint32_t i = 0; stacks && i < nr && s->stage == PYTHON_WAITS && s->has_interpreter &&
-			     !s->straggler && clock_mono_ns() < v.end_ns;
+			     !s->straggler && clock_mono_ns() + LEAST_STOP_NS < v.end_ns;
 	     i++) {
 		struct thread_look l;
 
@@ -337,8 +341,6 @@ static void find_interpreter(struct python_switch *s, const struct procfs *procf
 	s->has_interpreter = r == INTERPRETER_FOUND;
 	if (!s->has_interpreter)
 		settle(s, not_found(r));
-	else if (identity_is_privileged(&s->identity))
-		settle(s, PYTHON_PRIVILEGED);
 	else if (has_foreign_map(s, procfs))
 		settle(s, PYTHON_FOREIGN_MAP);
 	else
@@ -398,6 +400,8 @@ static void make_call(struct python_switch *s, const struct procfs *procfs,
 	r = s->page ? python_page_check(s, procfs) : 0;
 	if (r == -ENOENT)
 		forget(s);
+	else if (s->has_interpreter && identity_is_privileged(&s->identity))
+		settle(s, PYTHON_PRIVILEGED);
 	if (r == 0 && s->stage == PYTHON_WAITS && s->has_interpreter)
 		visit_threads(s, procfs);
 }
@@ -488,7 +492,7 @@ void python_switch_fork(struct python_switch *child, const struct procfs *procfs
 	struct proc_status status;
 
 	if (identity_read_process(procfs, child->pid, &child->identity) < 0 ||
-	    !identity_is_fork(&parent->identity, &child->identity)) {
+	    !identity_has_same_memory(&parent->identity, &child->identity)) {
 		forget_program(child);
 		return;
 	}

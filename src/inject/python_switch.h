@@ -75,7 +75,7 @@ void python_switch_give_up(struct python_switch *s, const struct procfs *procfs)
 bool python_switch_clean(struct python_switch *s, const struct procfs *procfs);
 
 /* A child that a process forked. is_on: it inherited a trampoline that we switched on, and not the user;
- * a child that has executed another program, or has other rights, inherits nothing. */
+ * a child that has executed another program inherits nothing. */
 void python_switch_fork(struct python_switch *child, const struct procfs *procfs,
 			const struct python_switch *parent);
 

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 
-from hostile_fuse import make_user
+from hostile_fuse import Hostile, fuse_device, make_user
 from harness import PROGS, done, need_root, note, ok, prog, skip, wait_for
 from pythons import BLOCKED, BUSY, TRACER, checksums, finish, new, python, pythons, remove_maps, state, undisturbed, unharmed
 
@@ -154,6 +154,30 @@ def test_exec_setuid():
     ok(not any(ran), "a program with more rights than its caller runs nothing of the caller's")
 
 
+def test_silent_memory():
+    """A page that is read from a file system which does not answer."""
+    tmp = tempfile.mkdtemp()
+    os.chmod(tmp, 0o755)
+    for name, source in ("silent_fuse", "silent_fuse"), ("static_spin", "far_runtime"):
+        shutil.copy(os.path.join(PROGS, source), os.path.join(tmp, name))
+    h = Hostile(tmp, fuse_device(tmp), "plain", make_user())
+    if h.why:
+        shutil.rmtree(tmp)
+        skip(h.why)
+        return
+    d = driver(h.pid, 1)
+    try:
+        out, _ = d.communicate(timeout=30)
+    except subprocess.TimeoutExpired:
+        out = None
+        h.end()  # ends every wait
+        d.communicate()
+    ok(out is not None, "memory that does not answer does not keep the tracer")
+    note(out)
+    h.end()
+    shutil.rmtree(tmp)
+
+
 need_root()
 if not new:
     skip("needs CPython 3.12 or later, as python3.12 or in pyenv")
@@ -161,6 +185,7 @@ if not new:
 expected = undisturbed()
 test_others(expected)
 test_exec_setuid()
+test_silent_memory()
 test_late_fifo()
 test_traced()
 test_blocked()

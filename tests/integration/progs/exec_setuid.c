@@ -13,8 +13,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "fake_python.h"
+
 #define PAGE_BYTES 4096
-#define EXPORTED __attribute__((visibility("default"), used))
 
 static const unsigned char patterns[] = {
 #if defined(__x86_64__)
@@ -25,29 +26,7 @@ static const unsigned char patterns[] = {
 #endif
 };
 
-/* What is read of the interpreter's state: initialized, and not finalizing. */
-EXPORTED struct {
-	int before[4];
-	int initialized, padding;
-	unsigned long finalizing, after[8];
-} _PyRuntime = { .initialized = 1 };
-EXPORTED unsigned long Py_Version = 0x030c00f0;
-
-#define FUNCTION(name)                                                                             \
-	EXPORTED void name(void);                                                                  \
-	void name(void)                                                                            \
-	{                                                                                          \
-	}
-FUNCTION(Py_AddPendingCall)
-FUNCTION(_PyEval_AddPendingCall)
-FUNCTION(PyInterpreterState_Main)
-FUNCTION(PySys_GetObject)
-FUNCTION(PyObject_CallFunction)
-FUNCTION(PyObject_IsTrue)
-FUNCTION(Py_DecRef)
-FUNCTION(PyErr_Clear)
-FUNCTION(_PyEval_EvalFrameDefault)
-FUNCTION(_Py_trampoline_func_start)
+FAKE_RUNTIME _PyRuntime = { .initialized = 1 };
 
 /* At the beginning of a page that holds nothing else: see the section's address. */
 __attribute__((noinline, used, section("secret_code"), aligned(PAGE_BYTES))) static void secret(
