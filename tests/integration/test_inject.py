@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 
+import hostile_fuse
 from hostile_fuse import Hostile, fuse_device, make_user
 from harness import PROGS, done, need_root, note, ok, prog, skip, wait_for
 from pythons import BLOCKED, BUSY, TRACER, checksums, finish, new, python, pythons, remove_maps, state, undisturbed, unharmed
@@ -160,6 +161,7 @@ def test_silent_memory():
     os.chmod(tmp, 0o755)
     for name, source in ("silent_fuse", "silent_fuse"), ("static_spin", "far_runtime"):
         shutil.copy(os.path.join(PROGS, source), os.path.join(tmp, name))
+    hostile_fuse.MOUNTED_FOR_USER += ("plain",)  # so that others can read its memory
     h = Hostile(tmp, fuse_device(tmp), "plain", make_user())
     if h.why:
         shutil.rmtree(tmp)
