@@ -122,9 +122,20 @@ static bool has_been_told(const struct python_work *w, const struct python_targe
 	       st.start_ticks == t->sw.start_ticks;
 }
 
+/* A daemon is the child of a child that ends at once, of which nothing can be read any more: it inherits from
+ * the one before. */
+static const struct python_target *find_parent(const struct python_work *w, pid_t pid)
+{
+	const struct python_target *t = python_list_find(&w->list, pid);
+
+	if (t && t->origin && !t->sw.page && python_follow_is_gone(w, t))
+		t = python_list_find(&w->list, t->origin);
+	return t;
+}
+
 static void note_fork(struct python_work *w, const struct python_event *e)
 {
-	const struct python_target *parent = python_list_find(&w->list, e->ppid);
+	const struct python_target *parent = find_parent(w, e->ppid);
 	struct python_target *t = python_list_find(&w->list, e->pid);
 
 	if (has_been_told(w, t))
@@ -136,6 +147,7 @@ static void note_fork(struct python_work *w, const struct python_event *e)
 	if (!t)
 		return;
 	t->is_forked = true;
+	t->origin = parent->sw.pid;
 	if (parent->sw.has_interpreter)
 		(void)python_work_do(w, t, PYTHON_FORK, parent);
 	if (t->sw.is_on)

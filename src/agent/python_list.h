@@ -13,6 +13,7 @@ struct python_target {
 	bool may_be_gone; /* that it has ended is not a failure */
 	bool is_forked;   /* and has executed no program of its own */
 	bool is_given_up; /* called off, at given_up_ns; the call may have begun before */
+	pid_t origin;     /* the process that it was forked from; 0: unknown */
 	bool has_outcome;
 	uint32_t user;               /* see python_shares.h */
 	enum python_outcome outcome; /* of switching on */

@@ -556,7 +556,8 @@ int summary_of_model(const struct model *model, const struct model_account *take
 	r = summary_quality_fill(&to->first_quality, model, &all.stats, &to->first);
 	summary_quality_of_first(&to->pub, &to->first);
 	if (r == 0)
-		r = summary_list_hints(model, to->hints, to->hint_texts, &to->pub.nr_hints);
+		r = summary_list_hints(model, all.switches_python, to->hints, to->hint_texts,
+				       &to->pub.nr_hints);
 	to->pub.hints = to->hints;
 	summary_list_limits(model, to->limits, MAX_LIMITS, &to->pub);
 	to->pub.limits = to->limits;
@@ -620,6 +621,7 @@ static int summary_of_profiles(const struct pa_session *s, struct summary **ret_
 
 	for (uint32_t i = 1; i < triggers_nr(s->triggers); i++)
 		add_symbols_of(&s->models[i], &taken);
+	taken.switches_python = s->settings.o.inject_python;
 	r = summary_of_model(first->now, &taken, ret_summary);
 	for (uint32_t i = 1; i < triggers_nr(s->triggers) && r == 0; i++)
 		add_other_profile(s->models[i].now, *ret_summary);

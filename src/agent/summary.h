@@ -166,11 +166,12 @@ const char *summary_stop_text(const char *reason);
  * after the last mapping counts those outside of any mapping. The caller frees the array. */
 int summary_count_unnamed(const struct profile *p, uint64_t **ret_counts);
 
-/* summary_hints.c: lists at most SUMMARY_MAX_HINTS hints. texts: room for that many. */
+/* summary_hints.c: lists at most SUMMARY_MAX_HINTS hints. texts: room for that many. switches_python:
+ * pa_options.inject_python. */
 #define SUMMARY_MAX_HINTS 16
 #define SUMMARY_HINT_SIZE 384
 struct pa_hint;
-int summary_list_hints(const struct model *model, struct pa_hint *to,
+int summary_list_hints(const struct model *model, bool switches_python, struct pa_hint *to,
 		       char (*texts)[SUMMARY_HINT_SIZE], size_t *ret_nr);
 
 /* summary_waits.c: lists where threads waited, at most max places; the number of waits and their

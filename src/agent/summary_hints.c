@@ -97,15 +97,22 @@ static int add_truncated(const struct model *model, struct entries *to)
 	return r;
 }
 
-static const char *python_fix(const struct python_process *p)
+/* What was asked for already is no advice. */
+static const char *python_fix(const struct python_process *p, bool is_switched)
 {
+	if (is_switched && p->minor >= PYTHON_WITH_MAP)
+		return "what was running already is shown when it is called again; start it with "
+		       "-X "
+		       "perf to see all of it";
+	if (is_switched)
+		return "CPython 3.12 or later shows them";
 	if (p->minor >= PYTHON_WITH_MAP)
 		return "pa_options.inject_python switches them on, or start it with -X perf";
 	return "CPython 3.12 or later shows them, with pa_options.inject_python or started with -X "
 	       "perf";
 }
 
-static int add_python(const struct model *model, struct entries *to)
+static int add_python(const struct model *model, bool is_switched, struct entries *to)
 {
 	_cleanup_(freep) struct python_process *found = NULL;
 	uint32_t nr;
@@ -115,7 +122,7 @@ static int add_python(const struct model *model, struct entries *to)
 		if (!found[i].shows_script)
 			r = add_entry(to, (struct entry){ .problem = &no_script,
 							  .runtime = "python",
-							  .fix = python_fix(&found[i]),
+							  .fix = python_fix(&found[i], is_switched),
 							  .minor = found[i].minor,
 							  .pid = found[i].pid,
 							  .nr_samples = found[i].nr_samples });
@@ -240,7 +247,7 @@ static int fill_hints(const struct entries *e, struct pa_hint *to, char (*texts)
 	return 0;
 }
 
-int summary_list_hints(const struct model *model, struct pa_hint *to,
+int summary_list_hints(const struct model *model, bool switches_python, struct pa_hint *to,
 		       char (*texts)[SUMMARY_HINT_SIZE], size_t *ret_nr)
 {
 	struct entries e = { 0 };
@@ -249,7 +256,7 @@ int summary_list_hints(const struct model *model, struct pa_hint *to,
 	if (r == 0)
 		r = add_truncated(model, &e);
 	if (r == 0)
-		r = add_python(model, &e);
+		r = add_python(model, switches_python, &e);
 	merge_entries(&e);
 	if (r == 0)
 		r = fill_hints(&e, to, texts, ret_nr);

@@ -53,6 +53,7 @@ struct model_account {
 	struct model_stats stats;
 	struct naming_stats naming;
 	struct jit_counts jit;
+	bool switches_python; /* pa_options.inject_python */
 };
 
 #define MODEL_NR_LABELS 8

@@ -230,7 +230,7 @@ def test_forks():
     time.sleep(0.5)
     out, err = p.communicate(timeout=60)
     note(f"{counts(run)} {out.strip()}")
-    ok(out.count("(0, b'[true, false]')") == 3 and not err, "children that were forked meanwhile are on, and off at the end")
+    ok(out.count("(0, b'[true, false]')") == 3 and not err and counts(run).get("switched_on") == 4, "children that were forked meanwhile are on, and off at the end")
 
 
 def fake(*args, **kwargs):
@@ -298,6 +298,50 @@ def test_begun():
         end(b)
 
 
+FORK = "import json, os, select, sys, time\nprint('runs', flush=True)\ndef spin():\n    return sum(range(300))\n" \
+    "end = time.time() + WAIT\nwhile time.time() < end: spin()\nr, w = os.pipe()\npid = os.fork()\n" \
+    "if pid == 0:\n    if DAEMON:\n        os.setsid()\n        if os.fork(): os._exit(0)\n" \
+    "    seen = sys.is_stack_trampoline_active()\n    while not select.select([0], [], [], 0)[0]: spin()\n" \
+    "    os.write(w, json.dumps([seen, sys.is_stack_trampoline_active()]).encode())\n    os._exit(0)\n" \
+    "while not select.select([0], [], [], 0)[0]: spin()\nos.close(w)\nprint(json.loads(os.read(r, 99)), sys.is_stack_trampoline_active())"
+
+
+def fork_late(wait, daemon, *options):
+    p = python(*options, "-c", FORK.replace("WAIT", str(wait)).replace("DAEMON", str(daemon)))
+    p.stdout.readline()
+    return p
+
+
+def test_children_of_others():
+    """Children that are no targets, and those of a program that the user has switched on."""
+    for daemon, what in ((False, "a child that is not followed"), (True, "a daemon that is not followed")):
+        p = fork_late(2, daemon)
+        run = agent(tmp, "--inject-python", "--pid", p.pid, "--no-follow-children", "-d", "4s")
+        time.sleep(0.5)
+        out, err = p.communicate(timeout=60)
+        note(f"{what}: {counts(run)} {out.strip()}")
+        ok(out == "[True, False] False\n" and not err, f"{what} inherits the trampoline and is switched off")
+        balance(run, what)
+    for wait in (0, 1):
+        p = fork_late(wait, False, "-X", "perf")
+        run = agent(tmp, "--inject-python", "--pid", p.pid, "-d", "3s")
+        out, err = p.communicate(timeout=60)
+        note(f"-X perf: {counts(run)} {out.strip()}")
+        ok(out == "[True, True] True\n" and not err,
+           f"-X perf stays on in a child that is forked after {wait} s")
+        ok("switched_on" not in counts(run), f"-X perf with a fork after {wait} s is not counted as switched on")
+
+
+def test_late_starters():
+    """Programs of half a second or more, which start during the capture."""
+    script = "import sys, time\nend = time.monotonic() + 1.5\nseen = False\nwhile time.monotonic() < end:\n" \
+        "    sum(range(50))\n    seen = seen or sys.is_stack_trampoline_active()\nprint(seen)"
+    run = agent(tmp, "--inject-python", command=["sh", "-c", f"for i in 1 2 3 4; do {new[0]} -c '{script}'; done"])
+    note(f"{counts(run)} {run.stdout.split()}")
+    ok(run.stdout.split().count("True") >= 3, "programs that a command runs for 1.5 s each are switched on")
+    balance(run, "programs that a command runs")
+
+
 def test_interrupts(expected):
     for nr, what in ((1, "SIGINT"), (2, "a second SIGINT")):
         p = interplay(new[0])
@@ -308,9 +352,7 @@ def test_interrupts(expected):
         finish_agent(a)
         answers = answers_of(p)
         note(f"{what}: {answers}")
-        # after the second one the agent tries for two seconds
-        ok(answers[:2] == [False, True] and (answers[2:] == [False] or nr == 2),
-           f"{what} during the capture: the program runs on, and after the first it is off")
+        ok(answers == [False, True, False], f"{what} during the capture: the program runs on, and is off")
 
 
 def test_killed_agents(expected):
@@ -382,6 +424,8 @@ test_stripped_static()
 test_whole_machine(expected)
 test_forks()
 test_exiting()
+test_children_of_others()
+test_late_starters()
 test_silent(expected)
 test_begun()
 test_interrupts(expected)
