@@ -180,6 +180,19 @@ def test_silent_memory():
     shutil.rmtree(tmp)
 
 
+def test_endless_call():
+    """A program in which every call that it is made to make lasts for ever, in each of its threads."""
+    tmp, found = tempfile.mkdtemp(), []
+    while "failed" not in found and len(found) < 5:  # it may be looked at too late
+        p = prog("endless_call", os.path.join(tmp, "libc.code"))
+        found.append(outcome(p.pid))
+        p.kill()
+        p.wait()
+    shutil.rmtree(tmp)
+    ok("failed" in found, "a program in which one call does not end is left alone from then on")
+    note(found)
+
+
 need_root()
 if not new:
     skip("needs CPython 3.12 or later, as python3.12 or in pyenv")
@@ -188,6 +201,7 @@ expected = undisturbed()
 test_others(expected)
 test_exec_setuid()
 test_silent_memory()
+test_endless_call()
 test_late_fifo()
 test_traced()
 test_blocked()

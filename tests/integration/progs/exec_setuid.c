@@ -13,18 +13,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "call_code.h"
 #include "fake_python.h"
 
 #define PAGE_BYTES 4096
-
-static const unsigned char patterns[] = {
-#if defined(__x86_64__)
-	0x0f, 0x05, 0xc3, 0x90, 0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05,
-#else
-	0x01, 0x00, 0x00, 0xd4, 0xc0, 0x03, 0x5f, 0xd6,
-	0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4,
-#endif
-};
 
 FAKE_RUNTIME _PyRuntime = { .initialized = 1 };
 
@@ -47,7 +39,7 @@ static int lay_trap(const char *path)
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
 	char page[PAGE_BYTES] = { 0 };
 
-	memcpy(page, patterns, sizeof(patterns));
+	memcpy(page, call_code, sizeof(call_code));
 	if (fd < 0 || write(fd, page, sizeof(page)) != (ssize_t)sizeof(page))
 		return -1;
 	return mmap((void *)(uintptr_t)secret, PAGE_BYTES, PROT_READ | PROT_EXEC,
