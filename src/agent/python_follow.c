@@ -114,7 +114,7 @@ static bool is_listed(const struct python_work *w, const struct python_target *p
 }
 
 /* The kernel tells of a fork on two CPUs. */
-static bool has_been_told(const struct python_work *w, const struct python_target *t)
+static bool is_known_fork(const struct python_work *w, const struct python_target *t)
 {
 	struct proc_stat st;
 
@@ -138,7 +138,7 @@ static void note_fork(struct python_work *w, const struct python_event *e)
 	const struct python_target *parent = find_parent(w, e->ppid);
 	struct python_target *t = python_list_find(&w->list, e->pid);
 
-	if (has_been_told(w, t))
+	if (is_known_fork(w, t))
 		return;
 	python_work_remove(w, e->pid); /* a former process of this PID */
 	if (!parent || !is_listed(w, parent, e->pid))

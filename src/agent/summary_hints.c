@@ -97,7 +97,7 @@ static int add_truncated(const struct model *model, struct entries *to)
 	return r;
 }
 
-/* What was asked for already is no advice. */
+/* What was asked for already is not advised. */
 static const char *python_fix(const struct python_process *p, bool is_switched)
 {
 	if (is_switched && p->minor >= PYTHON_WITH_MAP)

@@ -10,7 +10,7 @@
 static bool is_skipped(const char *name)
 {
 	static const char *const others[] = { "switched_on", "already_on", "switched_off",
-					      "off_queued", "left_on" };
+					      "off_queued",  "left_on",    "ended" };
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (!strcmp(name, others[i]))

@@ -313,7 +313,7 @@ def fork_late(wait, daemon, *options):
 
 
 def test_children_of_others():
-    """Children that are no targets, and those of a program that the user has switched on."""
+    """Children that are not targets, and those of a program that the user has switched on."""
     for daemon, what in ((False, "a child that is not followed"), (True, "a daemon that is not followed")):
         p = fork_late(2, daemon)
         run = agent(tmp, "--inject-python", "--pid", p.pid, "--no-follow-children", "-d", "4s")
