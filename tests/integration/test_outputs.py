@@ -237,7 +237,7 @@ def test_same_file():
     os.symlink(".", os.path.join(folder, "here"))
     for args, what in ((("-o", "x", "--folded-output", os.path.join(folder, "x")), "two spellings of one path"),
                        (("-o", "x", "--flamegraph-output", "here/x"), "a link to the directory"),
-                       (("--profile", "--offcpu", "-o", "a-off-cpu.folded", "--folded-output", "a.folded"),
+                       (("--profile", "--offcpu", "-o", "a-off-cpu.x", "--folded-output", "a.x"),
                         "the name of a second profile")):
         r = capture(*args, cwd=folder)
         ok(r.returncode == 1 and "is the same file as" in r.stderr and os.listdir(folder) == ["here"],
