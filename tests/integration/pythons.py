@@ -76,7 +76,8 @@ TRACER = "import ctypes, sys\nlibc = ctypes.CDLL(None)\nlibc.ptrace(0x4206, int(
     "print('traces', flush=True)\nsys.stdin.read()"
 BUSY = "import select, sys\nprint('runs', flush=True)\nwhile not select.select([0], [], [], 0)[0]: pass\n" \
     "print(sys.is_stack_trampoline_active())"
-BLOCKED = "import os, sys\nprint('runs', flush=True)\nos.read(0, 1)\nfor i in range(100000): pass\n" \
+# Runs for a moment once it may, and ends when its input does.
+BLOCKED = "import os, sys\nprint('runs', flush=True)\nos.read(0, 1)\nfor i in range(100000): pass\nos.read(0, 1)\n" \
     "print(sys.is_stack_trampoline_active())"
 
 

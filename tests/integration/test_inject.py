@@ -111,12 +111,14 @@ def test_late_fifo():
     p.stdin.write("x")
     p.stdin.flush()
     out, _ = d.communicate(timeout=120)
+    p.stdin.close()
     ended = finishes(p, 20)
     if not ended:  # let it go on
         os.close(os.open(path, os.O_RDONLY))
-    out_of_it, err = p.communicate(timeout=60)
+    out_of_it, err = p.stdout.read(), p.stderr.read()
     ok(ended, "a FIFO in place of the perf map does not stop the program")
     ok("foreign_map" in out and out_of_it.strip() == "False" and not err, "it is refused")
+    note(out + out_of_it + err)
 
 
 def mapped(pid):
