@@ -256,6 +256,8 @@ static int finish_sampling(struct pa_session *s)
 	int r, sched_r = 0, times_r, summed;
 
 	s->end_ns = clock_mono_ns();
+	if (s->sched)
+		sched_collector_end(s->sched);
 	triggers_disable(s->triggers, s->end_ns);
 	s->disabled_ns = clock_mono_ns();
 	python_targets_end(s->python); /* which takes its time while symbols are resolved */

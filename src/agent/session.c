@@ -590,8 +590,7 @@ static int begin_capture(struct pa_session *s, struct pa_error *err)
 	if (r == 0)
 		r = await_python(s, err);
 	if (r == 0 && s->sched)
-		/* its counters are not tied to the capture's times */
-		r = sched_collector_start(s->sched, err);
+		r = sched_collector_attach(s->sched, err);
 	if (r < 0)
 		return r;
 	s->start_real_ns = clock_ns(CLOCK_REALTIME);
@@ -599,6 +598,8 @@ static int begin_capture(struct pa_session *s, struct pa_error *err)
 	s->start_wakeups = own_wakeups();
 	cpu_account_begin(&s->cpu, s->programs, s->cgroup_fd);
 	s->start_ns = clock_mono_ns();
+	if (s->sched)
+		sched_collector_begin(s->sched);
 	thread_clock_begin(&s->thread_clock, s->start_ns);
 	r = triggers_enable(s->triggers, s->start_ns);
 	s->enabled_ns = clock_mono_ns();

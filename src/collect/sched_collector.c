@@ -177,26 +177,35 @@ static void set_sched_on(struct sched_collector *c, uint32_t is_on)
 	__atomic_store_n(&c->skel->bss->sched_is_on, is_on, __ATOMIC_SEQ_CST);
 }
 
-/* On a CPU where the program cannot be run, the slices at the edges of the capture are not
- * counted. */
-int sched_collector_start(struct sched_collector *c, struct pa_error *err)
+int sched_collector_attach(struct sched_collector *c, struct pa_error *err)
 {
 	int r = attach_sched(c);
 
 	if (r < 0)
 		return error_set(err, -r, "cannot attach to the kernel's scheduler events: %s",
 				 strerror(-r));
-	set_sched_on(c, 1);
-	programs_run_on_cpus(bpf_program__fd(c->skel->progs.pa_sched_begin));
 	return 0;
 }
 
-void sched_collector_stop(struct sched_collector *c)
+/* On a CPU where the program cannot be run, the slices at the edges of the capture are not
+ * counted. */
+void sched_collector_begin(struct sched_collector *c)
+{
+	set_sched_on(c, 1);
+	programs_run_on_cpus(bpf_program__fd(c->skel->progs.pa_sched_begin));
+}
+
+void sched_collector_end(struct sched_collector *c)
 {
 	if (c->skel && c->skel->bss && c->skel->bss->sched_is_on) {
 		programs_run_on_cpus(bpf_program__fd(c->skel->progs.pa_sched_end));
 		set_sched_on(c, 0);
 	}
+}
+
+void sched_collector_stop(struct sched_collector *c)
+{
+	sched_collector_end(c);
 	for (unsigned int i = 0; i < NR_TRACEPOINTS; i++) {
 		if (c->links[i] >= 0)
 			close(c->links[i]);

@@ -31,10 +31,15 @@ int sched_collector_new(const struct sched_collector_config *cfg,
 struct sched_collector *sched_collector_free(struct sched_collector *c); /* accepts NULL */
 DEFINE_CLEANUP(struct sched_collector *, sched_collector_free)
 
-int sched_collector_start(struct sched_collector *c, struct pa_error *err);
+/* To attach and to detach takes tens of milliseconds; to begin and to end do not, so that the times here
+ * are those of the capture. */
+int sched_collector_attach(struct sched_collector *c, struct pa_error *err);
+void sched_collector_begin(struct sched_collector *c);
+/* Nothing is counted any more when it returns. */
+void sched_collector_end(struct sched_collector *c);
 /* To be called when the online CPUs have changed. */
 int sched_collector_follow(struct sched_collector *c, const struct cpus *online);
-/* Nothing is counted any more when it returns. May be called if not started. */
+/* Ends and detaches. May be called if not attached. */
 void sched_collector_stop(struct sched_collector *c);
 
 unsigned int sched_collector_nr_cpus(const struct sched_collector *c); /* online CPUs */

@@ -507,6 +507,18 @@ def test_ended_threads():
     ok(len(p.summary["threads"]) == 2 and p.summary["threads_unlisted"] == [], "where all are listed there are no others")
 
 
+def test_one_capture():
+    """The statistics begin and end with the capture, as the threads' times do; one CPU is shared, so that it switches."""
+    others = [prog("spin", 60) for _ in range(2 * os.cpu_count())]
+    off_ns = []
+    for _ in range(7):
+        s = pmu("--pid", others[0].pid, "-d", "300ms").summary
+        off_ns.append(abs(s["pmu"][0]["on_cpu_total_ns"] - sum(x["on_cpu_ns"] for x in s["threads"] if x["pid"])))
+    for p in others:
+        end(p)
+    ok(sorted(off_ns)[3] < 1000000, f"the time on a CPU is that of the threads, but for {sorted(off_ns)} ns")
+
+
 def test_many_processes():
     """More processes than are listed, one after the other: those with the longest waits are listed, even if they start
     last."""
@@ -553,4 +565,5 @@ test_exec()
 test_cgroup()
 test_threads()
 test_ended_threads()
+test_one_capture()
 done()
