@@ -21,8 +21,10 @@
  * pa_session_metrics(). On the session's thread, pa_session_stop() and pa_session_wait() are then -EDEADLK, and
  * pa_session_free() does nothing. A NULL pointer that a function needs is -EINVAL.
  *
- * Structures that begin with `size_t sz` grow at their end: set sz to sizeof the structure, zero
- * the rest, and a library of another version understands it. Enumerators are never renumbered.
+ * Structures that begin with `size_t sz` grow at their end. In those that the caller fills in, set sz to sizeof
+ * the structure and zero the rest, and a library of another version understands them: -EINVAL for an sz that is
+ * not the size of one, -E2BIG for members that a newer library has and that are not zero. Other structures, such
+ * as struct pa_error, never change, or grow by the rules of PA_ITEM(), below. Enumerators are never renumbered.
  */
 #ifndef PERFAGENT_PERFAGENT_H
 #define PERFAGENT_PERFAGENT_H
@@ -333,7 +335,7 @@ enum pa_phase {
 	PA_PHASE_DONE = 4,
 };
 
-/* What a progress line shows; cheap, at any time, from any thread. */
+/* What a progress line shows; cheap, at any time, from any thread. The caller sets sz. */
 struct pa_progress {
 	size_t sz;
 	enum pa_phase phase;
@@ -351,7 +353,9 @@ struct pa_progress {
 	uint64_t nr_intervals;
 	uint64_t off_cpu_ns; /* total length of those intervals */
 };
-PA_API void pa_session_progress(const struct pa_session *s, struct pa_progress *ret_progress);
+
+/* -EINVAL, and nothing is written: sz is less than that of the first version, or no size of this structure. */
+PA_API int pa_session_progress(const struct pa_session *s, struct pa_progress *ret_progress);
 
 struct pa_count {
 	const char *name; /* machine-readable: lower case, underscores */

@@ -4,19 +4,19 @@
 #include <errno.h>
 #include <perfagent/perfagent.h>
 
-#include "base/sized.h"
-
 struct pa_file {
 	struct outfile *out; /* owned */
 	bool is_saved;
 };
 
-int pa_file_take_options(const struct pa_file_options *opts, struct outfile_options *ret_options)
+int pa_file_take_options(const struct pa_file_options *opts, struct outfile_options *ret_options,
+			 struct pa_error *err)
 {
 	struct pa_file_options o = { .sz = sizeof(o) };
+	int r = sized_copy(&o, opts, SIZED_UP_TO(struct pa_file_options, owner_gid), sizeof(o));
 
-	if (sized_copy(&o, opts, sizeof(o)) < 0)
-		return -EINVAL;
+	if (r < 0)
+		return sized_error(err, r, "opts", "pa_file_options", opts, sizeof(o));
 	*ret_options = (struct outfile_options){
 		.set_owner = o.set_owner,
 		.uid = o.owner_uid,
@@ -25,6 +25,14 @@ int pa_file_take_options(const struct pa_file_options *opts, struct outfile_opti
 		.cancel_ctx = o.cancel_ctx,
 	};
 	return 0;
+}
+
+int pa_file_copy_output(const struct pa_output *from, struct pa_output *to, const char *what,
+			struct pa_error *err)
+{
+	int r = sized_copy(to, from, PA_FILE_OUTPUT_MIN_BYTES, sizeof(*to));
+
+	return r < 0 ? sized_error(err, r, what, "pa_output", from, sizeof(*to)) : 0;
 }
 
 int pa_file_check_output(const struct pa_output *output, const char *what, struct pa_error *err)
@@ -59,10 +67,9 @@ int pa_file_open(const char *path, const struct pa_file_options *opts, struct pa
 		return error_set(err, ENOMEM, "cannot write a file: out of memory");
 	if (!path || !ret_file)
 		return error_set(err, EINVAL, "pa_file_open(): a path and ret_file are required");
-	r = pa_file_take_options(opts, &oo);
-	if (r < 0)
-		return error_set(err, -r, "cannot write '%s': unknown options", path);
-	r = outfile_open(path, &oo, &f->out, err);
+	r = pa_file_take_options(opts, &oo, err);
+	if (r == 0)
+		r = outfile_open(path, &oo, &f->out, err);
 	if (r < 0)
 		return r;
 	*ret_file = TAKE(f);

@@ -3,12 +3,21 @@
 #define AGENT_PA_FILE_H
 
 #include "base/outfile.h"
+#include "base/sized.h"
+
+/* A structure of the first version ends before the kind. */
+#define PA_FILE_OUTPUT_MIN_BYTES SIZED_UP_TO(struct pa_output, path)
 
 struct pa_file_options;
 
 /* Copies the options that this library knows from opts (may be NULL); the rest must be zero,
- * otherwise -EINVAL. */
-int pa_file_take_options(const struct pa_file_options *opts, struct outfile_options *ret_options);
+ * otherwise -E2BIG. -EINVAL: their size is wrong. */
+int pa_file_take_options(const struct pa_file_options *opts, struct outfile_options *ret_options,
+			 struct pa_error *err);
+
+/* Copies an output of the caller by these rules; messages call it `what`; its pointers remain the caller's. */
+int pa_file_copy_output(const struct pa_output *from, struct pa_output *to, const char *what,
+			struct pa_error *err);
 
 /* What takes the bytes of an output other than a path: a descriptor or a callback. */
 static inline bool pa_file_has_target(const struct pa_output *output)

@@ -12,7 +12,6 @@
 #include "agent/pa_file.h"
 #include "base/buf.h"
 #include "base/capabilities.h"
-#include "base/sized.h"
 #include "read/pprof_decode.h"
 #include "read/pprof_input.h"
 #include "write/writer.h"
@@ -37,11 +36,15 @@ static void pa_profile_freep(struct pa_profile **p)
 
 /* Copies the options that this library knows; the rest must be zero. */
 static int take_profile_options(const struct pa_profile_options *from,
-				struct pa_profile_options *to)
+				struct pa_profile_options *to, struct pa_error *err)
 {
+	int r;
+
 	*to = (struct pa_profile_options){ .sz = sizeof(*to) };
-	if (sized_copy(to, from, sizeof(*to)) < 0)
-		return -EINVAL;
+	r = sized_copy(to, from, SIZED_UP_TO(struct pa_profile_options, max_functions),
+		       sizeof(*to));
+	if (r < 0)
+		return sized_error(err, r, "opts", "pa_profile_options", from, sizeof(*to));
 	if (!to->max_functions)
 		to->max_functions = DEFAULT_MAX_FUNCTIONS;
 	return 0;
@@ -205,8 +208,9 @@ static int new_profile(int fd, const char *path, const struct pa_profile_options
 		p->path = strdup(path);
 	if (!p || !p->path)
 		return error_set(err, ENOMEM, "out of memory while reading '%s'", path);
-	if (take_profile_options(opts, &o) < 0)
-		return error_set(err, EINVAL, "cannot read '%s': unknown options", path);
+	r = take_profile_options(opts, &o, err);
+	if (r < 0)
+		return r;
 	if (fd < 0)
 		fd = opened = open_profile(path, err);
 	r = fd < 0 ? fd : read_profile(p, fd, err);
@@ -277,14 +281,10 @@ int pa_profile_take_output(const struct pa_output *from, struct pa_output *to,
 
 	if (!from)
 		return error_set(err, EINVAL, "an output is required");
-	r = sized_check(from, offsetof(struct pa_output, kind), sizeof(*to));
-	if (r == -EINVAL)
-		return error_set(err, EINVAL, "pa_output: sz is not the size of the structure");
-	if (r < 0)
-		return error_set(err, EINVAL,
-				 "pa_output: the caller was built for a newer library");
 	*to = (struct pa_output){ 0 };
-	(void)sized_copy(to, from, sizeof(*to)); /* checked above */
+	r = pa_file_copy_output(from, to, "pa_output", err);
+	if (r < 0)
+		return r;
 	if (!to->format || (!to->path && !pa_file_has_target(to)))
 		return error_set(err, EINVAL, "pa_output: path and format are required");
 	r = pa_file_check_output(to, "pa_output", err);
@@ -302,10 +302,9 @@ int pa_profile_open_output(const struct pa_output *output, const struct pa_file_
 {
 	struct outfile_options oo;
 
-	if (pa_file_take_options(opts, &oo) < 0)
-		return error_set(err, EINVAL, "cannot write '%s': unknown options",
-				 output->path ? output->path : "");
-	return pa_file_open_output(output, output->path, &oo, ret_file, err);
+	int r = pa_file_take_options(opts, &oo, err);
+
+	return r < 0 ? r : pa_file_open_output(output, output->path, &oo, ret_file, err);
 }
 
 const char *pa_profile_title(const struct pa_profile *p)

@@ -14,6 +14,7 @@
 #include "base/cache_dir.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "collect/cpus.h"
 #include "collect/features.h"
 #include "collect/ksym_iter.h"
@@ -22,6 +23,7 @@
 #include "fetch/server_url.h"
 #include "proc/cgroup_dir.h"
 
+#define PROGRESS_MIN_BYTES SIZED_UP_TO(struct pa_progress, agent_cpu_ns)
 #define RING_MIN_BYTES (256u << 10)
 #define RING_MAX_BYTES (64u << 20)
 #define RECORD_USUAL_BYTES 1024 /* a sample with 119 frames */
@@ -286,6 +288,8 @@ int pa_session_new(const struct pa_options *opts, struct pa_session **ret_sessio
 	error_clear(err);
 	if (!ret_session)
 		return error_set(err, EINVAL, "pa_session_new(): ret_session is NULL");
+	if (!opts)
+		return error_set(err, EINVAL, "pa_session_new(): opts is NULL");
 	r = settings_read(opts, &o, err);
 	if (r < 0)
 		return r;
@@ -746,7 +750,9 @@ int pa_session_wait(struct pa_session *s, int timeout_ms, struct pa_error *err)
 	uint64_t end_ns = clock_mono_ns() + (uint64_t)(timeout_ms > 0 ? timeout_ms : 0) * NS_PER_MS;
 
 	error_clear(err);
-	if (s && is_in_callback(s))
+	if (!s)
+		return error_set(err, EINVAL, "pa_session_wait(): the session is NULL");
+	if (is_in_callback(s))
 		return error_set(err, EDEADLK, "a callback cannot wait for its own session");
 	do {
 		if (!has_begun(s))
@@ -761,11 +767,14 @@ int pa_session_wait(struct pa_session *s, int timeout_ms, struct pa_error *err)
 
 int pa_session_stop(struct pa_session *s, struct pa_error *err)
 {
-	int r = s && is_in_callback(s) ? -EDEADLK : pa_session_request_stop(s);
+	int r;
 
 	error_clear(err);
-	if (r == -EDEADLK)
+	if (!s)
+		return error_set(err, EINVAL, "pa_session_stop(): the session is NULL");
+	if (is_in_callback(s))
 		return error_set(err, EDEADLK, "a callback cannot wait for its own session");
+	r = pa_session_request_stop(s);
 	if (r < 0)
 		return error_set(err, -r, "the session has not been started");
 	r = pa_session_wait(s, -1, err);
@@ -796,14 +805,14 @@ void pa_session_free(struct pa_session *s)
 	free(s);
 }
 
-void pa_session_progress(const struct pa_session *s, struct pa_progress *ret_progress)
+int pa_session_progress(const struct pa_session *s, struct pa_progress *ret_progress)
 {
 	struct pa_session *unlocked = (struct pa_session *)(uintptr_t)s;
 	struct pa_progress p;
 	size_t sz;
 
-	if (!s || !ret_progress)
-		return;
+	if (!s || !ret_progress || !sized_is_valid(ret_progress->sz, PROGRESS_MIN_BYTES))
+		return -EINVAL;
 	sz = ret_progress->sz;
 	pthread_mutex_lock(&unlocked->lock);
 	p = s->progress;
@@ -816,6 +825,7 @@ void pa_session_progress(const struct pa_session *s, struct pa_progress *ret_pro
 		p.elapsed_ns = clock_mono_ns() - s->start_ns;
 	p.agent_cpu_ns = own_cpu_ns();
 	memcpy(ret_progress, &p, sz < sizeof(p) ? sz : sizeof(p));
+	return 0;
 }
 
 const struct pa_summary *pa_session_summary(const struct pa_session *s)

@@ -11,7 +11,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/sized.h"
 #include "collect/cpus.h"
 #include "collect/features.h"
 #include "collect/programs.h"
@@ -20,6 +19,8 @@
 #include "write/pmu_text.h"
 #include "write/writer.h"
 
+/* up to what a capture and its outputs need */
+#define OPTIONS_MIN_BYTES SIZED_UP_TO(struct pa_options, nr_outputs)
 #define DEFAULT_RATE_HZ 99
 #define DEFAULT_DRAIN_MS 100
 #define MAX_DRAIN_MS 60000
@@ -42,15 +43,12 @@ static int copy_sized(struct pa_options *to, const struct pa_options *from, stru
 {
 	int r;
 
-	if (!from || from->sz < sizeof(from->sz))
-		return error_set(err, EINVAL, "pa_options.sz is not set");
+	if (!from)
+		return error_set(err, EINVAL, "pa_options: the pointer is NULL");
 	*to = (struct pa_options){ 0 };
-	r = sized_copy(to, from, sizeof(*to));
-	if (r == -EINVAL)
-		return error_set(err, E2BIG, "pa_options.sz is not the size of the structure");
+	r = sized_copy(to, from, OPTIONS_MIN_BYTES, sizeof(*to));
 	if (r < 0)
-		return error_set(err, E2BIG,
-				 "pa_options: the caller was built for a newer library");
+		return sized_error(err, r, "pa_options", "pa_options", from, sizeof(*to));
 	to->sz = sizeof(*to);
 	return 0;
 }
@@ -105,7 +103,7 @@ static const struct pa_output *next_output(const struct pa_output *out)
 /* The members that an older caller does not have are zero: every kind of event, no callback. */
 static int copy_output(struct pa_output *to, const struct pa_output *from)
 {
-	int r = sized_copy(to, from, sizeof(*to));
+	int r = sized_copy(to, from, PA_FILE_OUTPUT_MIN_BYTES, sizeof(*to));
 
 	if (r < 0)
 		return r; /* not expected: it was checked */
@@ -387,19 +385,14 @@ static bool is_format(const char *name)
 
 static int check_output(const struct pa_output *out, struct pa_error *err)
 {
-	int r = sized_check(out, offsetof(struct pa_output, kind), sizeof(*out));
 	struct pa_output known = { 0 };
+	int r = pa_file_copy_output(out, &known, "pa_options.outputs", err);
 
-	if (r == -EINVAL || out->sz % sizeof(void *))
-		return error_set(err, EINVAL,
-				 "pa_options.outputs: sz is not the size of the structure");
 	if (r < 0)
-		return error_set(err, E2BIG,
-				 "pa_options.outputs: the caller was built for a newer library");
+		return r;
 	if (!out->format || !is_format(out->format))
 		return error_set(err, EINVAL, "pa_options.outputs: '%s' is not a format",
 				 out->format ? out->format : "");
-	(void)sized_copy(&known, out, sizeof(known)); /* checked above */
 	return pa_file_check_output(&known, "pa_options.outputs", err);
 }
 
@@ -422,10 +415,10 @@ static int check_exporters(const struct pa_options *o, struct pa_error *err)
 	int r = check_list("exporters", e, o->nr_exporters, SETTINGS_MAX_EXPORTERS, err);
 
 	for (size_t i = 0; r == 0 && i < o->nr_exporters; i++) {
-		if (sized_check(e, sizeof(*e), sizeof(*e)) < 0 || e->sz % sizeof(void *))
-			return error_set(
-				err, EINVAL,
-				"pa_options.exporters: sz is not the size of the structure");
+		r = sized_check(e, SIZED_UP_TO(struct pa_exporter, interval_ns), sizeof(*e));
+		if (r < 0)
+			return sized_error(err, r, "pa_options.exporters", "pa_exporter", e,
+					   sizeof(*e));
 		if (!e->send)
 			return error_set(err, EINVAL, "pa_options.exporters: send is NULL");
 		e = next_exporter(e);

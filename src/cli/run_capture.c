@@ -267,7 +267,7 @@ static void show_progress(struct capture_run *c)
 	if (!c->console.is_live)
 		return;
 	columns = text_terminal_columns(STDERR_FILENO);
-	pa_session_progress(c->session, &p);
+	(void)pa_session_progress(c->session, &p);
 	progress_measure(&c->meter, &p);
 	console_status(&c->console, progress_format(&p, &c->meter, c->nr_interrupts > 0,
 						    columns ? columns - 1 : 0, text));

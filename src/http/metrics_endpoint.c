@@ -31,7 +31,7 @@ static const char *phase_name(const struct pa_session *s)
 	};
 	struct pa_progress p = { .sz = sizeof(p) };
 
-	pa_session_progress(s, &p);
+	(void)pa_session_progress(s, &p);
 	return names[p.phase];
 }
 

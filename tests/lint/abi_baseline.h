@@ -9,13 +9,22 @@
  * before it, which is put back afterwards.
  *
  * Functions return 0 on success and a negative errno value on failure. Where a struct pa_error is
- * taken, it then contains one sentence with the cause and the fix. It may be NULL.
+ * taken, it then contains one sentence with the cause and the fix; it need not be initialized. It may be NULL.
  *
  * Sentences name an option by its member, "pa_options.pids 7: no such process"; a program that has
  * flags or settings of its own puts their names in its place.
  *
- * Structures that begin with `size_t sz` grow at their end: set sz to sizeof the structure, zero
- * the rest, and a library of another version understands it. Enumerators are never renumbered.
+ * Threads: functions that take a session may be called from any thread where that is said; otherwise by one
+ * thread at a time. Different sessions are independent of each other. Callbacks are called on the thread that
+ * is named with them; they must not call functions of the same session, except pa_session_request_stop(),
+ * pa_session_hurry(), pa_session_cancel(), pa_session_note_signal(), pa_session_progress() and
+ * pa_session_metrics(). On the session's thread, pa_session_stop() and pa_session_wait() are then -EDEADLK, and
+ * pa_session_free() does nothing. A NULL pointer that a function needs is -EINVAL.
+ *
+ * Structures that begin with `size_t sz` grow at their end. In those that the caller fills in, set sz to sizeof
+ * the structure and zero the rest, and a library of another version understands them: -EINVAL for an sz that is
+ * not the size of one, -E2BIG for members that a newer library has and that are not zero. Other structures, such
+ * as struct pa_error, never change, or grow by the rules of PA_ITEM(), below. Enumerators are never renumbered.
  */
 #ifndef PERFAGENT_PERFAGENT_H
 #define PERFAGENT_PERFAGENT_H
@@ -50,7 +59,7 @@ enum pa_log_level {
 /* Called from the session's own threads, and in pa_session_new() and pa_session_start() from the
  * caller's. text has no newline and is valid during the call only. libbpf's messages come here too,
  * as "libbpf: …": its warnings, including the verifier's log of a rejected program, as PA_LOG_INFO,
- * the rest as PA_LOG_DEBUG. */
+ * the rest as PA_LOG_DEBUG. PA_LOG_DEBUG comes only with pa_options.log_debug. */
 typedef void (*pa_log_fn)(void *ctx, enum pa_log_level level, const char *text);
 
 enum pa_event {
@@ -72,24 +81,84 @@ enum pa_mode {
 	PA_MODE_PMU = 4,     /* scheduler statistics and hardware counters */
 };
 
-/* What a thread does that is not on a CPU; a bit each. */
+/* What a thread does while it is off the CPU; a bit each. */
 enum pa_off_cpu_state {
-	PA_OFF_CPU_SLEEP = 1,     /* until it is woken up; also stopped by a signal or a tracer */
-	PA_OFF_CPU_DISK = 2,      /* the same, uninterruptible: state D of ps */
+	/* asleep or stopped by a signal or a tracer, until it is woken up */
+	PA_OFF_CPU_SLEEP = 1,
+	/* an uninterruptible sleep (state D of ps), until it is woken up */
+	PA_OFF_CPU_DISK = 2,
 	PA_OFF_CPU_RUNQUEUE = 4,  /* woken up, until it runs */
 	PA_OFF_CPU_PREEMPTED = 8, /* still runnable, until it runs again */
 };
 
-/* A file that the profile is written to, or with the format "pmu" the scheduler statistics, as text. */
+/*
+ * Takes the next bytes of an output. Returns how many of the n bytes it took, at least 1, or a negative errno;
+ * that, or 0, ends writing, and the call or the capture fails with it (0: -EIO).
+ */
+typedef ssize_t (*pa_write_fn)(void *ctx, const void *bytes, size_t n);
+
+/* Where a profile is written to, or with the format "pmu" the scheduler statistics, as text. */
 struct pa_output {
 	size_t sz;
 	/* "pprof", "folded", "flamegraph", "pmu", "perf.data" (of on-CPU samples only) */
 	const char *format;
-	/* "-": stdout. NULL: a name of its own in the current directory that never replaces a file. */
+	/* "-": stdout. NULL: a name of its own in the current directory that never replaces a file.
+	 * Two outputs cannot be one regular file. */
 	const char *path;
 	/* Of which kind of event, as in pa_section: "on-cpu", "off-cpu". NULL: of each that is sampled,
 	 * the first at path, the others beside it; with the format "flamegraph" all in one page. */
 	const char *kind;
+
+	/* Instead of path: gets all bytes in their order, on the session's thread after the capture. Only for one
+	 * kind of event. "perf.data", whose header is written last, is kept in memory until the end. */
+	pa_write_fn write;
+	void *write_ctx;
+	/* Instead of path: written at its current position, and not closed. */
+	bool use_fd;
+	int fd;
+};
+
+/* A name and a value, as samples and metrics have them. */
+struct pa_label {
+	const char *key, *value;
+};
+
+/* A process when its first sample is labelled. Its texts come from the process: any bytes may be in them. */
+struct pa_process_info {
+	size_t sz;
+	pid_t pid;        /* as in the label "pid" */
+	const char *comm; /* its name in that sample; "": unknown */
+	/* the path of the program that it executes; NULL: unknown, it is gone, or a thread of the kernel */
+	const char *executable;
+	/* what all its samples will have: "pid", "comm", "ns_pid", "pod_uid", "container_id", …; numbers as text */
+	const struct pa_label *labels;
+	size_t nr_labels;
+};
+
+/* The labels of its samples, during a call of a pa_enrich_fn. */
+struct pa_labels;
+
+/*
+ * Adds labels to the samples of a process, or drops some. Called once for a process, whatever the number of
+ * profiles, and once more when it executes another program: before its first sample is labelled, on the session's
+ * thread, which does nothing else meanwhile; so it must be quick, or samples will be lost. Beyond pa_labels_set()
+ * and pa_labels_drop() it may call what every callback may call. A negative errno is counted (the gap
+ * "labels_failed"), the first one logged, and the process keeps the labels that it had. What process points to is
+ * valid during the call.
+ */
+typedef int (*pa_enrich_fn)(void *ctx, const struct pa_process_info *process,
+			    struct pa_labels *labels);
+
+struct pa_metrics;
+
+/* Gets metrics from time to time: once a second at most, and when everything is written. */
+struct pa_exporter {
+	size_t sz;
+	/* Called on the session's thread. A negative errno is logged, and does not end the capture. The metrics are
+	 * valid during the call. */
+	int (*send)(void *ctx, const struct pa_metrics *metrics);
+	void *ctx;
+	uint64_t interval_ns; /* 0: only at the end */
 };
 
 struct pa_options {
@@ -177,6 +246,34 @@ struct pa_options {
 	/* PA_MODE_OFFCPU. */
 	unsigned int off_cpu_states; /* enum pa_off_cpu_state; 0: sleep and disk */
 	uint64_t off_cpu_min_ns;     /* shorter intervals are only counted */
+
+	/* Measures how long BPF programs run: pa_summary.programs. The kernel then measures those of the
+	 * whole machine, and each run takes about 50 ns longer. Needs CAP_SYS_ADMIN. */
+	bool program_times;
+
+	/* On-CPU samples are taken on these CPUs alone: "0-3,8". NULL: on all. */
+	const char *cpus;
+
+	const struct pa_exporter *exporters;
+	size_t nr_exporters;
+
+	/* The Kubernetes pod of the caller, its namespace there, and the caller's container in it:
+	 * labels of samples of this pod, and of this container. NULL: none. */
+	const char *pod_name, *pod_namespace, *container_name;
+
+	/* The log gets PA_LOG_DEBUG as well, libbpf's messages among it, which takes milliseconds. */
+	bool log_debug;
+
+	pa_enrich_fn enrich; /* NULL: samples have the labels that the library knows */
+	void *enrich_ctx;
+
+	/* With PA_MODE_PROFILE. Samples show the functions of Python programs: the perf trampoline of CPython
+	 * 3.12 and later is switched on in the targets, and off at the end where this session has switched it
+	 * on. For that, threads of the targets are stopped for moments (ptrace). Processes of pids,
+	 * process_names and tids must allow it, or pa_session_start() fails; of other targets, also children
+	 * of those, as many are switched on as can be: pa_summary.python. The caller must not take the
+	 * stops of targets that are its own children for exits (waitpid()). */
+	bool inject_python;
 };
 
 struct pa_session;
@@ -186,8 +283,9 @@ struct pa_session;
 PA_API int pa_session_new(const struct pa_options *opts, struct pa_session **ret_session,
 			  struct pa_error *err);
 
-/* Starts sampling; when it returns 0, every tick from now on is accounted for. -EALREADY when
- * already started. */
+/* Starts sampling; when it returns 0, every tick from now on is accounted for. -EALREADY when already
+ * started. After pa_session_stop() it begins another capture with the same options, whose outputs replace those
+ * at the same path; the summary of the one before is freed. */
 PA_API int pa_session_start(struct pa_session *s, struct pa_error *err);
 
 /* Becomes readable (poll it, never read it) once the capture has ended and everything is written. */
@@ -197,11 +295,12 @@ PA_API int pa_session_event_fd(const struct pa_session *s);
  * pa_session_start(). -EINVAL before start. */
 PA_API int pa_session_request_stop(struct pa_session *s);
 
-/* The effect of a first Ctrl-C: the capture ends as by pa_session_request_stop(). If it had a duration, names
- * out of the files of other users get a twentieth of their usual CPU time. If it has already ended, debug
- * files are not waited for any more, reads that take longer than a second are abandoned, and everything is
- * written with the symbols found so far. While pa_session_start() runs
- * on another thread, it ends soon, and the capture with it. Any thread. -EINVAL before start. */
+/* The effect of a first Ctrl-C: the capture ends as by pa_session_request_stop(), and everything is written
+ * with the symbols that are found within a second: the symbol tables of all files, then lines, of the files
+ * with most samples first. Debug files are waited for half a second. If the capture has already ended, debug
+ * files are not waited for any more, and no more lines are read. pa_summary says how many addresses that
+ * concerned. While pa_session_start() runs on another thread, it ends soon, and the capture with it. Any
+ * thread. -EINVAL before start. */
 PA_API int pa_session_hurry(struct pa_session *s);
 
 /* Says which signal made the caller end the capture, or killed the program that it had started, before
@@ -213,12 +312,17 @@ enum pa_signal_role {
 };
 PA_API int pa_session_note_signal(struct pa_session *s, enum pa_signal_role role, int signal_nr);
 
-/* Abandons symbolization and writing as well; incomplete files are removed. Any thread. */
+/* Abandons symbolization and writing as well; incomplete files are removed. Any thread. -EINVAL before start. */
 PA_API int pa_session_cancel(struct pa_session *s);
 
 /* Ends the capture, symbolizes, writes, and waits for that. Returns the result of the whole
  * capture. */
 PA_API int pa_session_stop(struct pa_session *s, struct pa_error *err);
+
+/* Waits until the capture has ended by itself and everything is written, at most timeout_ms (-1: without
+ * limit). Returns the result of the whole capture, or -ETIMEDOUT. Any thread, but not while another one starts the
+ * next capture. -EINVAL before start, and if the start fails. */
+PA_API int pa_session_wait(struct pa_session *s, int timeout_ms, struct pa_error *err);
 
 /* Accepts NULL. Cancels a capture that still runs. */
 PA_API void pa_session_free(struct pa_session *s);
@@ -231,25 +335,27 @@ enum pa_phase {
 	PA_PHASE_DONE = 4,
 };
 
-/* What a progress line shows; cheap, at any time, from any thread. */
+/* What a progress line shows; cheap, at any time, from any thread. The caller sets sz. */
 struct pa_progress {
 	size_t sz;
 	enum pa_phase phase;
 	uint64_t elapsed_ns;  /* since sampling began; stops with it */
 	uint64_t duration_ns; /* as requested; 0: no limit */
 	uint64_t nr_samples;  /* in the on-CPU profile so far; with PA_MODE_PMU alone: switches */
-	uint64_t nr_stacks;   /* distinct ones */
+	uint64_t nr_stacks;   /* distinct stacks */
 	uint64_t nr_lost; /* with ticks that the kernel has not delivered, a second ago at most */
 	uint64_t agent_cpu_ns;      /* the whole process, user and system */
 	uint64_t nr_fetches_wanted; /* debug files from servers, while symbolizing */
 	uint64_t nr_fetches_done;
 	uint64_t fetched_bytes;
 	unsigned int modes; /* enum pa_mode: what is captured */
-	uint64_t
-		nr_intervals; /* with PA_MODE_OFFCPU: those that have ended, a second ago at most */
-	uint64_t off_cpu_ns;  /* … and how long they were */
+	/* with PA_MODE_OFFCPU: intervals that have ended, a second ago at most */
+	uint64_t nr_intervals;
+	uint64_t off_cpu_ns; /* total length of those intervals */
 };
-PA_API void pa_session_progress(const struct pa_session *s, struct pa_progress *ret_progress);
+
+/* -EINVAL, and nothing is written: sz is less than that of the first version, or no size of this structure. */
+PA_API int pa_session_progress(const struct pa_session *s, struct pa_progress *ret_progress);
 
 struct pa_count {
 	const char *name; /* machine-readable: lower case, underscores */
@@ -272,6 +378,8 @@ struct pa_function_stat {
 	uint64_t nr_self;  /* samples in which it ran itself */
 	uint64_t nr_total; /* samples in which it was somewhere on the stack */
 	bool is_unnamed;   /* not one function: all code of the file that has no symbol */
+	bool is_start; /* nearly every stack of its kind contains it, and it does little itself: main */
+	const char *source; /* of generated code: the source file, the script; NULL: not known */
 };
 
 /* All processes of one name. */
@@ -304,11 +412,11 @@ struct pa_path_stat {
 	uint64_t nr_samples; /* samples that came this way */
 	uint64_t nr_self;    /* of these, it ran itself */
 	uint64_t nr_rest;    /* of these, in callees that are not rows */
-	unsigned int
-		nr_skipped; /* functions left out between the row before and one that continues */
+	/* functions left out between the row before and one that continues */
+	unsigned int nr_skipped;
 	bool is_unnamed;    /* as in pa_function_stat */
-	bool is_start;      /* nearly every stack of its kind contains it, as _start and main:
-			     * functions_by_total leaves it out */
+	bool is_start;      /* as in pa_function_stat */
+	const char *source; /* as in pa_function_stat */
 };
 
 struct pa_unnamed_stat {
@@ -383,9 +491,9 @@ struct pa_unanswered_stat {
 /* What would make the code of a language runtime readable: one for each runtime and problem. */
 struct pa_hint {
 	const char *runtime; /* "java", "node", "python", … */
-	const char
-		*problem; /* machine-readable: "no_symbols", "truncated", "no_script_functions" */
-	const char *text; /* for people: one line, with the version and the PIDs */
+	/* machine-readable: "no_symbols", "truncated", "no_script_functions" */
+	const char *problem;
+	const char *text;    /* for people: one line, with the version and the PIDs */
 	uint64_t nr_samples; /* that it is about */
 	uint64_t nr_processes;
 };
@@ -407,8 +515,8 @@ struct pa_pmu_stat {
 	uint64_t nr_stopped, nr_exited;
 	struct pa_distribution on_cpu;    /* time slices: from one context switch to the next */
 	struct pa_distribution run_queue; /* waits for a CPU, after a wake-up or a preemption */
-	uint64_t
-		on_cpu_total_ns; /* with slices that began before the capture or went on after it */
+	/* with slices that began before the capture or went on after it */
+	uint64_t on_cpu_total_ns;
 	/* Hardware counters while it ran; PA_UNKNOWN: not available. */
 	uint64_t cycles, instructions;
 	uint64_t cache_misses;
@@ -443,6 +551,13 @@ struct pa_label_stat {
 	/* With its unit, if it is a number that has one; "[none]": samples without the label. */
 	const char *value;
 	uint64_t nr_samples;
+};
+
+/* One of the session's BPF programs. */
+struct pa_program_stat {
+	const char *name;
+	uint64_t nr_runs;
+	uint64_t run_ns; /* of all runs, on all CPUs */
 };
 
 /*
@@ -546,8 +661,8 @@ struct pa_summary {
 	uint64_t walks_again;       /* stacks that user space unwound again, with any result */
 	uint64_t samples_in_kernel; /* of samples: the CPU was in kernel mode */
 
-	/* Likewise for truncations[] and unnamed[]: how many there are, and the sum of their nr_samples.
-	 * */
+	/* How many truncations[] and unnamed[] there are, including those that are not listed, and
+	 * the sums of their nr_samples. */
 	uint64_t truncations_seen;
 	uint64_t truncations_samples;
 	uint64_t unnamed_seen;
@@ -641,8 +756,8 @@ struct pa_summary {
 	const struct pa_thread_stat *threads;
 	size_t nr_threads;
 	uint64_t threads_seen;
-	uint64_t
-		thread_events_no_room; /* events of more than 65,536 threads; those are in no sum */
+	/* events of more than 65,536 threads; those are in no sum */
+	uint64_t thread_events_no_room;
 
 	/*
 	 * Of pa_profile_summary() alone. What the summary counts are then samples that each stand for
@@ -677,10 +792,87 @@ struct pa_summary {
 	size_t nr_processes_unlisted;
 
 	const char *end_signal; /* "SIGINT": pa_session_note_signal(); NULL: no signal ended it */
+
+	uint64_t naming_shared; /* of naming_addresses: known from another profile of the session */
+
+	/* How long each CPU was sampled, at least and at most: duration_ns without and with the time that
+	 * switching all of them on and off took. */
+	uint64_t sampling_least_ns;
+	uint64_t sampling_most_ns;
+
+	/* How often a thread of this process slept and was woken up, in all and while sampling. */
+	uint64_t agent_wakeups;
+	uint64_t agent_sampling_wakeups;
+	/* With pa_options.program_times, the longest run time first. */
+	size_t pa_program_stat_sz;
+	const struct pa_program_stat *programs;
+	size_t nr_programs;
+	uint64_t programs_ns; /* their sum */
+	const char *
+		no_program_times; /* why they could not be measured; NULL: they were, or not asked for */
+
+	/* addresses without a line, in files whose debug information was not read to its end because the
+	 * user waited: pa_session_hurry(). naming_failures[] has those without a name, as "interrupted". */
+	uint64_t naming_lines_interrupted;
+
+	/* With pa_options.inject_python: how many processes were switched on, and skipped, by reason, and how
+	 * many of the former were switched off; every reason, also those with 0. */
+	const struct pa_count *python;
+	size_t nr_python;
 };
 
-/* Borrowed until pa_session_free(). NULL before the end. */
+/* Borrowed until pa_session_free() or the next pa_session_start(). NULL before the end. */
 PA_API const struct pa_summary *pa_session_summary(const struct pa_session *s);
+
+enum pa_metric_type {
+	PA_METRIC_COUNTER = 0, /* only grows */
+	PA_METRIC_GAUGE = 1,
+};
+
+#define PA_METRIC_MAX_LABELS 2
+
+struct pa_metric {
+	const char *name; /* "perf_agent_samples_total"; metrics of one name follow each other */
+	const char *help; /* one sentence */
+	enum pa_metric_type type;
+	double value;
+	struct pa_label labels[PA_METRIC_MAX_LABELS];
+	size_t nr_labels;
+};
+
+/* A snapshot; its elements are stepped through by PA_ITEM(m, pa_metric, m->items, i). */
+struct pa_metrics {
+	size_t sz, pa_metric_sz;
+	uint64_t time_ns; /* CLOCK_REALTIME, when it was taken */
+	const struct pa_metric *items;
+	size_t nr_items;
+};
+
+/* What the session counts, as of a second ago at most while it samples; of the agent's own use, now. Once
+ * everything is written it equals the summary. At any time, from any thread; free it by pa_metrics_free(). */
+PA_API int pa_session_metrics(const struct pa_session *s, struct pa_metrics **ret_metrics,
+			      struct pa_error *err);
+
+/* Accepts NULL. */
+PA_API void pa_metrics_free(struct pa_metrics *metrics);
+
+/* An exporter: writes metrics as lines of text to ctx, a descriptor (as (void *)(intptr_t)fd). */
+PA_API int pa_export_text(void *ctx, const struct pa_metrics *metrics);
+
+/*
+ * Only during a call of a pa_enrich_fn. Both texts are copied; control characters are replaced when they are
+ * written. A label of this key that the process has already, or that was set before, is replaced. -EINVAL: one of
+ * them is NULL or empty. -ENAMETOOLONG: a key of more than 256 bytes, a value of more than 4096. -ENOSPC: more than
+ * 16 labels. -EPERM: the library alone sets "pid", and what differs from sample to sample: "tid", "thread",
+ * "syscall", "state", "truncated", "no_user_stack". A session keeps 32 MiB of labels at most; processes beyond that
+ * have only the usual ones (the gap "labels_full").
+ */
+PA_API int pa_labels_set(struct pa_labels *labels, const char *key, const char *value);
+
+/* Samples of this process will not have that label, which may also be "tid", "thread" or "syscall". Without
+ * "comm", folded stacks and the summary's lists of processes and commands have "[unknown]". -ENOENT: there is no
+ * label of this key. -EPERM: "pid", "state", "truncated" and "no_user_stack" stay. */
+PA_API int pa_labels_drop(struct pa_labels *labels, const char *key);
 
 enum pa_check_state {
 	PA_CHECK_OK = 0,
@@ -722,7 +914,7 @@ struct pa_file_options {
 PA_API int pa_file_open(const char *path, const struct pa_file_options *opts,
 			struct pa_file **ret_file, struct pa_error *err);
 
-/* Writes all bytes, and renames the file to its final name. Once. */
+/* Writes all bytes, and renames the file to its final name. Once: then -EALREADY. */
 PA_API int pa_file_save(struct pa_file *f, const void *bytes, size_t n, struct pa_error *err);
 
 /* Accepts NULL. Removes a file that was not saved. */
@@ -745,6 +937,38 @@ struct pa_profile_options {
 PA_API int pa_profile_read(const char *path, const struct pa_profile_options *opts,
 			   struct pa_profile **ret_profile, struct pa_error *err);
 
+/* Parses n bytes in memory, as an output of the format "pprof" has written them. name is what messages call
+ * them, and the summary its source_file; NULL: "profile". */
+PA_API int pa_profile_parse(const void *bytes, size_t n, const char *name,
+			    const struct pa_profile_options *opts, struct pa_profile **ret_profile,
+			    struct pa_error *err);
+
+struct pa_frame {
+	const char *function;    /* NULL: unknown */
+	const char *system_name; /* as in the symbol table; NULL: unknown */
+	const char *source_file; /* NULL: unknown */
+	int64_t line;            /* 0: unknown */
+	const char *file;        /* of the code, as in pa_function_stat; NULL: unknown */
+	uint64_t address;
+	bool is_inlined; /* into the frame that follows */
+};
+
+/* A stack and what was measured there. */
+struct pa_stack {
+	size_t pa_frame_sz;
+	const struct pa_frame *frames; /* innermost first */
+	size_t nr_frames;
+	const int64_t *values; /* one for each of pa_summary.value_types */
+	size_t nr_values;
+	const struct pa_label *labels; /* numbers as text */
+	size_t nr_labels;
+};
+
+/* Calls fn with every sample of the profile. A result other than 0 ends it, and is returned. What the stack
+ * points to is valid during the call. */
+PA_API int pa_profile_stacks(const struct pa_profile *p,
+			     int (*fn)(void *ctx, const struct pa_stack *stack), void *ctx);
+
 /* Borrowed until pa_profile_free(). */
 PA_API const struct pa_summary *pa_profile_summary(const struct pa_profile *p);
 
@@ -763,10 +987,11 @@ struct pa_change {
 	uint64_t base_self, base_total; /* in the first; 0: it is not there */
 	uint64_t self, total;           /* in the second */
 	bool is_unnamed;                /* as in pa_function_stat */
+	const char *source;             /* as in pa_function_stat */
 };
 
 /* How two profiles differ. Functions are matched by their names and the names of their files without
- * directories; addresses are not used. */
+ * directories, of generated code those of its source; addresses are not used. */
 struct pa_diff {
 	size_t sz, pa_change_sz;
 	const char *value_type, *value_unit; /* of both, as in pa_summary */

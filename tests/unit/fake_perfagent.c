@@ -522,7 +522,7 @@ void pa_session_free(struct pa_session *s)
 	free(s);
 }
 
-void pa_session_progress(const struct pa_session *s, struct pa_progress *ret_progress)
+int pa_session_progress(const struct pa_session *s, struct pa_progress *ret_progress)
 {
 	*ret_progress = (struct pa_progress){
 		.sz = sizeof(*ret_progress),
@@ -533,6 +533,7 @@ void pa_session_progress(const struct pa_session *s, struct pa_progress *ret_pro
 		.nr_stacks = 56,
 		.agent_cpu_ns = 15 * NS_PER_MS,
 	};
+	return 0;
 }
 
 const struct pa_summary *pa_session_summary(const struct pa_session *s)

@@ -134,10 +134,10 @@ static void test_sizes(void)
 
 	writes(&output.known, &opts.known, 0, "structures of a newer caller that uses nothing new");
 	output.more = 1;
-	writes(&output.known, &opts.known, -EINVAL, "an output for a newer library is refused");
+	writes(&output.known, &opts.known, -E2BIG, "an output for a newer library is refused");
 	output.known.sz = sizeof(output.known);
 	opts.more = 1;
-	writes(&output.known, &opts.known, -EINVAL, "options for a newer library are refused");
+	writes(&output.known, &opts.known, -E2BIG, "options for a newer library are refused");
 	opts.known.is_cancelled = is_cancelled;
 	opts.known.cancel_ctx = &yes;
 	opts.known.sz = offsetof(struct pa_file_options, is_cancelled);

@@ -206,13 +206,16 @@ static void test_versions(void)
 
 	REFUSES(EINVAL, "sz", sz = 0);
 	REFUSES(EINVAL, "sz", sz = sizeof(size_t) - 1);
-	REFUSES(E2BIG, "sz", sz = SIZE_MAX);
+	REFUSES(EINVAL, "sz", sz = SIZE_MAX);
+	REFUSES(EINVAL, "sz", sz = sizeof(void *));
+	REFUSES(EINVAL, "sz", sz = 2 * sizeof(void *));
+	REFUSES(EINVAL, "sz", sz = sizeof(struct pa_options) - 1);
 	both.o.sz = sizeof(both);
 	takes(&both.o, "a newer structure whose news are not used");
 	both.newer[63] = 1;
 	refuses(&both.o, E2BIG, "", "one whose news are used");
-	both.o.sz = offsetof(struct pa_options, unwind);
-	both.o.unwind = (enum pa_unwind)77;
+	both.o.sz = offsetof(struct pa_options, table_bytes);
+	both.o.table_bytes = SIZE_MAX;
 	takes(&both.o, "an older structure, whatever lies behind it,");
 }
 

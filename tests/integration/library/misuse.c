@@ -69,7 +69,7 @@ static void test_null_session(void)
 		   !pa_session_summary(NULL) && pa_session_metrics(NULL, &m, &err) == -EINVAL &&
 		   pa_session_note_signal(NULL, PA_SIGNAL_STOPPED, 2) == -EINVAL,
 	   "a session that is NULL is an error");
-	pa_session_progress(NULL, NULL);
+	ok(pa_session_progress(NULL, NULL) == -EINVAL, "there is no progress of NULL");
 	pa_session_free(NULL);
 }
 
@@ -115,7 +115,9 @@ static void *grown(const void *from, size_t size, char behind)
 	return to;
 }
 
-static const size_t wrong_sizes[] = { 0, 1, 7, SIZE_MAX, SIZE_MAX / 2, 1u << 20 };
+/* of a pointer, and between two members: sizes that a caller sets by mistake */
+static const size_t wrong_sizes[] = { 0,       1, 7, sizeof(void *), 15, 17, SIZE_MAX, SIZE_MAX / 2,
+				      1u << 20 };
 #define NR_WRONG (sizeof(wrong_sizes) / sizeof(wrong_sizes[0]))
 
 /* New, then free. The targets are this process: no capture is begun. */
@@ -140,10 +142,16 @@ static void test_options_sizes(void)
 	o.pids = &self;
 	for (size_t i = 0; i < NR_WRONG; i++) {
 		o.sz = wrong_sizes[i];
-		nr += try_options(&o, &err) < 0 && strstr(err.text, "sz") &&
-		      pa_doctor(&o, NULL, NULL) < 0;
+		nr += try_options(&o, &err) == -EINVAL && strstr(err.text, "pa_options.sz is ") &&
+		      !strcmp(err.field, "sz") && pa_doctor(&o, NULL, NULL) < 0;
 	}
 	ok(nr == NR_WRONG, "options of any wrong size are an error: %s", err.text);
+	o.sz = 2 * sizeof(void *);
+	ok(try_options(&o, &err) == -EINVAL && !strcmp(err.field, "sz"),
+	   "options that end before their targets are an error: %s", err.text);
+	o.sz = sizeof(o) - 1;
+	ok(try_options(&o, &err) == -EINVAL && !strcmp(err.field, "sz"),
+	   "options that end within a member are an error: %s", err.text);
 	o.sz = sizeof(o);
 	newer = grown(&o, sizeof(o), 1);
 	ok(try_options(newer, &err) == -E2BIG && strstr(err.text, "newer"),
@@ -175,13 +183,14 @@ static void test_output_sizes(void)
 	must(pa_diff_new(p, p, &d, &err) == 0);
 	for (size_t i = 0; i < NR_WRONG; i++) {
 		out.sz = wrong_sizes[i];
-		nr += try_output(&out, &err) < 0 &&
+		nr += try_output(&out, &err) == -EINVAL && strstr(err.text, "outputs.sz is ") &&
 		      pa_profile_write(p, &out, NULL, &err) == -EINVAL &&
+		      strstr(err.text, "pa_output.sz is ") &&
 		      pa_diff_write(d, &out, NULL, &err) == -EINVAL;
 	}
 	ok(nr == NR_WRONG && !sink.nr_calls, "an output of any wrong size is an error: %s",
 	   err.text);
-	ok(pa_profile_write(p, unknown, NULL, &err) == -EINVAL && strstr(err.text, "newer") &&
+	ok(pa_profile_write(p, unknown, NULL, &err) == -E2BIG && strstr(err.text, "newer") &&
 		   try_output(unknown, &err) == -E2BIG,
 	   "an output with members of a later library is an error: %s", err.text);
 	ok(pa_profile_write(p, newer, NULL, &err) == 0 && sink.nr == strlen("[unknown];main 5\n") &&
@@ -208,10 +217,12 @@ static void test_other_sizes(void)
 	for (size_t i = 0; i < NR_WRONG; i++) {
 		file.sz = read.sz = wrong_sizes[i];
 		nr_files += pa_file_open("/dev/null", &file, &f, &err) == -EINVAL && !f &&
-			    pa_profile_write(p, &out, &file, &err) == -EINVAL;
+			    strstr(err.text, "sizeof(struct pa_file_options)") &&
+			    pa_profile_write(p, &out, &file, &err) == -EINVAL &&
+			    strstr(err.text, "sizeof(struct pa_file_options)");
 		nr_profiles += pa_profile_parse(tiny_profile, sizeof(tiny_profile) - 1, NULL, &read,
 						&other, &err) == -EINVAL &&
-			       !other;
+			       !other && strstr(err.text, "sizeof(struct pa_profile_options)");
 	}
 	ok(nr_files == NR_WRONG, "options of a file of any wrong size are an error");
 	ok(nr_profiles == NR_WRONG, "options of reading of any wrong size are an error: %s",
@@ -222,33 +233,41 @@ static void test_other_sizes(void)
 /* What the caller has room for is written, and nothing behind it. */
 static void test_progress_sizes(struct pa_session *s)
 {
-	size_t sizes[] = { 0,
-			   1,
-			   sizeof(size_t),
-			   offsetof(struct pa_progress, modes),
-			   sizeof(struct pa_progress),
-			   sizeof(struct pa_progress) + NEWER };
+	const struct {
+		size_t sz;
+		int result;
+	} sizes[] = { { 0, -EINVAL },
+		      { 1, -EINVAL },
+		      { sizeof(size_t), -EINVAL },
+		      { sizeof(struct pa_progress) - 1, -EINVAL },
+		      { offsetof(struct pa_progress, modes), 0 },
+		      { sizeof(struct pa_progress), 0 },
+		      { sizeof(struct pa_progress) + NEWER, 0 } };
 	int nr = 0;
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		size_t room = sizes[i] < sizeof(size_t) ? sizeof(size_t) : sizes[i];
+		size_t room = sizes[i].sz < sizeof(size_t) ? sizeof(size_t) : sizes[i].sz;
 		unsigned char *p = malloc(room + NEWER);
 		size_t behind = room > sizeof(struct pa_progress) ? sizeof(struct pa_progress)
 								  : room;
 		size_t sz;
+		int r;
 
 		must(p);
 		memset(p, 0xa5, room + NEWER);
-		memcpy(p, &sizes[i], sizeof(sizes[i]));
-		pa_session_progress(s, (struct pa_progress *)(void *)p);
+		memcpy(p, &sizes[i].sz, sizeof(sizes[i].sz));
+		r = pa_session_progress(s, (struct pa_progress *)(void *)p);
 		memcpy(&sz, p, sizeof(sz));
-		nr += sz == sizes[i];
+		nr += r == sizes[i].result && sz == sizes[i].sz;
+		if (r < 0)
+			behind = sizeof(size_t);
 		for (size_t k = behind; k < room + NEWER; k++)
 			must(p[k] == 0xa5);
 		free(p);
 	}
-	ok(nr == (int)(sizeof(sizes) / sizeof(sizes[0])), "progress fits into what its caller has");
-	pa_session_progress(s, NULL);
+	ok(nr == (int)(sizeof(sizes) / sizeof(sizes[0])),
+	   "progress fits into what its caller has, or is an error");
+	ok(pa_session_progress(s, NULL) == -EINVAL, "progress needs a place");
 }
 
 /* err is an output: whatever was in it before. */
@@ -260,6 +279,7 @@ static void test_old_errors(void)
 	struct pa_profile *p = profile();
 	struct pa_diff *d = NULL;
 	struct pa_file *f = NULL;
+	struct pa_session *s = NULL;
 	struct pa_error err;
 
 #define SAYS(call, word)                                                                           \
@@ -277,9 +297,10 @@ static void test_old_errors(void)
 		   SAYS(pa_file_save(NULL, "", 1, &err), "file"),
 	   "files: an error replaces what was there: %s", err.text);
 	ok(SAYS(pa_session_new(NULL, NULL, &err), "ret_session") &&
-		   SAYS(pa_session_start(NULL, &err), "NULL") &&
-		   SAYS(pa_session_stop(NULL, &err), "not been started") &&
-		   SAYS(pa_session_wait(NULL, 0, &err), "not been started") &&
+		   SAYS(pa_session_new(NULL, &s, &err), "opts is NULL") &&
+		   SAYS(pa_session_start(NULL, &err), "the session is NULL") &&
+		   SAYS(pa_session_stop(NULL, &err), "the session is NULL") &&
+		   SAYS(pa_session_wait(NULL, 0, &err), "the session is NULL") &&
 		   SAYS(pa_session_metrics(NULL, NULL, &err), "ret_metrics"),
 	   "sessions: an error replaces what was there: %s", err.text);
 	memset(&err, 'x', sizeof(err));
