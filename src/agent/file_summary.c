@@ -95,6 +95,10 @@ static int list_label_values(struct file_summary *s, const struct profile *p, co
 	_cleanup_(freep) struct label_value *found = NULL;
 	int r;
 
+	if (!key && label && !p->nr_samples) { /* which labels it would have is not known */
+		s->pub.label = keep_text(s, label);
+		return s->pub.label ? 0 : -ENOMEM;
+	}
 	if (!key)
 		return label ? -ENOENT : 0;
 	r = digest_label_values(p, key, &found, &nr);

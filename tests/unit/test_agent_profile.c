@@ -181,6 +181,29 @@ static void test_sizes_out_of_bounds(void)
 	munmap(end - 2 * page, 3 * page);
 }
 
+/* A capture of a process that never ran has no samples, and no labels. */
+static void test_label_of_none(void)
+{
+	const struct pa_profile_options opts = { .sz = sizeof(opts), .label = "pid" };
+	struct maker *m = calloc(1, sizeof(*m));
+	struct pa_profile *p = NULL;
+	struct pa_error err = { 0 };
+
+	must(m);
+	make_tables(m);
+	ok(pa_profile_parse(m->bytes, m->n, NULL, &opts, &p, &err) == 0,
+	   "the values of a label can be asked for in a profile without samples: %s", err.text);
+	ok(p && !pa_profile_summary(p)->nr_label_values &&
+		   !strcmp(pa_profile_summary(p)->label, "pid"),
+	   "a profile without samples has an empty list of the values of any label");
+	pa_profile_free(p);
+	p = NULL;
+	make_message(m, 2, PAIRS({ 1, 7 }, { 2, 3 }, { 2, 40 }));
+	ok(pa_profile_parse(m->bytes, m->n, NULL, &opts, &p, &err) == -EINVAL && !p,
+	   "a label that no sample has is an error: %s", err.text);
+	free(m);
+}
+
 static void test_title(const char *name, const char *title, const char *what)
 {
 	const struct pa_output to = { sizeof(to), "flamegraph", in_folder("page.html"), NULL };
@@ -211,6 +234,7 @@ int main(void)
 	test_type_of_page();
 	test_sizes();
 	test_sizes_out_of_bounds();
+	test_label_of_none();
 	test_titles();
 	unlink(in_folder("two.pb"));
 	unlink(in_folder("ours.pb"));
