@@ -283,9 +283,9 @@ struct pa_session;
 PA_API int pa_session_new(const struct pa_options *opts, struct pa_session **ret_session,
 			  struct pa_error *err);
 
-/* Starts sampling; when it returns 0, every tick from now on is accounted for. -EALREADY when already
- * started. After pa_session_stop() it begins another capture with the same options, whose outputs replace those
- * at the same path; the summary of the one before is freed. */
+/* Starts sampling; when it returns 0, every tick from now on is accounted for. Once pa_session_stop() or
+ * pa_session_wait() has returned the result of a capture, it begins another one with the same options, whose
+ * outputs replace those at the same path; the summary of the one before is freed. Until then: -EALREADY. */
 PA_API int pa_session_start(struct pa_session *s, struct pa_error *err);
 
 /* Becomes readable (poll it, never read it) once the capture has ended and everything is written. */
@@ -928,7 +928,9 @@ struct pa_profile_options {
 	/* What is summed up, and shown first in a page, by its name in the file: "inuse_space". NULL: samples if
 	 * each stands for the same CPU time, else the file's default. */
 	const char *value_type;
-	const char *label; /* lists its values in the summary; NULL: "comm", if there is one */
+	/* Lists its values in the summary; NULL: "comm", if there is one. -EINVAL if the profile has samples, and
+	 * none of them has this label. */
+	const char *label;
 	unsigned int max_functions; /* length of each list of functions; 0: 100 */
 };
 

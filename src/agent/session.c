@@ -549,12 +549,26 @@ static void reset_capture(struct pa_session *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* Prepares another capture with the same options, after the last one was stopped. */
+/* Waits for the end of the thread, if nobody has done so. */
+static void join_thread(struct pa_session *s)
+{
+	bool has_thread;
+
+	pthread_mutex_lock(&s->lock);
+	has_thread = s->has_thread;
+	s->has_thread = false;
+	pthread_mutex_unlock(&s->lock);
+	if (has_thread)
+		pthread_join(s->thread, NULL);
+}
+
+/* Prepares another capture with the same options, after the end of the last one. */
 static int renew(struct pa_session *s, struct pa_error *err)
 {
 	uint64_t one = 1;
 	int r;
 
+	join_thread(s);
 	reset_requests(s);
 	drop_capture(s);
 	reset_capture(s);
@@ -571,15 +585,24 @@ static int renew(struct pa_session *s, struct pa_error *err)
 	return r;
 }
 
-/* Whether the last capture was stopped, and another one can begin. */
-static bool was_stopped(struct pa_session *s)
+/* Prepares another capture if there was one. A result that nobody asked for is not thrown away. */
+static int prepare_start(struct pa_session *s, struct pa_error *err)
 {
-	bool has_thread;
+	int r;
 
-	pthread_mutex_lock(&s->lock);
-	has_thread = s->has_thread;
-	pthread_mutex_unlock(&s->lock);
-	return atomic_load(&s->phase) == PA_PHASE_DONE && !has_thread;
+	if (atomic_load(&s->phase) == PA_PHASE_NEW)
+		return 0;
+	if (atomic_load(&s->phase) != PA_PHASE_DONE)
+		return error_set(err, EALREADY, "the session has already been started");
+	if (!atomic_load(&s->is_result_known))
+		return error_set(err, EALREADY,
+				 "the capture has ended: get its result by pa_session_wait() or "
+				 "pa_session_stop() before another start");
+	atomic_store(&s->is_starting, true);
+	r = renew(s, err);
+	if (r < 0)
+		atomic_store(&s->is_starting, false);
+	return r < 0 ? error_set(err, -r, "cannot prepare the capture: %s", strerror(-r)) : 0;
 }
 
 /* Attaches everything and begins to sample. */
@@ -610,6 +633,7 @@ static int begin_capture(struct pa_session *s, struct pa_error *err)
 	if (r < 0)
 		return r;
 	session_add_blocked(s);
+	atomic_store(&s->is_result_known, false);
 	atomic_store(&s->phase, PA_PHASE_SAMPLING);
 	return start_thread(s);
 }
@@ -621,16 +645,9 @@ int pa_session_start(struct pa_session *s, struct pa_error *err)
 	error_clear(err);
 	if (!s)
 		return error_set(err, EINVAL, "pa_session_start(): the session is NULL");
-	if (was_stopped(s)) {
-		atomic_store(&s->is_starting, true);
-		r = renew(s, err);
-		if (r < 0) {
-			atomic_store(&s->is_starting, false);
-			return error_set(err, -r, "cannot prepare the capture: %s", strerror(-r));
-		}
-	}
-	if (atomic_load(&s->phase) != PA_PHASE_NEW)
-		return error_set(err, EALREADY, "the session has already been started");
+	r = prepare_start(s, err);
+	if (r < 0)
+		return r;
 	atomic_store(&s->is_starting, true);
 	r = begin_capture(s, err);
 	atomic_store(&s->is_starting, false);
@@ -709,24 +726,15 @@ int pa_session_cancel(struct pa_session *s)
 	return pa_session_request_stop(s);
 }
 
-/* Whether the caller has to join the thread: of several, one has to. */
-static bool take_thread(struct pa_session *s)
+/* The result of a capture that has ended. Once it is known, another start may replace it. */
+static int result_of(struct pa_session *s, struct pa_error *err)
 {
-	bool has_thread;
+	int r = s->result;
 
-	pthread_mutex_lock(&s->lock);
-	has_thread = s->has_thread;
-	s->has_thread = false;
-	pthread_mutex_unlock(&s->lock);
-	return has_thread;
-}
-
-/* The result of a capture that has ended. */
-static int result_of(const struct pa_session *s, struct pa_error *err)
-{
 	if (err)
 		*err = s->error;
-	return s->result;
+	atomic_store(&s->is_result_known, true);
+	return r;
 }
 
 /* The time until the end, or until another look at a start that may have failed, which nothing announces. */
@@ -778,8 +786,7 @@ int pa_session_stop(struct pa_session *s, struct pa_error *err)
 	if (r < 0)
 		return error_set(err, -r, "the session has not been started");
 	r = pa_session_wait(s, -1, err);
-	if (take_thread(s))
-		pthread_join(s->thread, NULL);
+	join_thread(s);
 	return r;
 }
 
@@ -791,10 +798,8 @@ void pa_session_free(struct pa_session *s)
 		log_write(&s->log, PA_LOG_ERROR, "a callback cannot free its own session");
 		return;
 	}
-	if (take_thread(s)) {
-		(void)pa_session_cancel(s); /* cannot fail while the thread runs */
-		pthread_join(s->thread, NULL);
-	}
+	(void)pa_session_cancel(s); /* fails if nothing was started */
+	join_thread(s);
 	drop_capture(s);
 	closep(&s->wake_fd);
 	closep(&s->done_fd);

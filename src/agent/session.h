@@ -99,8 +99,10 @@ struct pa_session {
 	pthread_t thread;
 	atomic_int own_tid; /* of the thread while it runs: callbacks are called on it; 0: none */
 	bool has_thread;    /* under lock, once it runs */
-	int wake_fd;        /* the thread sleeps on it; owned */
-	int done_fd;        /* readable when all outputs are written; owned */
+	/* The caller has the result of the last capture: another one may begin. */
+	atomic_bool is_result_known;
+	int wake_fd; /* the thread sleeps on it; owned */
+	int done_fd; /* readable when all outputs are written; owned */
 	atomic_bool stop, hurry, cancel;
 	atomic_bool is_interrupted; /* the user has asked to stop sampling */
 	atomic_bool is_drained;     /* all records were read; the session now waits for symbols */

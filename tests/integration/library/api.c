@@ -3,6 +3,7 @@
  * shared library alone. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
@@ -204,7 +205,6 @@ static void test_lifecycle(void)
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], &result[i]);
 	ok(!result[0] && !result[1], "several threads may wait");
-	ok(pa_session_start(s, &err) == -EALREADY, "start before stop is an error");
 	ok(pa_session_stop(s, &err) == 0 && pa_session_stop(s, &err) == 0,
 	   "stop may be called twice");
 	ok(pa_session_request_stop(s) == 0 && pa_session_hurry(s) == 0 && pa_session_cancel(s) == 0,
@@ -214,6 +214,31 @@ static void test_lifecycle(void)
 	ok(pa_session_stop(s, &err) == 0 && pa_session_summary(s) &&
 		   !strcmp(pa_session_summary(s)->end_reason, "stopped"),
 	   "the second capture is stopped at once, and has a summary of its own: %s", err.text);
+	pa_session_free(s);
+}
+
+/* A capture that ends by itself, again and again, without a call of pa_session_stop(). */
+static void test_start_again(void)
+{
+	struct pa_options o = options(NULL, 0);
+	struct pa_session *s = started(&o);
+	struct pollfd end = { .fd = pa_session_event_fd(s), .events = POLLIN };
+	struct pa_error err = { 0 };
+	uint64_t began_ns;
+
+	must(poll(&end, 1, -1) == 1);
+	ok(pa_session_start(s, &err) == -EALREADY && strstr(err.text, "pa_session_wait()"),
+	   "a start before the result is known says how to get it: %s", err.text);
+	ok(pa_session_wait(s, -1, &err) == 0 && pa_session_summary(s),
+	   "the result of an ended capture is there after a start that was too early: %s",
+	   err.text);
+	began_ns = pa_session_summary(s)->start_time_ns;
+	ok(pa_session_start(s, &err) == 0,
+	   "start again works after wait has returned the result: %s", err.text);
+	ok(pa_session_start(s, &err) == -EALREADY && strstr(err.text, "already been started"),
+	   "start again while the second capture runs is an error: %s", err.text);
+	ok(pa_session_wait(s, -1, &err) == 0 && pa_session_summary(s)->start_time_ns > began_ns,
+	   "the second capture ends by itself and has a summary of its own: %s", err.text);
 	pa_session_free(s);
 }
 
@@ -441,6 +466,7 @@ int main(void)
 	test_failing_writes();
 	test_descriptors();
 	test_lifecycle();
+	test_start_again();
 	test_failed_start();
 	test_gone_target();
 	test_outputs_again();
