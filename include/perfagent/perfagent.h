@@ -860,7 +860,8 @@ PA_API void pa_metrics_free(struct pa_metrics *metrics);
 PA_API int pa_export_text(void *ctx, const struct pa_metrics *metrics);
 
 /*
- * Only during a call of a pa_enrich_fn. Both texts are copied; control characters are replaced when they are
+ * Only during a call of a pa_enrich_fn, on its thread: otherwise -EINVAL as long as the session exists, and
+ * undefined after that. Both texts are copied; control characters are replaced when they are
  * written. A label of this key that the process has already, or that was set before, is replaced. -EINVAL: one of
  * them is NULL or empty. -ENAMETOOLONG: a key of more than 256 bytes, a value of more than 4096. -ENOSPC: more than
  * 16 labels. -EPERM: the library alone sets "pid", and what differs from sample to sample: "tid", "thread",

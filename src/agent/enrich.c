@@ -6,18 +6,20 @@
 #include "agent/session.h"
 #include "base/error.h"
 
-struct pa_labels {
-	struct process_labels_draft *draft; /* borrowed */
-};
+/* Whether this is a call by the caller's function, and not later or by another thread. */
+static bool are_asked_for(struct pa_labels *labels)
+{
+	return labels && atomic_load(&labels->tid) == gettid();
+}
 
 int pa_labels_set(struct pa_labels *labels, const char *key, const char *value)
 {
-	return labels ? process_labels_set(labels->draft, key, value) : -EINVAL;
+	return are_asked_for(labels) ? process_labels_set(labels->draft, key, value) : -EINVAL;
 }
 
 int pa_labels_drop(struct pa_labels *labels, const char *key)
 {
-	return labels ? process_labels_drop(labels->draft, key) : -EINVAL;
+	return are_asked_for(labels) ? process_labels_drop(labels->draft, key) : -EINVAL;
 }
 
 /* The path of the program, if the process still runs the one of the sample. Returns path or NULL. */
@@ -52,7 +54,6 @@ static int ask_caller(void *session, struct process_labels_draft *d)
 	struct pa_session *s = session;
 	const struct pa_options *o = &s->settings.o;
 	struct pa_label known[PROCESS_LABELS_KNOWN_MAX];
-	struct pa_labels labels = { .draft = d };
 	char path[PATH_MAX], comm[PROC_COMM_SIZE];
 	struct pa_process_info process = { .sz = sizeof(process),
 					   .pid = d->sample->pid,
@@ -65,7 +66,10 @@ static int ask_caller(void *session, struct process_labels_draft *d)
 	(void)snprintf(comm, sizeof(comm), "%.*s", (int)d->sample->comm_bytes, d->sample->comm);
 	for (uint32_t i = 0; i < d->nr_known; i++)
 		known[i] = (struct pa_label){ d->known[i].key, d->known[i].value };
-	r = o->enrich(o->enrich_ctx, &process, &labels);
+	s->labels.draft = d;
+	atomic_store(&s->labels.tid, gettid());
+	r = o->enrich(o->enrich_ctx, &process, &s->labels);
+	atomic_store(&s->labels.tid, 0);
 	if (r < 0)
 		log_failure(s, process.pid, r);
 	return r;

@@ -51,6 +51,12 @@ struct session_model {
 
 struct summary; /* agent/summary.h */
 
+/* What the caller's function gets. It is part of the session, so that one that keeps the pointer gets errors. */
+struct pa_labels {
+	atomic_int tid; /* of the thread that calls the function; 0: it is not being called */
+	struct process_labels_draft *draft; /* borrowed during that call */
+};
+
 struct pa_session {
 	struct settings settings;
 	struct log log;
@@ -66,6 +72,7 @@ struct pa_session {
 	struct session_model *models; /* owned; by origin: one per trigger */
 	struct process_labels
 		*process_labels; /* owned; of all models; NULL: no pa_options.enrich */
+	struct pa_labels labels;
 	bool has_enricher_failed;
 	const struct trigger *wanted_triggers[SESSION_MAX_TRIGGERS]; /* borrowed; of each capture */
 	uint32_t nr_wanted_triggers;

@@ -13,6 +13,7 @@ struct enricher {
 	char executable[PATH_MAX], comm[32];
 	bool has_pid_label, is_on_own_thread;
 	int set, metrics, stop, wait; /* results of calls */
+	struct pa_labels *kept;       /* what must not be used later */
 	pthread_t thread;             /* of the caller of the session */
 	int result;
 	int (*act)(struct enricher *e, struct pa_labels *labels);
@@ -208,11 +209,21 @@ static void test_failure(int result, const char *text)
 	pa_session_free(e.session);
 }
 
+static void *set_elsewhere(void *labels)
+{
+	return (void *)(intptr_t)pa_labels_set(labels, "k", "v");
+}
+
 static int end_capture(struct enricher *e, struct pa_labels *labels)
 {
 	struct pa_error err = { 0 };
+	pthread_t other;
+	void *r = NULL;
 
-	(void)labels;
+	must(pthread_create(&other, NULL, set_elsewhere, labels) == 0 &&
+	     pthread_join(other, &r) == 0);
+	e->set = (int)(intptr_t)r;
+	e->kept = labels;
 	e->stop = pa_session_stop(e->session, &err);
 	e->wait = pa_session_wait(e->session, -1, &err);
 	pa_session_free(e->session); /* does nothing */
@@ -230,10 +241,15 @@ static void test_calls(void)
 	ok(pa_session_wait(e.session, 60000, &err) == 0 &&
 		   !strcmp(pa_session_summary(e.session)->end_reason, "stopped"),
 	   "an enricher may ask the capture to end: %s", err.text);
+	ok(e.set == -EINVAL, "another thread cannot set labels for an enricher: %d", e.set);
 	ok(e.stop == -EDEADLK && e.wait == -EDEADLK,
 	   "an enricher that stops its session or waits for it gets an error: %d, %d", e.stop,
 	   e.wait);
+	ok(pa_labels_set(e.kept, "k", "v") == -EINVAL && pa_labels_drop(e.kept, "tid") == -EINVAL,
+	   "labels that an enricher kept are an error after its call");
 	ok(pa_session_stop(e.session, &err) == 0, "the session can be stopped later: %s", err.text);
+	ok(pa_labels_set(e.kept, "k", "v") == -EINVAL,
+	   "kept labels are an error after the capture");
 	pa_session_free(e.session);
 }
 
