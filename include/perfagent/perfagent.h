@@ -100,7 +100,11 @@ typedef ssize_t (*pa_write_fn)(void *ctx, const void *bytes, size_t n);
 /* Where a profile is written to, or with the format "pmu" the scheduler statistics, as text. */
 struct pa_output {
 	size_t sz;
-	/* "pprof", "folded", "flamegraph", "pmu", "perf.data" (of on-CPU samples only) */
+	/*
+	 * What is kept of a sample's labels:
+	 * "pprof": all of them. "flamegraph": what a page can choose by: process, thread, state. "folded": "comm".
+	 * "perf.data" (of on-CPU samples only): process and thread. "pmu": there are no samples.
+	 */
 	const char *format;
 	/* "-": stdout. NULL: a name of its own in the current directory that never replaces a file.
 	 * Two outputs cannot be one regular file. */
@@ -139,7 +143,8 @@ struct pa_process_info {
 struct pa_labels;
 
 /*
- * Adds labels to the samples of a process, or drops some. Called once for a process, whatever the number of
+ * Adds labels to the samples of a process, or drops some. Outputs of the format "pprof" show all of them, others
+ * only what pa_output.format says; with no output of that format, pa_session_new() logs a warning. Called once for a process, whatever the number of
  * profiles, and once more when it executes another program: before its first sample is labelled, on the session's
  * thread, which does nothing else meanwhile; so it must be quick, or samples will be lost. Beyond pa_labels_set()
  * and pa_labels_drop() it may call what every callback may call. A negative errno is counted (the gap

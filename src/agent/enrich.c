@@ -75,6 +75,19 @@ static int ask_caller(void *session, struct process_labels_draft *d)
 	return r;
 }
 
+void session_check_label_use(const struct pa_session *s)
+{
+	if (!s->settings.o.enrich)
+		return;
+	for (uint32_t i = 0; i < s->nr_outputs; i++)
+		if (s->outputs[i].writer && s->outputs[i].writer->has_labels)
+			return;
+	log_warn(&s->log,
+		 "labels: those that pa_options.enrich adds are shown only by outputs of the "
+		 "format '%s', and there is none",
+		 writer_pprof.name);
+}
+
 int session_new_process_labels(struct pa_session *s)
 {
 	const struct process_labels_config cfg = { .ask = ask_caller,

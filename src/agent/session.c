@@ -233,6 +233,8 @@ static int prepare(struct pa_session *s, const struct pa_options *opts, struct p
 		s->cache_dir = NULL; /* the cache is optional */
 	if (r == 0)
 		r = prepare_capture(s, err);
+	if (r == 0)
+		session_check_label_use(s);
 	if (r == 0) {
 		s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 		s->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

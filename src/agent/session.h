@@ -172,6 +172,8 @@ void session_refill_stack_budget(struct pa_session *s);
 
 /* enrich.c: labels by pa_options.enrich, if it is given; before the models. */
 int session_new_process_labels(struct pa_session *s);
+/* Warns if labels of the caller would be seen nowhere; after session_open_outputs(). */
+void session_check_label_use(const struct pa_session *s);
 
 /* models.c */
 int session_new_models(struct pa_session *s);

@@ -375,4 +375,6 @@ static int pprof_write(const struct profile *p, struct outfile *out, const atomi
 	return gzip_finish(w->gzip, err);
 }
 
-const struct writer writer_pprof = { .name = "pprof", .suffix = ".pb.gz", .write = pprof_write };
+const struct writer writer_pprof = {
+	.name = "pprof", .suffix = ".pb.gz", .has_labels = true, .write = pprof_write
+};

@@ -13,6 +13,7 @@
 struct writer {
 	const char *name;   /* "pprof" */
 	const char *suffix; /* file name suffix: ".pb.gz" */
+	bool has_labels;    /* shows all labels of samples, whatever their keys */
 	/* Writes without committing. When cancel (may be NULL) becomes true, the result is
 	 * -ECANCELED. */
 	int (*write)(const struct profile *p, struct outfile *out, const atomic_bool *cancel,

@@ -175,6 +175,40 @@ static void take_message(void *ctx, enum pa_log_level level, const char *text)
 	snprintf(m->last, sizeof(m->last), "%s", text);
 }
 
+static unsigned int warnings_with(const char *const *formats, size_t nr, char *last)
+{
+	struct sink sinks[2] = { { 0 }, { 0 } };
+	struct pa_output outputs[2] = { 0 };
+	struct enricher e = { 0 };
+	struct pa_options o = enriched_options(&e, outputs, nr);
+	struct pa_error err = { 0 };
+	struct messages m = { 0 };
+
+	for (size_t i = 0; i < nr; i++)
+		outputs[i] = (struct pa_output){ .sz = sizeof(*outputs),
+						 .format = formats[i],
+						 .write = sink_write,
+						 .write_ctx = &sinks[i] };
+	o.log = take_message;
+	o.log_ctx = &m;
+	must(pa_session_new(&o, &e.session, &err) == 0);
+	pa_session_free(e.session);
+	strcpy(last, m.last);
+	return m.nr;
+}
+
+static void test_unseen_labels(void)
+{
+	char text[sizeof(((struct messages *)0)->last)] = "";
+
+	ok(warnings_with((const char *const[]){ "folded", "flamegraph" }, 2, text) == 1 &&
+		   strstr(text, "'pprof'"),
+	   "one warning says that no output shows the labels of an enricher: %s", text);
+	ok(warnings_with(NULL, 0, text) == 1, "no output shows no labels of an enricher: %s", text);
+	ok(warnings_with((const char *const[]){ "folded", "pprof" }, 2, text) == 0,
+	   "nothing is to be said of an enricher if one output shows its labels: %s", text);
+}
+
 static int set_and_fail(struct enricher *e, struct pa_labels *labels)
 {
 	must(pa_labels_set(labels, "team\x1b", "se\narch") == 0 &&
@@ -263,6 +297,7 @@ int main(void)
 	}
 	target = lib_target_start();
 	test_two_profiles();
+	test_unseen_labels();
 	test_failure(-EACCES, "Permission denied");
 	test_failure(INT_MIN, "Input/output error");
 	test_calls();
