@@ -165,6 +165,28 @@ static const char *aftermath(const struct outfile *f)
 	return f->replaces ? "the old file is unchanged" : "nothing was left under that name";
 }
 
+/* A callback that takes nothing would be called forever, and one that takes too much has not understood. */
+static int bad_answer(struct outfile *f, ssize_t taken, size_t n, struct pa_error *err)
+{
+	f->failed = EIO;
+	if (taken == 0)
+		return error_set(err, EIO,
+				 "cannot write: the write callback took none of %zu bytes; it must "
+				 "take at least one, or return a negative errno",
+				 n);
+	if (taken > 0)
+		return error_set(
+			err, EIO,
+			"cannot write: the write callback says that it took %zd bytes, but "
+			"got only %zu",
+			taken, n);
+	return error_set(
+		err, EIO,
+		"cannot write: the write callback returned %zd, which is not an errno that "
+		"ends writing; it is not called again",
+		taken);
+}
+
 static int write_failed(struct outfile *f, int code, struct pa_error *err)
 {
 	char text[128];
@@ -483,26 +505,26 @@ static bool wait_writable(int fd)
 	return poll(&p, 1, OUTFILE_WAIT_MS) > 0;
 }
 
-/* A callback that takes nothing would be called forever. */
-static ssize_t pass_on(const struct outfile *f, const char *bytes, size_t n)
+/* Passes bytes to the callback. */
+static ssize_t pass_on(struct outfile *f, const char *bytes, size_t n, struct pa_error *err)
 {
 	ssize_t taken = f->write(f->write_ctx, bytes, n);
 
 	if (taken == 0 || taken > (ssize_t)n || taken < -ERROR_MAX_ERRNO || taken == -EAGAIN ||
 	    taken == -EINTR)
-		return -EIO;
+		return bad_answer(f, taken, n, err);
 	return taken;
 }
 
 /* Writes as much as possible now; -EAGAIN: nothing. A pipe that poll() reports as writable accepts
  * PIPE_BUF bytes without blocking (pipe(7)). */
-static ssize_t write_some(struct outfile *f, const char *bytes, size_t n)
+static ssize_t write_some(struct outfile *f, const char *bytes, size_t n, struct pa_error *err)
 {
 	size_t most = f->may_block ? PIPE_BUF : OUTFILE_MAX_WRITE;
 	ssize_t done;
 
 	if (f->write)
-		return pass_on(f, bytes, n);
+		return pass_on(f, bytes, n, err);
 	if (f->may_block && !wait_writable(f->fd))
 		return -EAGAIN;
 	done = write_quietly(f->fd, bytes, n < most ? n : most);
@@ -523,7 +545,7 @@ static int write_all(struct outfile *f, const void *bytes, size_t n, struct pa_e
 
 		if (f->is_cancelled && f->is_cancelled(f->cancel_ctx))
 			return write_failed(f, ECANCELED, err);
-		done = write_some(f, at, n);
+		done = write_some(f, at, n, err);
 		if (done < 0 && done != -EAGAIN && done != -EINTR)
 			return write_failed(f, (int)-done, err);
 		if (done <= 0)
