@@ -35,7 +35,7 @@ for file in usr/bin/perf-agent usr/share/man/man1/perf-agent.1.gz \
 done
 check "deb: libperfagent0 has the library" has_file libperfagent0 'usr/lib/[^/]*/libperfagent[.]so[.]0'
 for file in usr/include/perfagent/perfagent.h 'usr/lib/[^/]*/pkgconfig/perfagent.pc' \
-	usr/share/man/man3/libperfagent.3.gz; do
+	usr/share/man/man3/libperfagent.3.gz usr/share/doc/libperfagent-dev/examples/capture.c; do
 	check "deb: libperfagent-dev has /$file" has_file libperfagent-dev "$file"
 done
 check "deb: the program is position-independent and binds its symbols at start" is_hardened
