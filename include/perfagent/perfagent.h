@@ -4,9 +4,14 @@
  *
  * One session is one capture: create it from options, start it, stop it (or wait until it ends by
  * itself), read its summary, free it. The library prints nothing, installs no signal handler and never
- * exits; several sessions may live in one process, and share no state. One thing is the whole process's:
- * libbpf's printer, which is replaced while a session starts. Messages of other threads go on to the one
- * before it, which is put back afterwards.
+ * exits; several sessions may live in one process, and share no state. One exception: libbpf has one print
+ * function for the whole process. It is replaced while a session starts, and put back; messages of other threads
+ * reach the old one meanwhile.
+ *
+ * A capture needs root, or the capabilities that perf-agent itself needs: CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE,
+ * CAP_CHECKPOINT_RESTORE, CAP_DAC_READ_SEARCH and CAP_SYSLOG, on some kernels more; pa_doctor() says which are
+ * missing. Reading profiles needs none. docs/library.md shows how things go together, docs/install.md has the
+ * capabilities.
  *
  * Functions return 0 on success and a negative errno value on failure. Where a struct pa_error is
  * taken, it then contains one sentence with the cause and the fix; it need not be initialized. It may be NULL.
@@ -14,12 +19,19 @@
  * Sentences name an option by its member, "pa_options.pids 7: no such process"; a program that has
  * flags or settings of its own puts their names in its place.
  *
- * Threads: functions that take a session may be called from any thread where that is said; otherwise by one
- * thread at a time. Different sessions are independent of each other. Callbacks are called on the thread that
- * is named with them; they must not call functions of the same session, except pa_session_request_stop(),
- * pa_session_hurry(), pa_session_cancel(), pa_session_note_signal(), pa_session_progress() and
- * pa_session_metrics(). On the session's thread, pa_session_stop() and pa_session_wait() are then -EDEADLK, and
- * pa_session_free() does nothing. A NULL pointer that a function needs is -EINVAL.
+ * Threads. Some functions that take a session say "any thread". Call the others from one thread at a time.
+ * Different sessions are independent of each other, and their callbacks may run at the same time.
+ *
+ * Callbacks run on the thread that is named with them. Of their own session they may call
+ * pa_session_request_stop(), pa_session_hurry(), pa_session_cancel(), pa_session_note_signal(),
+ * pa_session_progress() and pa_session_metrics(), and nothing else: on the session's thread pa_session_stop() and
+ * pa_session_wait() are -EDEADLK, and pa_session_free() does nothing. No exception may leave a callback, nor
+ * longjmp().
+ *
+ * Ownership. pa_session_new() copies everything that struct pa_options points to: strings, lists, outputs,
+ * exporters. Functions, their ctx and the descriptor of an output are used until pa_session_free() returns, and
+ * must stay valid until then.
+ * What other functions get is used during the call only. A NULL pointer that a function needs is -EINVAL.
  *
  * Structures that begin with `size_t sz` grow at their end. In those that the caller fills in, set sz to sizeof
  * the structure and zero the rest, and a library of another version understands them: -EINVAL for an sz that is
@@ -92,8 +104,9 @@ enum pa_off_cpu_state {
 };
 
 /*
- * Takes the next bytes of an output. Returns how many of the n bytes it took, at least 1, or a negative errno;
- * that, or 0, ends writing, and the call or the capture fails with it (0: -EIO).
+ * Takes the next bytes of an output. Returns how many of the n bytes it took, at least 1, or a negative errno, which
+ * ends writing: the call or the capture fails with it. 0, more than n, -EAGAIN, -EINTR and what is not an errno end
+ * writing with -EIO.
  */
 typedef ssize_t (*pa_write_fn)(void *ctx, const void *bytes, size_t n);
 
@@ -109,8 +122,14 @@ struct pa_output {
 	/* "-": stdout. NULL: a name of its own in the current directory that never replaces a file.
 	 * Two outputs cannot be one regular file. */
 	const char *path;
-	/* Of which kind of event, as in pa_section: "on-cpu", "off-cpu". NULL: of each that is sampled,
-	 * the first at path, the others beside it; with the format "flamegraph" all in one page. */
+	/*
+	 * Of which kind of event, as pa_section.name. NULL: of each that is sampled, the first at path, the others
+	 * beside it; with the format "flamegraph" all in one page. The kinds, and the values of each sample of
+	 * theirs, with the units, in their order in "pprof"; "folded" has the last one of "off-cpu", else the first:
+	 * "on-cpu" (PA_MODE_PROFILE): samples/count, cpu/nanoseconds; with PA_EVENT_CYCLES: samples/count,
+	 *   cycles/count
+	 * "off-cpu" (PA_MODE_OFFCPU): intervals/count, offcpu/nanoseconds
+	 */
 	const char *kind;
 
 	/* Instead of path: gets all bytes in their order, on the session's thread after the capture. Only for one
@@ -317,7 +336,8 @@ enum pa_signal_role {
 };
 PA_API int pa_session_note_signal(struct pa_session *s, enum pa_signal_role role, int signal_nr);
 
-/* Abandons symbolization and writing as well; incomplete files are removed. Any thread. -EINVAL before start. */
+/* Abandons symbolization and writing as well; incomplete files are removed. pa_session_wait() and pa_session_stop()
+ * then return -ECANCELED, and pa_session_summary() NULL. Any thread. -EINVAL before start. */
 PA_API int pa_session_cancel(struct pa_session *s);
 
 /* Ends the capture, symbolizes, writes, and waits for that. Returns the result of the whole
@@ -370,18 +390,19 @@ struct pa_count {
 
 /* Stacks that do not reach their outermost frame. */
 struct pa_truncation_stat {
-	const char *reason; /* as in pa_summary.stops and the label "truncated" */
-	const char *text;   /* for people */
-	const char *file;   /* of the code at which unwinding stopped */
-	uint64_t nr_samples;
-	const char *fix; /* what the user can do; NULL: nothing is known to help */
+	const char *reason;  /* as in pa_summary.stops and the label "truncated" */
+	const char *text;    /* for people */
+	const char *file;    /* of the code at which unwinding stopped */
+	uint64_t nr_samples; /* in pa_summary.count_unit; in a section, as pa_section.samples */
+	const char *fix;     /* what the user can do; NULL: nothing is known to help */
 };
 
 struct pa_function_stat {
 	const char *name;
-	const char *file;  /* of the code: path of the mapped binary, "[kernel]", "[jit]" */
-	uint64_t nr_self;  /* samples in which it ran itself */
-	uint64_t nr_total; /* samples in which it was somewhere on the stack */
+	const char *file; /* of the code: path of the mapped binary, "[kernel]", "[jit]" */
+	/* in pa_summary.count_unit: samples, or off-CPU intervals or nanoseconds, … */
+	uint64_t nr_self;  /* … in which it was innermost: it ran, or waited, itself */
+	uint64_t nr_total; /* … in which it was somewhere on the stack */
 	bool is_unnamed;   /* not one function: all code of the file that has no symbol */
 	bool is_start; /* nearly every stack of its kind contains it, and it does little itself: main */
 	const char *source; /* of generated code: the source file, the script; NULL: not known */
@@ -389,8 +410,8 @@ struct pa_function_stat {
 
 /* All processes of one name. */
 struct pa_command_stat {
-	const char *comm; /* "[unknown]": samples without one */
-	uint64_t nr_samples;
+	const char *comm;      /* "[unknown]": samples without one */
+	uint64_t nr_samples;   /* in pa_summary.count_unit */
 	uint64_t nr_in_kernel; /* of these, the CPU was in kernel mode */
 	uint64_t nr_processes;
 };
@@ -399,7 +420,7 @@ struct pa_command_stat {
 struct pa_process_stat {
 	pid_t pid;
 	const char *comm;
-	uint64_t nr_samples;
+	uint64_t nr_samples; /* in pa_summary.count_unit */
 	uint64_t nr_in_kernel;
 };
 
@@ -414,7 +435,7 @@ struct pa_path_stat {
 	bool continues; /* the only callee worth a row of the row before it, at the same depth */
 	const char *name;
 	const char *file;    /* as in pa_function_stat */
-	uint64_t nr_samples; /* samples that came this way */
+	uint64_t nr_samples; /* samples that came this way, in pa_summary.count_unit */
 	uint64_t nr_self;    /* of these, it ran itself */
 	uint64_t nr_rest;    /* of these, in callees that are not rows */
 	/* functions left out between the row before and one that continues */
@@ -426,7 +447,8 @@ struct pa_path_stat {
 
 struct pa_unnamed_stat {
 	const char *file;
-	uint64_t nr_samples; /* samples whose running function has no symbol */
+	/* samples whose running function has no symbol, in pa_summary.count_unit; in a section, as pa_section.samples */
+	uint64_t nr_samples;
 	const char *why;
 	const char *fix;
 };
@@ -447,8 +469,8 @@ struct pa_fetch_failure {
 };
 
 struct pa_output_stat {
-	const char *kind; /* as pa_output.format */
-	const char *path; /* as actually used */
+	const char *format; /* as pa_output.format */
+	const char *path;   /* as actually used */
 	uint64_t size_bytes;
 };
 
@@ -467,7 +489,7 @@ struct pa_section {
 	uint64_t due;                  /* by the kernel's own count, if it has one */
 	const struct pa_count *counts; /* events that are not the targets'; also those with 0 */
 	size_t nr_counts;
-	uint64_t samples;              /* in its profile */
+	uint64_t samples;              /* in its profile: events, as all numbers of a section */
 	const struct pa_count *losses; /* every reason, also those with 0 */
 	size_t nr_losses;
 	uint64_t lost;       /* their sum */
@@ -499,7 +521,7 @@ struct pa_hint {
 	/* machine-readable: "no_symbols", "truncated", "no_script_functions" */
 	const char *problem;
 	const char *text;    /* for people: one line, with the version and the PIDs */
-	uint64_t nr_samples; /* that it is about */
+	uint64_t nr_samples; /* that it is about, in pa_summary.count_unit */
 	uint64_t nr_processes;
 };
 
@@ -555,7 +577,7 @@ struct pa_thread_stat {
 struct pa_label_stat {
 	/* With its unit, if it is a number that has one; "[none]": samples without the label. */
 	const char *value;
-	uint64_t nr_samples;
+	uint64_t nr_samples; /* in pa_summary.count_unit */
 };
 
 /* One of the session's BPF programs. */
@@ -570,9 +592,15 @@ struct pa_program_stat {
  * has in the library, which PA_ITEM() uses to find item i of a list:
  *   PA_ITEM(summary, pa_count, summary->stops, i)->count
  */
+#ifdef __cplusplus
+#define PA_ITEM(summary, type, list, i)                                                            \
+	(reinterpret_cast<const struct type *>(reinterpret_cast<const char *>(list) +              \
+					       static_cast<size_t>(i) * (summary)->type##_sz))
+#else
 #define PA_ITEM(summary, type, list, i)                                                            \
 	((const struct type *)(const void *)((const char *)(list) +                                \
 					     (size_t)(i) * (summary)->type##_sz))
+#endif
 
 #define PA_UNKNOWN UINT64_MAX
 
@@ -594,7 +622,8 @@ struct pa_summary {
 
 	const struct pa_section *sections; /* one per kind of event that was sampled */
 	size_t nr_sections;
-	uint64_t samples;       /* in the profile of the first, to which what follows refers */
+	/* in the profile of the first, to which what follows refers; in count_unit */
+	uint64_t samples;
 	uint64_t sideband_lost; /* records about processes and mappings */
 
 	uint64_t nr_stacks;
@@ -824,9 +853,19 @@ struct pa_summary {
 	 * many of the former were switched off; every reason, also those with 0. */
 	const struct pa_count *python;
 	size_t nr_python;
+
+	/*
+	 * The type and unit of what `samples` and all members of lists called nr_samples, nr_self, nr_total, nr_rest
+	 * and nr_in_kernel count, except those in `sections`: "samples", "count"; of a capture with PA_MODE_OFFCPU
+	 * alone "intervals", "count". Of a profile in a file as value_type says; by default an off-CPU profile
+	 * has "offcpu", "nanoseconds" (pa_profile_options.value_type "intervals": as in the capture). NULL: no
+	 * samples were asked for.
+	 */
+	const char *count_type, *count_unit;
 };
 
-/* Borrowed until pa_session_free() or the next pa_session_start(). NULL before the end. */
+/* Borrowed until pa_session_free() or the next pa_session_start(). NULL before the end, and if the capture was
+ * cancelled or failed; an output that could not be written leaves it. */
 PA_API const struct pa_summary *pa_session_summary(const struct pa_session *s);
 
 enum pa_metric_type {

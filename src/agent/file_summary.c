@@ -253,6 +253,8 @@ static void add_facts(struct file_summary *s, const struct profile *p,
 	s->pub.source_file = values->path;
 	s->pub.event = values->are_samples ? "cpu-clock" : profile_str(p, type->type);
 	s->pub.period = values->are_samples ? (uint64_t)p->period : 0;
+	s->pub.count_type = profile_str(p, type->type);
+	s->pub.count_unit = profile_str(p, type->unit);
 	s->pub.value_type = values->are_samples ? NULL : profile_str(p, type->type);
 	s->pub.value_unit = values->are_samples ? NULL : profile_str(p, type->unit);
 	s->pub.start_time_ns = p->time_ns > 0 ? (uint64_t)p->time_ns : 0;

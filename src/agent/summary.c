@@ -400,7 +400,7 @@ static int add_outputs(const struct pa_session *s, struct summary *to)
 	for (unsigned int i = 0; i < s->nr_outputs; i++)
 		if (outfile_is_committed(s->outputs[i].file))
 			to->outputs[to->pub.nr_outputs++] = (struct pa_output_stat){
-				.kind = s->outputs[i].format,
+				.format = s->outputs[i].format,
 				.path = outfile_path(s->outputs[i].file),
 				.size_bytes = outfile_size(s->outputs[i].file),
 			};
@@ -463,13 +463,22 @@ static void add_description(const struct pa_session *s, struct summary *to)
 	to->pub.duration_asked_ns = o->duration_ns;
 }
 
+/* What the samples of the first profile are. */
+static void add_values(const struct value_types *values, struct pa_summary *to)
+{
+	to->period = values->period;
+	to->count_type = values->types[values->count_type].type;
+	to->count_unit = values->types[values->count_type].unit;
+}
+
 static void add_frame(const struct pa_session *s, struct summary *to)
 {
 	const struct pa_options *o = &s->settings.o;
 	to->pub.sz = sizeof(to->pub);
 	to->pub.version = PERFAGENT_VERSION;
 	to->pub.event = session_event_name(s);
-	to->pub.period = session_takes_samples(s) ? triggers_values(s->triggers, 0)->period : 0;
+	if (session_takes_samples(s))
+		add_values(triggers_values(s->triggers, 0), &to->pub);
 	to->pub.sample_rate_hz = o->sample_rate_hz;
 	to->pub.start_time_ns = s->start_real_ns;
 	to->pub.duration_ns = s->end_ns - s->start_ns;

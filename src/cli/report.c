@@ -31,7 +31,7 @@ void report_outputs(const struct report_page *p)
 	for (size_t i = 0; i < s->nr_outputs; i++) {
 		const struct pa_output_stat *o = PA_ITEM(s, pa_output_stat, s->outputs, i);
 
-		print_output(p->out, o->path, o->kind, o->size_bytes);
+		print_output(p->out, o->path, o->format, o->size_bytes);
 	}
 	if (p->opts->json_path)
 		print_output(p->out, p->opts->json_path, "json", p->opts->json_size_bytes);

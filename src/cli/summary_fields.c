@@ -118,7 +118,7 @@ static const struct summary_field unanswered_stat_fields[] = {
 STRUCTURE(unanswered_stat);
 
 static const struct summary_field output_stat_fields[] = {
-	F(FIELD_STRING, pa_output_stat, kind),
+	{ "kind", FIELD_STRING, offsetof(struct pa_output_stat, format) },
 	F(FIELD_USED_PATH, pa_output_stat, path),
 	F(FIELD_U64, pa_output_stat, size_bytes),
 };
@@ -236,6 +236,8 @@ static const struct summary_field summary_fields[] = {
 	F(FIELD_STRING, pa_summary, source_file),
 	F(FIELD_STRING, pa_summary, value_type),
 	F(FIELD_STRING, pa_summary, value_unit),
+	F(FIELD_STRING, pa_summary, count_type),
+	F(FIELD_STRING, pa_summary, count_unit),
 	F(FIELD_STRING, pa_summary, event),
 	{ "period_ns", FIELD_U64, offsetof(struct pa_summary, period) },
 	F(FIELD_UINT, pa_summary, sample_rate_hz),

@@ -86,6 +86,11 @@ static void test_type_of_page(void)
 	struct pa_diff *d = NULL;
 
 	must(pa_profile_write(other, &to, NULL, NULL) == 0);
+	ok(!strcmp(pa_profile_summary(samples)->count_type, "samples") &&
+		   !strcmp(pa_profile_summary(samples)->count_unit, "count") &&
+		   !strcmp(pa_profile_summary(cpu)->count_type, "cpu") &&
+		   !strcmp(pa_profile_summary(cpu)->count_unit, "nanoseconds"),
+	   "a summary says what its functions count");
 	ok(count_in(page, "\"shown\":1") == 1, "a page shows the default type of the file first");
 	must(pa_profile_write(samples, &to, NULL, NULL) == 0);
 	ok(count_in(page, "\"shown\":0") == 1, "a page shows the chosen type first");

@@ -174,6 +174,63 @@ static void test_descriptors(void)
 	close(fd);
 }
 
+static uint64_t sum_of_self(const struct pa_summary *s)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < s->nr_functions; i++)
+		sum += PA_ITEM(s, pa_function_stat, s->functions, i)->nr_self;
+	return sum;
+}
+
+static bool counts(const struct pa_summary *s, const char *type, const char *unit)
+{
+	return !strcmp(s->count_type, type) && !strcmp(s->count_unit, unit);
+}
+
+/* What the functions of a capture count, and those of its profile in memory. */
+static void test_units(void)
+{
+	const struct pa_profile_options by_intervals = { .sz = sizeof(by_intervals),
+							 .value_type = "intervals" };
+	struct sink off = { 0 };
+	struct pa_output output = {
+		.sz = sizeof(output), .format = "pprof", .write = sink_write, .write_ctx = &off
+	};
+	struct pa_options o = options(&output, 1);
+	struct pa_profile *ns = NULL, *intervals = NULL;
+	struct pa_error err = { 0 };
+	struct pa_session *s;
+	uint64_t sum;
+
+	o.modes = PA_MODE_OFFCPU;
+	s = started(&o);
+	must(pa_session_wait(s, -1, &err) == 0);
+	sum = sum_of_self(pa_session_summary(s));
+	ok(counts(pa_session_summary(s), "intervals", "count"),
+	   "the functions of an off-CPU capture count intervals, and it says so");
+	ok(PA_ITEM(pa_session_summary(s), pa_output_stat, pa_session_summary(s)->outputs, 0)
+			   ->format &&
+		   !strcmp(PA_ITEM(pa_session_summary(s), pa_output_stat,
+				   pa_session_summary(s)->outputs, 0)
+				   ->format,
+			   "pprof"),
+	   "a written output has its format");
+	must(pa_profile_parse(off.bytes, off.nr, NULL, NULL, &ns, &err) == 0);
+	must(pa_profile_parse(off.bytes, off.nr, NULL, &by_intervals, &intervals, &err) == 0);
+	ok(counts(pa_profile_summary(ns), "offcpu", "nanoseconds") &&
+		   sum_of_self(pa_profile_summary(ns)) > sum,
+	   "the functions of an off-CPU profile count nanoseconds, and it says so");
+	ok(counts(pa_profile_summary(intervals), "intervals", "count") && sum &&
+		   sum_of_self(pa_profile_summary(intervals)) == sum,
+	   "an off-CPU profile can count intervals as its capture does: %llu",
+	   (unsigned long long)sum);
+	pa_profile_free(ns);
+	pa_profile_free(intervals);
+	pa_session_free(s);
+	free(off.bytes);
+}
+
 static void *wait_for_end(void *session)
 {
 	return (void *)(intptr_t)pa_session_wait(session, -1, NULL);
@@ -466,6 +523,7 @@ int main(void)
 	test_failing_writes();
 	test_descriptors();
 	test_lifecycle();
+	test_units();
 	test_start_again();
 	test_failed_start();
 	test_gone_target();

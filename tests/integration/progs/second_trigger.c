@@ -127,7 +127,7 @@ static void show(const struct pa_summary *s)
 {
 	sections_show(s);
 	for (size_t i = 0; i < s->nr_outputs; i++)
-		printf("output %s %s\n", s->outputs[i].kind, s->outputs[i].path);
+		printf("output %s %s\n", s->outputs[i].format, s->outputs[i].path);
 	printf("tables %llu\n", (unsigned long long)s->nr_tables);
 }
 
