@@ -3,17 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "proc/reader_wire.h"
 #include "proc/unanswered.h"
+#include "proc/worker.h"
 
 #define DEADLINE_NS (250 * NS_PER_MS)
 #define RUN_NS (2 * NS_PER_S)
@@ -24,9 +21,6 @@
 #define COPY_NS (2 * NS_PER_S)
 #define COPY_BYTES (512ull << 20)
 #define FILE_BYTES (256ull << 20)
-/* A reader that is asleep in two checks this far apart is not merely about to be scheduled. */
-#define LOOK_TWICE_NS (10 * NS_PER_MS)
-#define SPAWN_DEADLINE_NS (10 * NS_PER_S) /* only a busy machine delays the spawner */
 
 /* A file system in which readers have slept. Its device number may soon be reused. */
 struct device {
@@ -39,11 +33,8 @@ struct reader {
 	/* protects the members below; held during a request until its answer */
 	pthread_mutex_t lock;
 	struct reader_limits limits;
-	int proc_fd;    /* owned */
-	int control_fd; /* owned; to the spawner; -1: none */
-	pid_t spawner;  /* child; 0: none */
-	int socket_fd;  /* owned; to the reader; -1: none */
-	pid_t pid;      /* of the reader */
+	int proc_fd; /* owned */
+	struct worker worker;
 	uint64_t copied_ns;
 	struct device devices[READER_MAX_SILENT]; /* in which readers slept */
 	struct reader_wait wait;                  /* of the current request */
@@ -56,68 +47,14 @@ struct reader {
 	} packet;
 };
 
-/* ---- processes ---- */
-
-/* No signal at its end: the host of the library may wait for its own children. */
-static pid_t clone_quietly(void)
-{
-	pid_t pid = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
-
-	if (pid < 0 && errno == EINVAL) /* emulators support only forks with SIGCHLD */
-		pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
-	return pid < 0 ? -errno : pid;
-}
-
-/* With all signals blocked: a handler of ours, or of the library's host, must not run in the child.
- * */
-static int spawner_start(struct reader *r)
-{
-	sigset_t all, before;
-	int pair[2], pid;
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return -errno;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pid = clone_quietly();
-	if (pid == 0)
-		reader_spawner_main(pair[1], r->proc_fd);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	close(pair[1]);
-	if (pid < 0) {
-		close(pair[0]);
-		return pid;
-	}
-	r->control_fd = pair[0];
-	r->spawner = pid;
-	return 0;
-}
-
-static void reader_drop(struct reader *r)
-{
-	closep(&r->socket_fd);
-	r->socket_fd = -1;
-	r->pid = 0;
-}
-
-/* Stops the spawner, and with it its readers. */
-static void spawner_stop(struct reader *r)
-{
-	reader_drop(r);
-	closep(&r->control_fd);
-	r->control_fd = -1;
-	if (!r->spawner)
-		return;
-	(void)kill(r->spawner, SIGKILL);
-	(void)waitpid(r->spawner, NULL, __WALL);
-	r->spawner = 0;
-}
-
 /* ---- packets ---- */
 
-static int packet_send(int socket_fd, void *bytes, size_t len, int fd)
+static int packet_send(struct reader *r, int fd)
 {
-	return reader_wire_send(socket_fd, bytes, len, fd, MSG_DONTWAIT) < 0 ? -errno : 0;
+	size_t len = READER_REQUEST_BYTES(strlen(r->request.path));
+
+	return worker_send(r->worker.socket_fd, &r->request, len, fd, MSG_DONTWAIT) < 0 ? -errno
+											: 0;
 }
 
 /* The bytes after the reply; -EPIPE: the reader has ended. *ret_fd: the caller's; -1: none came. */
@@ -132,7 +69,7 @@ static ssize_t packet_receive(struct reader *r, int *ret_fd)
 			    .msg_iovlen = 1,
 			    .msg_control = &control,
 			    .msg_controllen = sizeof(control.room) };
-	ssize_t n = recvmsg(r->socket_fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	ssize_t n = recvmsg(r->worker.socket_fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 
 	*ret_fd = -1;
 	if (n < (ssize_t)sizeof(r->packet.reply))
@@ -142,96 +79,7 @@ static ssize_t packet_receive(struct reader *r, int *ret_fd)
 	return n - (ssize_t)sizeof(r->packet.reply);
 }
 
-/* True if something can be received within that time. */
-static bool is_readable(int fd, uint64_t timeout_ns)
-{
-	uint64_t end_ns = clock_mono_ns() + timeout_ns, now_ns = end_ns - timeout_ns;
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-
-	for (;; now_ns = clock_mono_ns()) {
-		uint64_t left_ns = now_ns < end_ns ? end_ns - now_ns : 0;
-		int n = poll(&p, 1, (int)((left_ns + NS_PER_MS - 1) / NS_PER_MS));
-
-		if (n > 0)
-			return true;
-		if (n == 0 && left_ns == 0)
-			return false;
-		if (n < 0 && errno != EINTR)
-			return false;
-	}
-}
-
-static int reader_start_once(struct reader *r)
-{
-	int pair[2], sent;
-	char byte = 0;
-
-	if (r->control_fd < 0) {
-		int started = spawner_start(r);
-
-		if (started < 0)
-			return started;
-	}
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-		return -errno;
-	sent = packet_send(r->control_fd, &byte, 1, pair[1]);
-	close(pair[1]);
-	if (sent < 0 || !is_readable(r->control_fd, SPAWN_DEADLINE_NS) ||
-	    recv(r->control_fd, &r->pid, sizeof(r->pid), MSG_DONTWAIT) != sizeof(r->pid) ||
-	    r->pid < 0) {
-		close(pair[0]);
-		spawner_stop(r);
-		return -EAGAIN;
-	}
-	r->socket_fd = pair[0];
-	return 0;
-}
-
-/* A spawner that was killed is replaced. */
-static int reader_start(struct reader *r)
-{
-	int result = reader_start_once(r);
-
-	return result == -EAGAIN ? reader_start_once(r) : result;
-}
-
 /* ---- deadlines ---- */
-
-/* A file of /proc about the reader, as text. */
-static bool read_about(const struct reader *r, const char *name, char *to, size_t size)
-{
-	_cleanup_(closep) int fd = -1;
-	char path[40];
-	ssize_t n;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)r->pid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, to, size - 1);
-	to[n > 0 ? n : 0] = '\0';
-	return n > 0;
-}
-
-/* True unless the reader runs or waits for a CPU: a busy machine is not a hanging file. */
-static bool reader_sleeps(const struct reader *r)
-{
-	char text[128];
-	const char *paren = read_about(r, "stat", text, sizeof(text)) ? strrchr(text, ')') : NULL;
-
-	return !paren || strlen(paren) < 3 || paren[2] != 'R';
-}
-
-/* CPU time; 0: unknown. */
-static uint64_t reader_run_ns(const struct reader *r)
-{
-	char text[128];
-
-	return read_about(r, "schedstat", text, sizeof(text)) ? strtoull(text, NULL, 10) : 0;
-}
-
-static bool has_hung(struct reader *r)
-{
-	return reader_sleeps(r) && !is_readable(r->socket_fd, LOOK_TWICE_NS) && reader_sleeps(r);
-}
 
 static uint64_t deadline_ns(const struct reader *r)
 {
@@ -247,8 +95,8 @@ static bool is_given_up(struct reader *r, uint64_t start_ns, uint64_t start_run_
 
 	if (waited_ns < deadline_ns(r))
 		return false;
-	return has_hung(r) || waited_ns > LONGEST_NS ||
-	       reader_run_ns(r) - start_run_ns > r->limits.run_ns;
+	return worker_has_hung(&r->worker) || waited_ns > LONGEST_NS ||
+	       worker_run_ns(&r->worker) - start_run_ns > r->limits.run_ns;
 }
 
 static uint64_t min_ns(uint64_t a, uint64_t b)
@@ -261,16 +109,17 @@ static int packet_await(struct reader *r)
 {
 	uint64_t start_ns = clock_mono_ns(), start_run_ns;
 
-	if (is_readable(r->socket_fd, min_ns(LOOK_NS, r->wait.deadline_ns)))
+	if (worker_is_readable(r->worker.socket_fd, min_ns(LOOK_NS, r->wait.deadline_ns)))
 		return 0;
-	start_run_ns = reader_run_ns(r);
+	start_run_ns = worker_run_ns(&r->worker);
 	do {
-		if (is_given_up(r, start_ns, start_run_ns) && !is_readable(r->socket_fd, 0)) {
+		if (is_given_up(r, start_ns, start_run_ns) &&
+		    !worker_is_readable(r->worker.socket_fd, 0)) {
 			r->wait.slept_ns += clock_mono_ns() - start_ns;
 			r->is_silent = clock_mono_ns() - start_ns >= r->limits.deadline_ns;
 			return -ETIMEDOUT;
 		}
-	} while (!is_readable(r->socket_fd, min_ns(LOOK_NS, r->wait.deadline_ns)));
+	} while (!worker_is_readable(r->worker.socket_fd, min_ns(LOOK_NS, r->wait.deadline_ns)));
 	return 0;
 }
 
@@ -338,12 +187,11 @@ static void list_silent(struct reader *r)
 		r->request.silent[i] = is_device_spent(r, &r->devices[i]) ? r->devices[i].dev : 0;
 }
 
-/* The next request or the end of the session kills it; until then it holds nothing of ours. */
 static void reader_abandon(struct reader *r)
 {
 	r->stats.nr_unanswered++;
 	r->stats.nr_abandoned++;
-	reader_drop(r);
+	worker_kill(&r->worker);
 }
 
 /* ---- requests ---- */
@@ -366,16 +214,12 @@ static int request_send(struct reader *r, int fd)
 {
 	int sent = -EPIPE;
 
-	if (r->socket_fd >= 0)
-		sent = packet_send(r->socket_fd, &r->request,
-				   READER_REQUEST_BYTES(strlen(r->request.path)), fd);
+	if (r->worker.socket_fd >= 0)
+		sent = packet_send(r, fd);
 	if (sent == 0)
 		return 0;
-	reader_drop(r);
-	sent = reader_start(r);
-	return sent < 0 ? sent
-			: packet_send(r->socket_fd, &r->request,
-				      READER_REQUEST_BYTES(strlen(r->request.path)), fd);
+	sent = worker_start(&r->worker);
+	return sent < 0 ? sent : packet_send(r, fd);
 }
 
 /* Evaluates the file system and the time in a packet. -ETIMEDOUT: too much time. */
@@ -461,7 +305,7 @@ static int request_serve(struct reader *r, int fd, struct answer *a)
 		if (result == -ETIMEDOUT)
 			reader_abandon(r);
 		else if (result == -EPIPE || result == -EDQUOT)
-			reader_drop(r);
+			worker_drop(&r->worker);
 	}
 	if (result == -EDQUOT)
 		return -EFBIG;
@@ -655,13 +499,16 @@ int reader_new(int proc_fd, const struct reader_limits *limits, struct reader **
 
 	if (!r)
 		return -ENOMEM;
-	r->proc_fd = r->control_fd = r->socket_fd = -1;
+	r->proc_fd = -1;
+	r->worker = (struct worker)WORKER_NONE;
 	pthread_mutex_init(&r->lock, NULL);
 	set_limits(r, limits ? limits : &usual);
 	r->proc_fd = fcntl(proc_fd, F_DUPFD_CLOEXEC, 0);
 	if (r->proc_fd < 0)
 		return -errno;
-	result = reader_start(r);
+	r->worker.role = &reader_role;
+	r->worker.proc_fd = r->proc_fd;
+	result = worker_start(&r->worker);
 	if (result < 0)
 		return result;
 	*ret_reader = TAKE(r);
@@ -672,7 +519,7 @@ struct reader *reader_free(struct reader *r)
 {
 	if (!r)
 		return NULL;
-	spawner_stop(r);
+	worker_stop(&r->worker);
 	closep(&r->proc_fd);
 	pthread_mutex_destroy(&r->lock);
 	free(r);
@@ -694,7 +541,7 @@ pid_t reader_pid(struct reader *r)
 	pid_t pid;
 
 	pthread_mutex_lock(&r->lock);
-	pid = r->pid;
+	pid = r->worker.pid;
 	pthread_mutex_unlock(&r->lock);
 	return pid;
 }

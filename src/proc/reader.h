@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that a target can block forever are made by a process that can be abandoned: opening and
+ * Reads what a target can block forever, by a process that can be abandoned (worker.h): opening and
  * reading files (a FUSE server that stops answering), and files of /proc/<pid> that wait for locks
- * of the target or may hold the last reference to its memory. A thread would not do: one that
- * sleeps in the kernel keeps its process from ending, even by SIGKILL.
+ * of the target or may hold the last reference to its memory.
  *
  * Each step of a request has a deadline. A reader that sleeps past it, or runs for too long, is
  * killed and abandoned, and the next request goes to a new one. The reader measures its sleep in

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/fs.h>
 #include <linux/openat2.h>
 #include <stdbool.h>
@@ -21,6 +22,11 @@
 #include "proc/pseudo_fs.h"
 #include "proc/reader_wire.h"
 #include "proc/run_clock.h"
+#include "proc/worker.h"
+
+#ifndef CAP_CHECKPOINT_RESTORE
+#define CAP_CHECKPOINT_RESTORE 40
+#endif
 
 #define OPEN_RETRIES 16 /* openat2() returns EAGAIN if any rename disturbed the lookup */
 #define FD_LINK_SIZE (sizeof("/proc/self/fd/") + 10)
@@ -82,8 +88,8 @@ static bool packet_send(struct server *s, size_t nr_bytes, int fd)
 
 	time_end(s);
 	s->packet.reply.slept_ns = s->slept_ns;
-	is_sent = reader_wire_send(s->socket_fd, &s->packet, sizeof(s->packet.reply) + nr_bytes, fd,
-				   0) >= 0;
+	is_sent = worker_send(s->socket_fd, &s->packet, sizeof(s->packet.reply) + nr_bytes, fd,
+			      0) >= 0;
 	time_begin(s);
 	return is_sent;
 }
@@ -444,7 +450,7 @@ static bool serve_one(struct server *s)
 	}
 }
 
-void reader_serve(int socket_fd, int proc_fd)
+static void reader_serve(int socket_fd, int proc_fd)
 {
 	struct server *s =
 		mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -461,3 +467,13 @@ void reader_serve(int socket_fd, int proc_fd)
 		close_fd(&s->rq_fd);
 	}
 }
+
+/* map_files needs one of the last two; memory and roots of other processes need CAP_SYS_PTRACE; a
+ * copy gets its owner with CAP_CHOWN. */
+static const uint8_t kept_caps[] = { CAP_CHOWN,      CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH,
+				     CAP_SYS_PTRACE, CAP_SYS_ADMIN,    CAP_CHECKPOINT_RESTORE };
+
+const struct worker_role reader_role = { .name = "perf-agent-read",
+					 .caps = kept_caps,
+					 .nr_caps = sizeof(kept_caps) / sizeof(kept_caps[0]),
+					 .serve = reader_serve };

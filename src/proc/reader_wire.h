@@ -6,10 +6,9 @@
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
+
+struct worker_role;
 
 #define READER_CHUNK_BYTES (32u << 10)
 #define READER_MAX_SILENT 16
@@ -61,32 +60,7 @@ struct reader_reply {
 
 /* A packet is a reply followed by up to READER_CHUNK_BYTES. */
 
-/* Runs in the new process, never returns. control_fd: where the agent requests readers, each with
- * its own socket; proc_fd: procfs. */
-_Noreturn void reader_spawner_main(int control_fd, int proc_fd);
-
-/* Runs one reader in the new process. Returns when the other end of the socket is closed. */
-void reader_serve(int socket_fd, int proc_fd);
-
-/* Sends a packet with a descriptor (-1: none). As sendmsg(); no SIGPIPE. */
-static inline ssize_t reader_wire_send(int socket_fd, void *bytes, size_t len, int fd, int flags)
-{
-	union {
-		struct cmsghdr head;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = { 0 };
-	struct iovec io = { bytes, len };
-	struct msghdr m = { .msg_iov = &io, .msg_iovlen = 1 };
-
-	if (fd >= 0) {
-		m.msg_control = &control;
-		m.msg_controllen = sizeof(control.room);
-		control.head = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)),
-						 .cmsg_level = SOL_SOCKET,
-						 .cmsg_type = SCM_RIGHTS };
-		memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
-	}
-	return sendmsg(socket_fd, &m, MSG_NOSIGNAL | flags);
-}
+/* What the reader processes do (reader_process.c). */
+extern const struct worker_role reader_role;
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starts reader processes. It is forked from the agent before the agent has allocated anything
- * large, and never touches a target's file itself: a reader that never returns keeps neither the
- * agent's memory nor its descriptors alive, and the next one is forked from a small process with
- * one thread. Like the readers, it does not allocate.
+ * Starts workers. It is forked from the agent before the agent has allocated anything large, and
+ * never touches a target's file itself: a worker that never returns keeps neither the agent's memory
+ * nor its descriptors alive, and the next one is forked from a small process with one thread. Like
+ * the workers, it does not allocate.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,22 +18,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "proc/reader_wire.h"
+#include "proc/worker.h"
 
 #define CONTROL_FD 0
 #define PROC_FD 1
 #define SOCKET_FD 2
 #define SCRATCH_FD 10 /* descriptors below it are rearranged */
 #define CLOSE_MAX 65536
-
-#ifndef CAP_CHECKPOINT_RESTORE
-#define CAP_CHECKPOINT_RESTORE 40
-#endif
-
-/* map_files needs one of the last two; memory and roots of other processes need CAP_SYS_PTRACE; a
- * copy gets its owner with CAP_CHOWN. */
-static const uint8_t kept_caps[] = { CAP_CHOWN,      CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH,
-				     CAP_SYS_PTRACE, CAP_SYS_ADMIN,    CAP_CHECKPOINT_RESTORE };
 
 /* Without what a sanitizer does at the end of its process: this is a copy of the agent's. */
 static _Noreturn void leave(int status)
@@ -42,7 +33,7 @@ static _Noreturn void leave(int status)
 		(void)syscall(SYS_exit_group, status);
 }
 
-static void drop_other_caps(void)
+static void drop_other_caps(const struct worker_role *role)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct caps[2] = { 0 };
@@ -51,8 +42,8 @@ static void drop_other_caps(void)
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	if (syscall(SYS_capget, &header, caps) < 0)
 		return;
-	for (size_t i = 0; i < sizeof(kept_caps) / sizeof(kept_caps[0]); i++)
-		keep[kept_caps[i] / 32] |= 1u << kept_caps[i] % 32;
+	for (size_t i = 0; i < role->nr_caps; i++)
+		keep[role->caps[i] / 32] |= 1u << role->caps[i] % 32;
 	for (size_t i = 0; i < 2; i++) {
 		caps[i].permitted &= keep[i];
 		caps[i].effective = caps[i].permitted; /* it was lowered to resolve paths */
@@ -84,8 +75,8 @@ static bool place_descriptors(int control_fd, int proc_fd)
 	return true;
 }
 
-/* Receives the socket of the next reader; -1: the agent is gone. */
-static int receive_socket(void)
+/* Returns the order; *ret_fd: the socket of a new worker. WORKER_END also if the owner has gone. */
+static enum worker_order receive_order(int *ret_fd)
 {
 	union {
 		struct cmsghdr head;
@@ -97,15 +88,18 @@ static int receive_socket(void)
 			    .msg_iovlen = 1,
 			    .msg_control = &control,
 			    .msg_controllen = sizeof(control.room) };
-	int fd = -1;
 
-	if (recvmsg(CONTROL_FD, &m, 0) == 1 && m.msg_controllen >= sizeof(struct cmsghdr) &&
-	    control.head.cmsg_type == SCM_RIGHTS)
-		memcpy(&fd, CMSG_DATA(&control.head), sizeof(fd));
-	return fd;
+	if (recvmsg(CONTROL_FD, &m, 0) != 1)
+		return WORKER_END;
+	if (byte == WORKER_KILL)
+		return WORKER_KILL;
+	if (m.msg_controllen < sizeof(struct cmsghdr) || control.head.cmsg_type != SCM_RIGHTS)
+		return WORKER_END;
+	memcpy(ret_fd, CMSG_DATA(&control.head), sizeof(*ret_fd));
+	return WORKER_START;
 }
 
-static _Noreturn void become_reader(int socket_fd, pid_t spawner)
+static _Noreturn void become_worker(const struct worker_role *role, int socket_fd, pid_t spawner)
 {
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != spawner)
 		leave(1);
@@ -113,7 +107,7 @@ static _Noreturn void become_reader(int socket_fd, pid_t spawner)
 		(void)dup2(socket_fd, SOCKET_FD);
 	close_from(SOCKET_FD + 1);
 	(void)close(CONTROL_FD);
-	reader_serve(SOCKET_FD, PROC_FD);
+	role->serve(SOCKET_FD, PROC_FD);
 	leave(0);
 }
 
@@ -138,31 +132,39 @@ static void leave_thread_sanitizer(void)
 #endif
 }
 
-_Noreturn void reader_spawner_main(int control_fd, int proc_fd)
+static pid_t start_worker(const struct worker_role *role, int socket_fd, pid_t own)
 {
-	pid_t own = (pid_t)syscall(SYS_getpid), reader = 0;
-	int socket_fd;
+	pid_t pid = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
+
+	if (pid < 0 && errno == EINVAL) /* emulators support only forks with SIGCHLD */
+		pid = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
+	if (pid == 0)
+		become_worker(role, socket_fd, own);
+	return pid;
+}
+
+_Noreturn void worker_spawner_main(const struct worker_role *role, int control_fd, int proc_fd)
+{
+	pid_t own = (pid_t)syscall(SYS_getpid), pid = 0;
+	enum worker_order order;
+	int socket_fd = -1;
 
 	leave_thread_sanitizer();
 	(void)setsid(); /* the agent handles an interrupt from the terminal */
-	(void)prctl(PR_SET_NAME, "perf-agent-read", 0, 0, 0);
+	(void)prctl(PR_SET_NAME, role->name, 0, 0, 0);
 	if (chdir("/") < 0 || !place_descriptors(control_fd, proc_fd))
 		leave(1);
-	drop_other_caps();
-	while ((socket_fd = receive_socket()) >= 0) {
-		if (reader > 0)
-			(void)kill(reader,
-				   /* it was abandoned; it is still our child, so its PID is not
-				 * reused */
-				   SIGKILL);
+	drop_other_caps(role);
+	while ((order = receive_order(&socket_fd)) != WORKER_END) {
+		if (pid > 0) /* still our child, so its PID is not reused */
+			(void)kill(pid, SIGKILL);
+		pid = 0;
 		reap();
-		reader = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
-		if (reader < 0 && errno == EINVAL) /* emulators support only forks with SIGCHLD */
-			reader = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
-		if (reader == 0)
-			become_reader(socket_fd, own);
+		if (order == WORKER_KILL)
+			continue;
+		pid = start_worker(role, socket_fd, own);
 		(void)close(socket_fd);
-		if (send(CONTROL_FD, &reader, sizeof(reader), MSG_NOSIGNAL) < 0)
+		if (send(CONTROL_FD, &pid, sizeof(pid), MSG_NOSIGNAL) < 0)
 			break;
 	}
 	leave(0);
