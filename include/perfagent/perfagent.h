@@ -295,8 +295,7 @@ struct pa_options {
 	 * 3.12 and later is switched on in the targets, and off at the end where this session has switched it
 	 * on. For that, threads of the targets are stopped for moments (ptrace). Processes of pids,
 	 * process_names and tids must allow it, or pa_session_start() fails; of other targets, also children
-	 * of those, as many are switched on as can be: pa_summary.python. The caller must not take the
-	 * stops of targets that are its own children for exits (waitpid()). */
+	 * of those, as many are switched on as can be: pa_summary.python. */
 	bool inject_python;
 };
 

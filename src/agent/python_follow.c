@@ -140,7 +140,7 @@ static void note_fork(struct python_work *w, const struct python_event *e)
 
 	if (is_known_fork(w, t))
 		return;
-	python_work_remove(w, e->pid); /* a former process of this PID */
+	python_list_remove(&w->list, e->pid); /* a former process of this PID */
 	if (!parent || !is_listed(w, parent, e->pid))
 		return;
 	t = python_work_add(w, e->pid);
@@ -200,8 +200,6 @@ static void note_exec(struct python_work *w, const struct python_event *e)
 	if (!t)
 		return;
 	if (t->is_strict) {
-		if (t->sw.straggler)
-			(void)python_work_do(w, t, PYTHON_RELEASE, NULL);
 		python_switch_init(&t->sw, w->cfg.procfs, e->pid);
 		t->new_until_ns = now_ns + NEW_NS;
 		python_work_begin(t, INJECT_ACTIVATE, now_ns + FIRST_LOOK_NS);
@@ -209,7 +207,7 @@ static void note_exec(struct python_work *w, const struct python_event *e)
 	}
 	if (t->is_forked)
 		t->has_outcome = false;
-	python_work_remove(w, e->pid);
+	python_list_remove(&w->list, e->pid);
 }
 
 /* A file that is not known to be no Python was mapped. */
@@ -218,7 +216,7 @@ static void note_mmap(struct python_work *w, const struct python_event *e)
 	struct python_target *t = python_list_find(&w->list, e->pid);
 	uint64_t now_ns = clock_mono_ns();
 
-	if (!w->tracer || python_tracer_knows(w->tracer, e->file_key))
+	if (!w->tracer || interpreter_cache_has(&w->cache, e->file_key))
 		return;
 	if (t && t->sw.stage == PYTHON_SETTLED && t->has_outcome && t->outcome == PYTHON_NOT_PYTHON)
 		python_work_begin(t, INJECT_ACTIVATE, now_ns);
@@ -252,7 +250,7 @@ static void note_exit(struct python_work *w, const struct python_event *e)
 	if (!t->has_outcome && t->sw.has_interpreter && t->sw.op == INJECT_ACTIVATE &&
 	    t->sw.stage != PYTHON_SETTLED)
 		python_work_note(w, t, PYTHON_GONE);
-	python_work_remove(w, e->pid);
+	python_list_remove(&w->list, e->pid);
 }
 
 void python_follow_event(struct python_work *w, const struct python_event *e)

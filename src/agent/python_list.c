@@ -47,7 +47,6 @@ void python_list_remove(struct python_list *l, pid_t pid)
 		l->counts[t->outcome]++;
 		l->nr_ended += t->outcome == PYTHON_SWITCHED;
 	}
-	python_switch_done(&t->sw);
 	free(t);
 	l->nr--;
 	memmove(&l->items[at], &l->items[at + 1], (l->nr - at) * sizeof(struct python_target *));
@@ -63,10 +62,8 @@ void python_list_count(const struct python_list *l, uint64_t to[PYTHON_NR_OUTCOM
 
 void python_list_done(struct python_list *l)
 {
-	for (uint32_t i = 0; i < l->nr; i++) {
-		python_switch_done(&l->items[i]->sw);
+	for (uint32_t i = 0; i < l->nr; i++)
 		free(l->items[i]);
-	}
 	free(l->items);
 	*l = (struct python_list){ 0 };
 }

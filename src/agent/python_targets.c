@@ -112,7 +112,7 @@ static void *python_thread(void *targets)
 	take_events(p);
 	python_off(&p->work);
 	publish(p);
-	p->work.tracer = python_tracer_free(p->work.tracer);
+	p->work.tracer = tracer_free(p->work.tracer);
 	return NULL;
 }
 
@@ -163,7 +163,7 @@ static int start_thread(struct python_targets *p)
 	return -r;
 }
 
-int python_targets_new(const struct python_targets_config *cfg, struct python_targets **ret_targets)
+int python_targets_new(struct python_targets **ret_targets)
 {
 	struct python_targets *p = calloc(1, sizeof(*p));
 	pthread_condattr_t monotonic;
@@ -171,24 +171,28 @@ int python_targets_new(const struct python_targets_config *cfg, struct python_ta
 
 	if (!p)
 		return -ENOMEM;
-	p->work.cfg = *cfg;
-	p->needs_scan = !cfg->settings->o.start_on_exec;
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&p->changed, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	r = add_named(&p->work);
-	p->nr_strict_left = p->work.nr_strict_left;
-	if (r == 0)
-		r = python_tracer_new(&p->work.tracer);
-	if (r == 0)
-		r = start_thread(p);
+	r = python_work_init(&p->work);
 	if (r < 0)
 		python_targets_free(p);
 	else
 		*ret_targets = p;
 	return r;
+}
+
+int python_targets_begin(struct python_targets *p, const struct python_targets_config *cfg)
+{
+	int r;
+
+	p->work.cfg = *cfg;
+	p->needs_scan = !cfg->settings->o.start_on_exec;
+	r = add_named(&p->work);
+	p->nr_strict_left = p->work.nr_strict_left;
+	return r < 0 ? r : start_thread(p);
 }
 
 void python_targets_event(struct python_targets *p, const struct process_event *e)

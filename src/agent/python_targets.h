@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Switches Python's perf trampoline on in the targets of a capture, and off again where it was
- * switched on. A thread of its own does that, the tracer, so that a slow target delays no sample.
+ * switched on. A thread of its own does that, so that a slow target delays no sample.
  *
  * Processes that were selected by their number are strict: if one of them cannot be switched on, the
  * capture does not begin. All others (children, the whole machine, a user, a cgroup, what a command
@@ -32,9 +32,12 @@ struct python_targets_config { /* all borrowed */
 	const atomic_bool *is_interrupted, *is_cancelled;
 };
 
-/* Begins. */
-int python_targets_new(const struct python_targets_config *cfg,
-		       struct python_targets **ret_targets);
+/* Before programs are loaded: the processes that touch targets are forked here, and what was mapped
+ * before would be theirs too. */
+int python_targets_new(struct python_targets **ret_targets);
+
+/* Begins, once. */
+int python_targets_begin(struct python_targets *p, const struct python_targets_config *cfg);
 
 /* Whether the strict targets are switched on: -EAGAIN: not yet; another error: one of them cannot be,
  * which err says. */

@@ -17,10 +17,8 @@
 #define START_NS NS_PER_S
 #define START_WAIT_NS (10 * NS_PER_MS)
 #define QUEUED_WAIT_NS (50 * NS_PER_MS) /* between two looks at the result */
-#define STRAGGLER_WAIT_NS                                                                          \
-	(5 * NS_PER_MS)            /* a thread that has stopped too late is not kept waiting */
-#define PATIENCE_NS (5 * NS_PER_S) /* with a strict target */
-#define BARRED_NS NS_PER_S         /* with one that a debugger or a signal has stopped */
+#define PATIENCE_NS (5 * NS_PER_S)      /* with a strict target */
+#define BARRED_NS NS_PER_S              /* with one that a debugger or a signal has stopped */
 #define BEGUN_NS (500 * NS_PER_MS) /* for a call to end that had begun when it was called off */
 #define LEAVING_NS NS_PER_S        /* between two looks whether a process has ended */
 /* A job has deadlines of its own, of which each may be used up, on a busy machine; one that takes longer
@@ -28,14 +26,13 @@
 #define HUNG_NS (4 * NS_PER_S)
 #define HUNG_AT_END_NS (1500 * NS_PER_MS)
 #define GRACE_NS (100 * NS_PER_MS)
-#define LOOK_NS (20 * NS_PER_MS)
 #define MAX_ABANDONED 16
 
 /* ---- jobs ---- */
 
-static uint64_t job_deadline_ns(const struct python_work *w, uint64_t began_ns)
+static uint64_t job_deadline_ns(const struct python_work *w)
 {
-	uint64_t end_ns, latest_ns;
+	uint64_t began_ns = w->job_began_ns, end_ns, latest_ns;
 
 	if (!atomic_load(&w->is_ending))
 		return began_ns + HUNG_NS;
@@ -48,51 +45,98 @@ static uint64_t job_deadline_ns(const struct python_work *w, uint64_t began_ns)
 	return end_ns < latest_ns ? end_ns : latest_ns;
 }
 
-/* Stragglers are threads that the abandoned tracer alone can let go. */
-static void abandon_tracer(struct python_work *w)
+static bool is_job_over(const void *work)
 {
-	python_tracer_abandon(w->tracer);
-	w->tracer = NULL;
-	for (uint32_t i = 0; i < w->list.nr; i++)
-		w->list.items[i]->sw.straggler = NULL;
-	if (++w->nr_abandoned >= MAX_ABANDONED || python_tracer_new(&w->tracer) < 0)
-		log_warn(w->cfg.log, "python: no more processes are looked at, because too many do "
-				     "not answer");
+	return clock_mono_ns() > job_deadline_ns(work);
 }
 
-static void settle_unanswered(struct python_work *w, struct python_target *t)
+int python_work_init(struct python_work *w)
 {
-	bool is_pending = t->sw.stage != PYTHON_SETTLED && t->sw.op == INJECT_ACTIVATE;
+	int r = procfs_open("/proc", &w->procfs);
 
+	if (r < 0)
+		return r;
+	w->has_procfs = true;
+	w->job_over = (struct cancel){ is_job_over, w };
+	return tracer_new(w->procfs.fd, &w->job_over, &w->tracer);
+}
+
+/* was_pending: it was to be switched on when the job began. */
+static void settle_unanswered(struct python_work *w, struct python_target *t, bool was_pending)
+{
 	t->sw.stage = PYTHON_SETTLED;
 	t->sw.outcome = PYTHON_UNANSWERED;
 	t->sw.page = 0;
 	t->due_ns = PYTHON_NEVER;
-	if (is_pending)
+	if (was_pending)
 		python_work_note(w, t, PYTHON_UNANSWERED);
+}
+
+static bool do_job(struct python_work *w, struct python_target *t, enum python_job job,
+		   const struct python_target *parent)
+{
+	const struct python_tools tools = { &w->procfs, w->tracer, &w->cache, &w->job_over };
+
+	switch (job) {
+	case PYTHON_STEP:
+		python_switch_step(&t->sw, &tools);
+		break;
+	case PYTHON_GIVE_UP:
+		python_switch_give_up(&t->sw, &tools);
+		break;
+	case PYTHON_FORK:
+		python_switch_fork(&t->sw, &w->procfs, &parent->sw);
+		break;
+	case PYTHON_CLEAN:
+		return python_switch_clean(&t->sw, &tools);
+	}
+	return false;
+}
+
+/* True if the job has hung the tracer. The next one has a new process. */
+static bool look_at_tracer(struct python_work *w, const struct tracer_stats *before)
+{
+	struct tracer_stats now = tracer_stats(w->tracer);
+
+	if (now.nr_killed != before->nr_killed)
+		log_warn(w->cfg.log,
+			 "python: the process that traces was killed; another one takes over");
+	if (now.nr_abandoned == before->nr_abandoned)
+		return false;
+	if (now.nr_abandoned >= MAX_ABANDONED) {
+		w->tracer = tracer_free(w->tracer);
+		log_warn(w->cfg.log, "python: no more processes are looked at, because too many do "
+				     "not answer");
+	}
+	return true;
+}
+
+static bool is_unsettled(const struct python_target *t)
+{
+	return t->sw.stage != PYTHON_SETTLED || t->sw.outcome == PYTHON_UNANSWERED;
 }
 
 bool python_work_do(struct python_work *w, struct python_target *t, enum python_job job,
 		    const struct python_target *parent)
 {
-	uint64_t began_ns = clock_mono_ns();
-	bool is_done = false, answer = false;
+	bool was_pending = t->sw.stage != PYTHON_SETTLED && t->sw.op == INJECT_ACTIVATE;
+	struct tracer_stats before;
+	bool answer, has_hung;
 
 	if (!w->tracer || !python_shares_is_served(&w->shares, t->user)) {
-		settle_unanswered(w, t);
+		settle_unanswered(w, t, was_pending);
 		return false;
 	}
-	python_tracer_begin(w->tracer, job, &t->sw, parent ? &parent->sw : NULL);
-	do
-		is_done = python_tracer_await(w->tracer, LOOK_NS, &t->sw, &answer);
-	while (!is_done && clock_mono_ns() < job_deadline_ns(w, began_ns));
-	python_shares_charge(&w->shares, t->user, clock_mono_ns() - began_ns);
-	if (is_done)
+	before = tracer_stats(w->tracer);
+	w->job_began_ns = clock_mono_ns();
+	answer = do_job(w, t, job, parent);
+	python_shares_charge(&w->shares, t->user, clock_mono_ns() - w->job_began_ns);
+	has_hung = look_at_tracer(w, &before);
+	if (!has_hung && !(is_job_over(w) && is_unsettled(t)))
 		return answer;
 	log_info(w->cfg.log, "python: PID %d does not answer", (int)t->sw.pid);
 	python_shares_note_unanswered(&w->shares, t->user);
-	abandon_tracer(w);
-	settle_unanswered(w, t);
+	settle_unanswered(w, t, was_pending);
 	return false;
 }
 
@@ -110,15 +154,6 @@ struct python_target *python_work_add(struct python_work *w, pid_t pid)
 	return t;
 }
 
-void python_work_remove(struct python_work *w, pid_t pid)
-{
-	struct python_target *t = python_list_find(&w->list, pid);
-
-	if (t && t->sw.straggler)
-		(void)python_work_do(w, t, PYTHON_RELEASE, NULL);
-	python_list_remove(&w->list, pid);
-}
-
 void python_work_begin(struct python_target *t, enum inject_op op, uint64_t at_ns)
 {
 	python_switch_begin(&t->sw, op);
@@ -132,12 +167,11 @@ void python_work_delay(struct python_target *t, uint64_t now_ns)
 {
 	uint64_t age_ns = now_ns - t->began_ns;
 	bool is_queued = t->sw.stage == PYTHON_IS_QUEUED;
-	uint64_t most_ns = t->sw.straggler                                 ? STRAGGLER_WAIT_NS
-			   : t->is_strict || t->sw.op == INJECT_DEACTIVATE ? STRICT_WAIT_NS
-			   : is_queued                                     ? QUEUED_WAIT_NS
-			   : age_ns < START_NS                             ? START_WAIT_NS
-			   : age_ns < LENIENT_FIRST_NS                     ? LENIENT_FIRST_WAIT_NS
-									   : LENIENT_WAIT_NS;
+	uint64_t most_ns = t->is_strict || t->sw.op == INJECT_DEACTIVATE ? STRICT_WAIT_NS
+			   : is_queued                                   ? QUEUED_WAIT_NS
+			   : age_ns < START_NS                           ? START_WAIT_NS
+			   : age_ns < LENIENT_FIRST_NS                   ? LENIENT_FIRST_WAIT_NS
+									 : LENIENT_WAIT_NS;
 
 	t->wait_ns = t->wait_ns ? t->wait_ns * 2 : FIRST_WAIT_NS;
 	if (t->wait_ns > most_ns)
@@ -248,7 +282,7 @@ static void step_on(struct python_work *w, struct python_target *t)
 static bool remove_gone(struct python_work *w, struct python_target *t)
 {
 	if (python_follow_is_gone(w, t)) {
-		python_work_remove(w, t->sw.pid);
+		python_list_remove(&w->list, t->sw.pid);
 		return true;
 	}
 	t->due_ns = clock_mono_ns() + LEAVING_NS;
@@ -285,7 +319,11 @@ uint64_t python_work_step_all(struct python_work *w)
 
 void python_work_done(struct python_work *w)
 {
-	w->tracer = python_tracer_free(w->tracer);
+	w->tracer = tracer_free(w->tracer);
+	if (w->has_procfs)
+		procfs_close(&w->procfs);
+	w->has_procfs = false;
+	interpreter_cache_done(&w->cache);
 	python_list_done(&w->list);
 	python_shares_done(&w->shares);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the thread does that switches Python on and off: it has the list of targets, decides what is to
- * be done next, and has it done by the tracer (python_tracer.h), for which it never waits without a
- * deadline. All by this one thread, unless said otherwise.
+ * be done next, and does it. Whatever a target can block is done by other processes, a reader and the
+ * tracer (inject/tracer.h), for which it never waits without a deadline. All by this one thread, unless
+ * said otherwise.
  */
 #ifndef AGENT_PYTHON_WORK_H
 #define AGENT_PYTHON_WORK_H
@@ -10,7 +11,8 @@
 #include "agent/python_list.h"
 #include "agent/python_shares.h"
 #include "agent/python_targets.h"
-#include "agent/python_tracer.h"
+#include "inject/python_tools.h"
+#include "inject/tracer.h"
 
 /* What became of those that were switched on; the sum is their number. */
 struct python_off_counts {
@@ -21,8 +23,12 @@ struct python_work {
 	struct python_targets_config cfg;
 	struct python_list list;
 	struct python_shares shares;
-	struct python_tracer *tracer; /* owned; NULL: none could be made, or too many hang */
-	uint32_t nr_abandoned;
+	bool has_procfs;
+	struct procfs procfs; /* its own: a long read delays no sample */
+	struct interpreter_cache cache;
+	struct tracer *tracer; /* owned; NULL: too many were abandoned */
+	uint64_t job_began_ns;
+	struct cancel job_over;
 	uint32_t first; /* where the next round begins */
 	bool needs_scan;
 	atomic_bool is_ending; /* set by another thread */
@@ -35,14 +41,23 @@ struct python_work {
 
 /* ---- python_work.c ---- */
 
-/* Has the tracer do it, and returns its answer. If the target does not answer, another tracer takes
- * over, and the target is settled as PYTHON_UNANSWERED. */
+/* While the caller is small and has loaded no programs: what the tracer is forked from. */
+int python_work_init(struct python_work *w);
+
+enum python_job {
+	PYTHON_STEP,
+	PYTHON_GIVE_UP,
+	PYTHON_FORK,  /* python_switch_fork() */
+	PYTHON_CLEAN, /* true: done */
+};
+
+/* Does it, and returns its answer. A target that does not answer in time is settled as
+ * PYTHON_UNANSWERED; if it has hung the tracer, another one takes over. */
 bool python_work_do(struct python_work *w, struct python_target *t, enum python_job job,
 		    const struct python_target *parent);
 
 /* NULL: no room. It has nothing to do yet. */
 struct python_target *python_work_add(struct python_work *w, pid_t pid);
-void python_work_remove(struct python_work *w, pid_t pid);
 void python_work_begin(struct python_target *t, enum inject_op op, uint64_t at_ns);
 
 /* After a step that has not settled it. */
@@ -56,7 +71,7 @@ void python_work_give_up(struct python_work *w, struct python_target *t);
 
 /* Makes all steps that are due. Returns when the next one is. */
 uint64_t python_work_step_all(struct python_work *w);
-void python_work_done(struct python_work *w);
+void python_work_done(struct python_work *w); /* also of one that is all zeros */
 
 /* ---- python_follow.c: which processes ---- */
 

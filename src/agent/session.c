@@ -432,7 +432,7 @@ static int begin_python(struct pa_session *s)
 						   .is_interrupted = &s->stop,
 						   .is_cancelled = &s->cancel };
 
-	return s->settings.o.inject_python ? python_targets_new(&cfg, &s->python) : 0;
+	return s->python ? python_targets_begin(s->python, &cfg) : 0;
 }
 
 /* Waits until Python is switched on where it must be; meanwhile the events of the new code come in. */
@@ -613,7 +613,9 @@ static int begin_capture(struct pa_session *s, struct pa_error *err)
 	int r;
 
 	measure_programs(s);
-	r = attach(s, err);
+	r = s->settings.o.inject_python ? python_targets_new(&s->python) : 0;
+	if (r == 0)
+		r = attach(s, err);
 	if (r == 0)
 		r = begin_python(s);
 	if (r == 0)

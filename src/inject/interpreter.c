@@ -8,9 +8,11 @@
 
 #include "base/array.h"
 #include "base/bisect.h"
+#include "base/cancel.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "inject/memory_elf.h"
+#include "inject/python_tools.h"
 #include "inject/thread_state.h"
 #include "proc/procfs.h"
 
@@ -27,7 +29,7 @@ struct mapped_file {
 };
 
 struct search {
-	const struct procfs *procfs;
+	const struct python_tools *tools;
 	pid_t pid;
 	struct mapped_file *files; /* owned */
 	uint32_t nr, cap;
@@ -113,7 +115,9 @@ static int note_file(void *ctx, const struct maps_entry *e)
 static int read_memory(void *ctx, uint64_t addr, void *to, size_t n)
 {
 	const struct search *s = ctx;
-	ssize_t r = procfs_read_mem(s->procfs, s->pid, addr, to, n);
+	ssize_t r = cancel_is_asked(s->tools->over)
+			    ? -ETIMEDOUT
+			    : procfs_read_mem(s->tools->procfs, s->pid, addr, to, n);
 
 	return r < 0 ? (int)r : (size_t)r == n ? 0 : -EFAULT;
 }
@@ -198,10 +202,11 @@ static void search_code(struct search *s, const struct mapped_file *f, uint64_t 
 {
 	_cleanup_(freep) uint8_t *bytes = malloc(SEARCH_CHUNK_BYTES);
 
-	for (uint64_t at = f->start; bytes && at < f->end && *left >= SEARCH_CHUNK_BYTES;
+	for (uint64_t at = f->start; bytes && at < f->end && *left >= SEARCH_CHUNK_BYTES &&
+				     !cancel_is_asked(s->tools->over);
 	     at += SEARCH_CHUNK_BYTES - 16) {
 		size_t want = f->end - at < SEARCH_CHUNK_BYTES ? f->end - at : SEARCH_CHUNK_BYTES;
-		ssize_t n = procfs_read_mem(s->procfs, s->pid, at, bytes, want);
+		ssize_t n = procfs_read_mem(s->tools->procfs, s->pid, at, bytes, want);
 		uint64_t found;
 
 		*left -= SEARCH_CHUNK_BYTES;
@@ -266,7 +271,8 @@ static enum interpreter_result look_at_file(struct search *s, const struct mappe
 		return INTERPRETER_32_BIT;
 	if (r == 0)
 		result = find_symbols(s, &e, in);
-	if (r == 0 && result == INTERPRETER_NONE && is_loaded(s, &e, f->key))
+	if (r == 0 && result == INTERPRETER_NONE && is_loaded(s, &e, f->key) &&
+	    !cancel_is_asked(s->tools->over)) /* else not everything was read */
 		add_to_cache(cache, f->key, s->uid);
 	return result;
 }
@@ -288,10 +294,11 @@ static enum interpreter_result look_at_files(struct search *s, struct interprete
 	return s->is_python_by_name ? INTERPRETER_NO_SYMBOLS : INTERPRETER_NONE;
 }
 
-int interpreter_find(const struct procfs *procfs, pid_t pid, struct interpreter_cache *cache,
+int interpreter_find(const struct python_tools *tools, pid_t pid,
 		     struct interpreter *ret_interpreter)
 {
-	struct search s = { .procfs = procfs, .pid = pid };
+	const struct procfs *procfs = tools->procfs;
+	struct search s = { .tools = tools, .pid = pid };
 	struct interpreter in = { 0 };
 	enum interpreter_result result;
 	struct proc_status status;
@@ -304,10 +311,12 @@ int interpreter_find(const struct procfs *procfs, pid_t pid, struct interpreter_
 		s.is_python_by_name = name && strncmp(name, "/python", 7) == 0;
 	}
 	s.uid = procfs_status(procfs, pid, &status) == 0 ? status.euid : PROC_NO_USER;
-	result = r < 0 ? INTERPRETER_NONE : look_at_files(&s, cache, &in);
+	result = r < 0 ? INTERPRETER_NONE : look_at_files(&s, tools->cache, &in);
 	if (result == INTERPRETER_FOUND && !find_return(&s, &in))
 		result = INTERPRETER_NO_CODE;
 	free(s.files);
+	if (r == 0 && cancel_is_asked(tools->over))
+		r = -EHOSTDOWN;
 	if (r < 0)
 		return r;
 	*ret_interpreter = in;

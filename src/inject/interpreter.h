@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 struct procfs;
+struct python_tools;
 
 struct interpreter {
 	uint32_t version; /* PY_VERSION_HEX */
@@ -51,8 +52,8 @@ bool interpreter_cache_has(const struct interpreter_cache *c, uint64_t key);
 /* A hash with a seed of this process: nobody can make a file that has the key of another. */
 uint64_t interpreter_file_key(uint32_t major, uint32_t minor, uint64_t inode);
 
-/* Negative: -ESRCH, -EACCES, -ETIMEDOUT … */
-int interpreter_find(const struct procfs *procfs, pid_t pid, struct interpreter_cache *cache,
+/* Negative: -ESRCH, -EACCES, -ETIMEDOUT …; -EHOSTDOWN: its time was over before (python_tools.h). */
+int interpreter_find(const struct python_tools *tools, pid_t pid,
 		     struct interpreter *ret_interpreter);
 
 /* True if it has been initialized and does not finalize. */

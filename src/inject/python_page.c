@@ -2,15 +2,15 @@
 #include "inject/python_page.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "base/cleanup.h"
 #include "inject/python_switch.h"
+#include "inject/python_tools.h"
 #include "inject/thread_look.h"
+#include "inject/tracer.h"
 #include "proc/procfs.h"
 
 #define PAGE_BYTES 4096u
@@ -97,7 +97,7 @@ static int check_memory(const struct python_switch *s, const struct procfs *proc
 	return p.has_code && p.has_data ? 0 : -EFAULT;
 }
 
-static int call_syscall(const struct python_switch *s, struct tracee *t, uint64_t deadline_ns,
+static int call_syscall(const struct python_switch *s, struct tracer *t, uint64_t deadline_ns,
 			long nr, const uint64_t args[5], long *ret_result)
 {
 	struct thread_call call = {
@@ -108,11 +108,11 @@ static int call_syscall(const struct python_switch *s, struct tracee *t, uint64_
 	};
 
 	memcpy(call.args, args, 5 * sizeof(*args));
-	return tracee_call(t, &call, deadline_ns, ret_result);
+	return tracer_call(t, &call, deadline_ns, ret_result);
 }
 
 /* Two new pages: the first for code, the second for data. */
-static int map_pages(struct python_switch *s, struct tracee *t, uint64_t deadline_ns)
+static int map_pages(struct python_switch *s, struct tracer *t, uint64_t deadline_ns)
 {
 	const uint64_t map_args[5] = { 0, CODE_BYTES + PAGE_BYTES, PROT_READ | PROT_EXEC,
 				       MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1 };
@@ -130,7 +130,7 @@ static int map_pages(struct python_switch *s, struct tracee *t, uint64_t deadlin
 	return r == 0 && result < 0 ? -ENOMEM : r;
 }
 
-static int place_code(struct python_switch *s, struct tracee *t)
+static int place_code(struct python_switch *s, struct tracer *t)
 {
 	uint8_t code[CODE_BYTES] = { 0 };
 	size_t n = code_bytes();
@@ -138,10 +138,10 @@ static int place_code(struct python_switch *s, struct tracee *t)
 	if (n > CODE_BYTES)
 		return -E2BIG;
 	memcpy(code, inject_code_begin, n);
-	return tracee_poke(t, s->page, code, (n + 7) & ~(size_t)7);
+	return tracer_poke(t, s->page, code, (n + 7) & ~(size_t)7);
 }
 
-static int new_pages(struct python_switch *s, const struct procfs *procfs, struct tracee *t,
+static int new_pages(struct python_switch *s, const struct procfs *procfs, struct tracer *t,
 		     uint64_t deadline_ns)
 {
 	int r = map_pages(s, t, deadline_ns);
@@ -183,7 +183,7 @@ static struct inject_page new_data(const struct python_switch *s, const struct i
 	return data;
 }
 
-static int place_data(struct python_switch *s, const struct procfs *procfs, struct tracee *t)
+static int place_data(struct python_switch *s, const struct procfs *procfs, struct tracer *t)
 {
 	struct inject_page data, before;
 	int r = python_page_read(s, procfs, &before);
@@ -193,12 +193,14 @@ static int place_data(struct python_switch *s, const struct procfs *procfs, stru
 	else if (r < 0)
 		return r;
 	data = new_data(s, &before);
-	return tracee_poke(t, data_addr(s), &data, sizeof(data));
+	return tracer_poke(t, data_addr(s), &data, sizeof(data));
 }
 
-int python_page_queue(struct python_switch *s, const struct procfs *procfs, struct tracee *t,
+int python_page_queue(struct python_switch *s, const struct python_tools *tools,
 		      uint64_t deadline_ns)
 {
+	const struct procfs *procfs = tools->procfs;
+	struct tracer *t = tools->tracer;
 	struct inject_page data;
 	struct thread_call call = { .sigreturn = s->in.sigreturn_code };
 	long unused;
@@ -212,7 +214,7 @@ int python_page_queue(struct python_switch *s, const struct procfs *procfs, stru
 	call.args[0] = data_addr(s);
 	s->stage = PYTHON_IS_QUEUED; /* perhaps, whatever happens from now on */
 	s->nr_queued++;
-	r = tracee_call(t, &call, deadline_ns, &unused);
+	r = tracer_call(t, &call, deadline_ns, &unused);
 	if (r == 0 && python_page_read(s, procfs, &data) == 0 && data.is_queued &&
 	    data.queue_result) {
 		s->stage = PYTHON_WAITS; /* the queue is full */
@@ -221,7 +223,7 @@ int python_page_queue(struct python_switch *s, const struct procfs *procfs, stru
 	return r == -ETIMEDOUT ? 0 : r;
 }
 
-bool python_page_unmap(struct python_switch *s, struct tracee *t, uint64_t deadline_ns)
+bool python_page_unmap(struct python_switch *s, struct tracer *t, uint64_t deadline_ns)
 {
 	const uint64_t args[5] = { s->page, CODE_BYTES + PAGE_BYTES };
 	long result;
@@ -241,18 +243,16 @@ static bool is_same_program(const struct python_switch *s, const struct procfs *
 	       now.start_ticks == s->start_ticks && identity_has_same_memory(&s->identity, &now);
 }
 
-/* The descriptor stays with the memory that the process had when it was opened, even if it executes
- * another program; so the check comes afterwards. */
-bool python_page_cancel(const struct python_switch *s, const struct procfs *procfs)
+int python_page_cancel(const struct python_switch *s, const struct python_tools *tools)
 {
-	uint64_t at = data_addr(s) + offsetof(struct inject_page, is_cancelled);
-	_cleanup_(closep) int fd = -1;
-	uint32_t yes = 1;
-	char path[32];
+	const struct procfs *procfs = tools->procfs;
+	int r = tracer_open_memory(tools->tracer, s->pid);
 
-	(void)snprintf(path, sizeof(path), "%d/mem", (int)s->pid);
-	fd = openat(procfs->fd, path, O_RDWR | O_CLOEXEC);
-	return fd >= 0 && is_same_program(s, procfs) && python_page_check(s, procfs) == 0 &&
-	       check_memory(s, procfs) == 0 &&
-	       pwrite(fd, &yes, sizeof(yes), (off_t)at) == (ssize_t)sizeof(yes);
+	if (r < 0)
+		return r;
+	if (!is_same_program(s, procfs) || python_page_check(s, procfs) < 0 ||
+	    check_memory(s, procfs) < 0)
+		return -ENOENT;
+	return tracer_write_memory(tools->tracer,
+				   data_addr(s) + offsetof(struct inject_page, is_cancelled), 1);
 }

@@ -2,7 +2,6 @@
 #include "inject/python_switch.h"
 
 #include <errno.h>
-#include <linux/kcmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -10,7 +9,9 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "inject/python_page.h"
+#include "inject/python_tools.h"
 #include "inject/thread_look.h"
+#include "inject/tracer.h"
 #include "proc/procfs.h"
 
 /* For the threads of one step: other processes wait meanwhile. */
@@ -91,7 +92,7 @@ static bool may_stop(struct python_switch *s, const struct thread_look *l)
 	return false;
 }
 
-static bool is_in_eval_loop(const struct python_switch *s, const struct thread_state *st)
+static bool is_in_eval_loop(const struct python_switch *s, const struct thread_view *st)
 {
 	return st->place == THREAD_IN_USER_CODE && st->pc >= s->in.eval_loop &&
 	       st->pc < s->in.eval_loop_end;
@@ -103,7 +104,7 @@ static bool is_in_eval_loop(const struct python_switch *s, const struct thread_s
  * inside _PyRuntime, and reads the clock. A waiter of such a condition variable keeps another thread, which
  * has the mutex, waiting in pthread_cond_signal() until it has seen that it was woken up.
  */
-static bool may_be_at_gil(const struct python_switch *s, const struct thread_state *st)
+static bool may_be_at_gil(const struct python_switch *s, const struct thread_view *st)
 {
 	switch (st->syscall_nr) {
 	case SYS_futex:
@@ -122,7 +123,7 @@ static bool may_be_at_gil(const struct python_switch *s, const struct thread_sta
 
 /* A handler that runs has its signal blocked. */
 static bool is_at_safe_point(const struct python_switch *s, const struct thread_look *l,
-			     const struct thread_state *st)
+			     const struct thread_view *st)
 {
 	if (st->place == THREAD_IN_SYSCALL)
 		return !(st->sigmask & l->caught) && !may_be_at_gil(s, st);
@@ -143,9 +144,19 @@ static enum python_outcome outcome_of(int error)
 		return PYTHON_STOPPED;
 	case -ETIMEDOUT:
 		return PYTHON_NO_SAFE_POINT;
+	case -EHOSTDOWN:
+		return PYTHON_UNANSWERED;
 	default:
 		return PYTHON_FAILED;
 	}
+}
+
+/* A target that has hung the tracer is not tried again. */
+static void note_failure(struct python_switch *s, int error)
+{
+	s->outcome = outcome_of(error);
+	if (error == -EHOSTDOWN)
+		settle(s, s->outcome);
 }
 
 /* True if the stopped thread is one of the process that was looked at, and it runs the same program with the
@@ -170,103 +181,109 @@ static bool is_still_the_same(struct python_switch *s, const struct procfs *proc
 /* One visit of a process: its threads are stopped one after the other. */
 struct visit {
 	struct python_switch *s;
-	const struct procfs *procfs;
+	const struct python_tools *tools;
 	const struct stacks *stacks;
 	uint64_t end_ns;
 };
 
-static void queue_call(const struct visit *v, struct tracee *t)
+static void queue_call(const struct visit *v)
 {
 	struct python_switch *s = v->s;
-	int r = python_page_queue(s, v->procfs, t, clock_mono_ns() + CALLS_NS);
+	int r = python_page_queue(s, v->tools, clock_mono_ns() + CALLS_NS);
 
 	if (r == -ETIMEDOUT)
 		settle(s, PYTHON_FAILED);
 	else if (r == -ENOMEM || r == -EFAULT)
 		settle(s, outcome_of(r));
 	else if (r < 0)
-		s->outcome = outcome_of(r);
+		note_failure(s, r);
 }
 
-static void try_call(const struct visit *v, struct tracee *t, const struct thread_look *l)
+static void try_call(const struct visit *v, const struct thread_view *st,
+		     const struct thread_look *l)
 {
 	struct python_switch *s = v->s;
 
-	if (t->state.obstacle)
+	if (st->has_obstacle)
 		s->outcome = PYTHON_OBSTACLE;
-	else if (!is_at_safe_point(s, l, &t->state))
+	else if (!is_at_safe_point(s, l, st))
 		s->outcome = PYTHON_NO_SAFE_POINT;
-	else if (!thread_look_has_stack(v->stacks, t->state.sp, STACK_BYTES))
+	else if (!thread_look_has_stack(v->stacks, st->sp, STACK_BYTES))
 		s->outcome = PYTHON_SMALL_STACK;
-	else if (!is_still_the_same(s, v->procfs, t->tid))
-		return;
-	else if (!interpreter_is_up(v->procfs, s->pid, &s->in))
+	else if (!interpreter_is_up(v->tools->procfs, s->pid, &s->in))
 		s->outcome = PYTHON_NOT_UP;
 	else
-		queue_call(v, t);
+		queue_call(v);
 }
 
-static void let_go(struct python_switch *s, struct tracee *t)
+/* The thread that was stopped is checked before anything is done to it, and again if it has run. 0; 1:
+ * it is not the one that was meant. */
+static int read_checked(const struct visit *v, pid_t tid, struct thread_view *ret_view)
 {
-	if (tracee_let_go(t))
-		free(t);
-	else
-		s->straggler = t;
+	struct tracer *t = v->tools->tracer;
+	int r;
+
+	if (!is_still_the_same(v->s, v->tools->procfs, tid))
+		return 1;
+	r = tracer_read(t, ret_view);
+	if (r < 0 || ret_view->has_obstacle || ret_view->place != THREAD_IN_TIMED_SYSCALL)
+		return r;
+	r = tracer_finish_syscall(t, clock_mono_ns() + FINISH_SYSCALL_NS, ret_view);
+	return r == 0 && !is_still_the_same(v->s, v->tools->procfs, tid) ? 1 : r;
 }
 
 /* Stops a thread and lets it go again. */
 static void visit_thread(const struct visit *v, pid_t tid, const struct thread_look *l)
 {
-	struct tracee *t = calloc(1, sizeof(*t));
-	int r;
+	struct thread_view st;
+	int r = tracer_stop(v->tools->tracer, v->s->pid, tid, v->end_ns);
 
-	if (!t)
-		return;
-	r = tracee_stop(t, v->s->pid, tid, v->end_ns);
-	if (r == 0 && !t->state.obstacle && t->state.place == THREAD_IN_TIMED_SYSCALL)
-		r = tracee_finish_syscall(t, clock_mono_ns() + FINISH_SYSCALL_NS);
 	if (r == 0)
-		try_call(v, t, l);
-	else
-		v->s->outcome = outcome_of(r);
-	let_go(v->s, t);
+		r = read_checked(v, tid, &st);
+	if (r == 0)
+		try_call(v, &st, l);
+	else if (r < 0)
+		note_failure(v->s, r);
+	tracer_let_go(v->tools->tracer);
 }
 
 /* The children of vfork() run in their parent's memory. What cannot be compared may be shared; but the
  * child of a process that may not be looked at has rights of its own, or has been given to another parent. */
-static bool shares_memory(const struct python_switch *s, const struct procfs *procfs)
+static bool shares_memory(struct python_switch *s, const struct python_tools *tools)
 {
 	pid_t parent;
-	long r;
+	int r;
 
-	if (procfs_parent(procfs, s->pid, &parent) < 0 || parent <= 0)
+	if (procfs_parent(tools->procfs, s->pid, &parent) < 0 || parent <= 0)
 		return false;
-	r = syscall(SYS_kcmp, s->pid, parent, KCMP_VM, 0, 0);
-	return r < 0 ? errno != ESRCH && errno != EPERM : r == 0;
+	r = tracer_shares_memory(tools->tracer, s->pid, parent);
+	if (r == -EHOSTDOWN)
+		note_failure(s, r);
+	return r < 0 ? r != -ESRCH && r != -EPERM : r;
 }
 
 /* The main thread comes first. It is the one that ends the interpreter. */
-static void visit_threads(struct python_switch *s, const struct procfs *procfs)
+static void visit_threads(struct python_switch *s, const struct python_tools *tools)
 {
 	_cleanup_(freep) struct stacks *stacks = NULL;
-	struct visit v = { .s = s, .procfs = procfs, .end_ns = clock_mono_ns() + STEP_NS };
+	struct visit v = { .s = s, .tools = tools, .end_ns = clock_mono_ns() + STEP_NS };
 	pid_t tids[THREAD_LOOK_MAX];
 	uint32_t nr;
 
-	if (shares_memory(s, procfs))
+	if (shares_memory(s, tools))
 		return;
-	if (!interpreter_is_up(procfs, s->pid, &s->in)) {
+	if (!interpreter_is_up(tools->procfs, s->pid, &s->in)) {
 		s->outcome = PYTHON_NOT_UP;
 		return;
 	}
-	nr = thread_look_list(procfs, s->pid, tids);
-	v.stacks = stacks = thread_look_stacks(procfs, s->pid);
+	nr = thread_look_list(tools->procfs, s->pid, tids);
+	v.stacks = stacks = thread_look_stacks(tools->procfs, s->pid);
 	for (uint32_t i = 0; stacks && i < nr && s->stage == PYTHON_WAITS && s->has_interpreter &&
-			     !s->straggler && clock_mono_ns() + LEAST_STOP_NS < v.end_ns;
+			     clock_mono_ns() + LEAST_STOP_NS < v.end_ns;
 	     i++) {
 		struct thread_look l;
 
-		if (thread_look_at(procfs, s->pid, tids[i], &l) == 0 && may_stop(s, &l))
+		if (thread_look_at(tools->procfs, s->pid, tids[i], &l) == 0 && may_stop(s, &l))
 			visit_thread(&v, tids[i], &l);
 	}
 }
@@ -311,29 +328,28 @@ static enum python_outcome not_found(int result)
 }
 
 /* What was found is worth something only if the process was the same before and after. */
-static int find_twice(struct python_switch *s, const struct procfs *procfs,
-		      struct interpreter_cache *cache)
+static int find_twice(struct python_switch *s, const struct python_tools *tools)
 {
+	const struct procfs *procfs = tools->procfs;
 	struct identity now;
-	int r = interpreter_find(procfs, s->pid, cache, &s->in);
+	int r = interpreter_find(tools, s->pid, &s->in);
 
 	if (r != INTERPRETER_FOUND)
 		return r;
 	r = identity_read_process(procfs, s->pid, &s->identity);
 	if (r == 0)
-		r = interpreter_find(procfs, s->pid, cache, &s->in);
+		r = interpreter_find(tools, s->pid, &s->in);
 	if (r == INTERPRETER_FOUND)
 		r = identity_read_process(procfs, s->pid, &now);
 	return r == 0 && !identity_is_same(&s->identity, &now) ? -EAGAIN : r;
 }
 
-static void find_interpreter(struct python_switch *s, const struct procfs *procfs,
-			     struct interpreter_cache *cache)
+static void find_interpreter(struct python_switch *s, const struct python_tools *tools)
 {
 	int r;
 
 	forget_program(s);
-	r = find_twice(s, procfs, cache);
+	r = find_twice(s, tools);
 	if (r == -EAGAIN) {
 		s->outcome = PYTHON_NOT_UP;
 		return;
@@ -341,7 +357,7 @@ static void find_interpreter(struct python_switch *s, const struct procfs *procf
 	s->has_interpreter = r == INTERPRETER_FOUND;
 	if (!s->has_interpreter)
 		settle(s, not_found(r));
-	else if (has_foreign_map(s, procfs))
+	else if (has_foreign_map(s, tools->procfs))
 		settle(s, PYTHON_FOREIGN_MAP);
 	else
 		s->outcome = PYTHON_NO_SAFE_POINT;
@@ -390,49 +406,57 @@ static void look_at_result(struct python_switch *s, const struct procfs *procfs)
 		forget(s);
 }
 
-static void make_call(struct python_switch *s, const struct procfs *procfs,
-		      struct interpreter_cache *cache)
+static void make_call(struct python_switch *s, const struct python_tools *tools)
 {
 	int r;
 
 	if (!s->has_interpreter)
-		find_interpreter(s, procfs, cache);
-	r = s->page ? python_page_check(s, procfs) : 0;
+		find_interpreter(s, tools);
+	r = s->page ? python_page_check(s, tools->procfs) : 0;
 	if (r == -ENOENT)
 		forget(s);
 	else if (s->has_interpreter && identity_is_privileged(&s->identity))
 		settle(s, PYTHON_PRIVILEGED);
 	if (r == 0 && s->stage == PYTHON_WAITS && s->has_interpreter)
-		visit_threads(s, procfs);
+		visit_threads(s, tools);
 }
 
-void python_switch_step(struct python_switch *s, const struct procfs *procfs,
-			struct interpreter_cache *cache)
+void python_switch_step(struct python_switch *s, const struct python_tools *tools)
 {
-	if (!python_switch_release(s) || s->stage == PYTHON_SETTLED)
+	if (s->stage == PYTHON_SETTLED)
 		return;
-	if (is_gone(s, procfs))
+	if (is_gone(s, tools->procfs))
 		settle(s, PYTHON_GONE);
 	else if (s->stage == PYTHON_IS_QUEUED)
-		look_at_result(s, procfs);
+		look_at_result(s, tools->procfs);
 	else
-		make_call(s, procfs, cache);
+		make_call(s, tools);
 }
 
-void python_switch_give_up(struct python_switch *s, const struct procfs *procfs)
+/* False: the call may have been cancelled, but has begun. */
+static bool cancel(struct python_switch *s, const struct python_tools *tools)
 {
 	struct inject_page data;
+	int r = python_page_cancel(s, tools);
 
-	(void)python_switch_release(s);
-	if (s->stage == PYTHON_IS_QUEUED && s->op == INJECT_ACTIVATE && !is_gone(s, procfs) &&
-	    python_page_cancel(s, procfs)) {
-		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-		if (python_page_read(s, procfs, &data) == 0) {
-			if (data.is_started && data.result == INJECT_PENDING)
-				return;
-			read_result(s, &data);
-		}
+	if (r == -EHOSTDOWN)
+		note_failure(s, r);
+	if (r < 0)
+		return true;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (python_page_read(s, tools->procfs, &data) == 0) {
+		if (data.is_started && data.result == INJECT_PENDING)
+			return false;
+		read_result(s, &data);
 	}
+	return true;
+}
+
+void python_switch_give_up(struct python_switch *s, const struct python_tools *tools)
+{
+	if (s->stage == PYTHON_IS_QUEUED && s->op == INJECT_ACTIVATE &&
+	    !is_gone(s, tools->procfs) && !cancel(s, tools))
+		return;
 	if (s->stage == PYTHON_IS_QUEUED)
 		settle(s, PYTHON_BLOCKED);
 	else if (s->stage == PYTHON_WAITS)
@@ -452,23 +476,23 @@ static bool is_idle(const struct python_switch *s, const struct procfs *procfs)
  * not run now. */
 static void clean_by(const struct visit *v, pid_t tid)
 {
+	struct tracer *t = v->tools->tracer;
 	struct python_switch *s = v->s;
-	struct tracee *t = calloc(1, sizeof(*t));
+	struct thread_view st;
 
-	if (!t)
-		return;
-	if (tracee_stop(t, s->pid, tid, v->end_ns) == 0 && !t->state.obstacle &&
-	    is_in_eval_loop(s, &t->state) &&
-	    thread_look_has_stack(v->stacks, t->state.sp, STACK_BYTES) &&
-	    is_still_the_same(s, v->procfs, tid))
+	if (tracer_stop(t, s->pid, tid, v->end_ns) == 0 &&
+	    is_still_the_same(s, v->tools->procfs, tid) && tracer_read(t, &st) == 0 &&
+	    !st.has_obstacle && is_in_eval_loop(s, &st) &&
+	    thread_look_has_stack(v->stacks, st.sp, STACK_BYTES))
 		(void)python_page_unmap(s, t, clock_mono_ns() + CALLS_NS);
-	let_go(s, t);
+	tracer_let_go(t);
 }
 
-bool python_switch_clean(struct python_switch *s, const struct procfs *procfs)
+bool python_switch_clean(struct python_switch *s, const struct python_tools *tools)
 {
+	const struct procfs *procfs = tools->procfs;
 	_cleanup_(freep) struct stacks *stacks = NULL;
-	struct visit v = { .s = s, .procfs = procfs, .end_ns = clock_mono_ns() + STEP_NS };
+	struct visit v = { .s = s, .tools = tools, .end_ns = clock_mono_ns() + STEP_NS };
 	pid_t tids[THREAD_LOOK_MAX];
 	struct thread_look l;
 	uint32_t nr;
@@ -477,8 +501,7 @@ bool python_switch_clean(struct python_switch *s, const struct procfs *procfs)
 		return true;
 	v.stacks = stacks = is_idle(s, procfs) ? thread_look_stacks(procfs, s->pid) : NULL;
 	nr = stacks ? thread_look_list(procfs, s->pid, tids) : 0;
-	for (uint32_t i = 0;
-	     i < nr && s->page && python_switch_release(s) && clock_mono_ns() < v.end_ns; i++)
+	for (uint32_t i = 0; i < nr && s->page && clock_mono_ns() < v.end_ns; i++)
 		if (thread_look_at(procfs, s->pid, tids[i], &l) == 0 && l.state == 'R' &&
 		    may_stop(s, &l))
 			clean_by(&v, tids[i]);
@@ -505,20 +528,4 @@ void python_switch_fork(struct python_switch *child, const struct procfs *procfs
 		child->page = 0;
 	child->is_inherited = child->page != 0;
 	child->is_on = child->page && data.was_switched_by_us;
-}
-
-bool python_switch_release(struct python_switch *s)
-{
-	if (s->straggler && tracee_let_go(s->straggler)) {
-		free(s->straggler);
-		s->straggler = NULL;
-	}
-	return !s->straggler;
-}
-
-void python_switch_done(struct python_switch *s)
-{
-	(void)python_switch_release(s);
-	free(s->straggler);
-	s->straggler = NULL;
 }

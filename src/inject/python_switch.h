@@ -9,7 +9,9 @@
  * - in a system call, unless a signal handler may be running, or the call may belong to the GIL: the
  *   locks of the queue are not held across other system calls.
  *
- * All calls by one thread, the tracer.
+ * All calls by one thread. Whatever could wait for ever is done by other processes: a reader
+ * (proc/reader.h), and the tracer (tracer.h). A target that hangs the tracer is settled as
+ * PYTHON_UNANSWERED.
  */
 #ifndef INJECT_PYTHON_SWITCH_H
 #define INJECT_PYTHON_SWITCH_H
@@ -21,9 +23,9 @@
 #include "inject/identity.h"
 #include "inject/interpreter.h"
 #include "inject/page.h"
-#include "inject/tracee.h"
 
 struct procfs;
+struct python_tools;
 
 enum python_outcome {
 #define X(name, key, text, fix) PYTHON_##name,
@@ -55,32 +57,26 @@ struct python_switch {
 	struct identity identity; /* of the process whose interpreter that is */
 	int32_t ns_pid;           /* as the process itself sees it; 0: not known yet */
 	uint64_t page; /* address of the code; the data is in the page after it; 0: none */
-	struct tracee *straggler; /* owned; a thread that did not stop in time */
 };
 
 void python_switch_init(struct python_switch *s, const struct procfs *procfs, pid_t pid);
 
 /* Begins to switch; then call python_switch_step() until it is settled. */
 void python_switch_begin(struct python_switch *s, enum inject_op op);
-void python_switch_step(struct python_switch *s, const struct procfs *procfs,
-			struct interpreter_cache *cache);
+void python_switch_step(struct python_switch *s, const struct python_tools *tools);
 
 /* At the deadline. An activation that was not made is cancelled, so that it is never made; one that has
  * begun is not settled: make steps until it is. A deactivation stays queued: it is made when the program
  * next runs Python code. */
-void python_switch_give_up(struct python_switch *s, const struct procfs *procfs);
+void python_switch_give_up(struct python_switch *s, const struct python_tools *tools);
 
 /* Removes our pages, if a thread is at a point that shows that nobody uses them. True: they are
  * removed, or there are none. */
-bool python_switch_clean(struct python_switch *s, const struct procfs *procfs);
+bool python_switch_clean(struct python_switch *s, const struct python_tools *tools);
 
 /* A child that a process forked. is_on: it inherited a trampoline that we switched on, and not the user;
  * a child that has executed another program inherits nothing. */
 void python_switch_fork(struct python_switch *child, const struct procfs *procfs,
 			const struct python_switch *parent);
-
-/* Lets go of a straggler; false: there still is one. */
-bool python_switch_release(struct python_switch *s);
-void python_switch_done(struct python_switch *s);
 
 #endif

@@ -41,6 +41,15 @@ struct thread_state {
 	_Alignas(64) uint8_t fp[THREAD_STATE_FP_BYTES];
 };
 
+/* What of it tells whether and what the thread can be made to call. */
+struct thread_view {
+	uint64_t pc, sp, sigmask;
+	enum thread_place place;
+	long syscall_nr;
+	uint64_t syscall_arg;
+	bool has_obstacle;
+};
+
 /* What the thread is made to call: a function, or (is_syscall) the system call args[0] … by the
  * code at `function`, a system call instruction and a return. */
 struct thread_call {

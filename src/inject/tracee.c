@@ -15,29 +15,14 @@
 #define LOOK_EVERY_NS 20000
 #define MAX_STOPS 256 /* of one call: it makes a few system calls at most */
 
-/* Whether the thread is a process that we have started ourselves. */
-static bool is_own_child(pid_t tid)
-{
-	siginfo_t info;
-
-	return waitid(P_PID, (id_t)tid, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
-}
-
-/* 1 and the status if there is one; 0; or a negative errno. What a child ends with is left to the part
- * of this program that has started it. */
+/* 1 and the status if there is one; 0; or a negative errno. */
 static int take_status(const struct tracee *t, int *ret_status)
 {
-	siginfo_t info = { 0 };
-	pid_t r;
+	pid_t r = waitpid(t->tid, ret_status, __WALL | WNOHANG);
 
-	if (waitid(P_PID, (id_t)t->tid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) < 0)
+	if (r < 0)
 		return errno == EINTR ? 0 : -ESRCH;
-	if (!info.si_pid)
-		return 0;
-	if (t->is_child && info.si_code != CLD_STOPPED && info.si_code != CLD_TRAPPED)
-		return -ESRCH;
-	r = waitpid(t->tid, ret_status, __WALL | WNOHANG);
-	return r == t->tid ? 1 : 0;
+	return r == t->tid;
 }
 
 /* The thread is gone. If it executes a program it goes on under the ID of the process. */
@@ -124,7 +109,6 @@ int tracee_stop(struct tracee *t, pid_t pid, pid_t tid, uint64_t deadline_ns)
 	t->pid = pid;
 	t->tid = tid;
 	t->is_attached = t->is_stopped = t->has_executed = false;
-	t->is_child = is_own_child(tid);
 	if (ptrace(PTRACE_SEIZE, tid, NULL, (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)) <
 	    0)
 		return -errno;
@@ -134,12 +118,10 @@ int tracee_stop(struct tracee *t, pid_t pid, pid_t tid, uint64_t deadline_ns)
 		t->is_attached = false; /* it has just exited */
 		return r;
 	}
-	r = wait_interrupted(t, deadline_ns);
-	return r < 0 ? r : thread_state_read(tid, &t->state);
+	return wait_interrupted(t, deadline_ns);
 }
 
-/* Tried even if no stop was reported: another thread that waits for its children may have taken the
- * report. The kernel detaches only a thread that is stopped. */
+/* The kernel detaches only a thread that is stopped. */
 bool tracee_let_go(struct tracee *t)
 {
 	int signal_nr = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One thread of a target, stopped for a moment. All calls by one thread of the agent, the tracer.
- * Every wait has a deadline. If the agent dies, the kernel lets the thread continue.
+ * One thread of a target, stopped for a moment. All calls by the tracer process (tracer.h). Every wait
+ * for the thread has a deadline; the kernel's own in these calls have none. If the tracer dies, the
+ * kernel lets the thread continue.
  */
 #ifndef INJECT_TRACEE_H
 #define INJECT_TRACEE_H
@@ -16,16 +17,15 @@ struct tracee {
 	pid_t pid, tid;
 	bool is_attached, is_stopped;
 	bool has_executed; /* another program, while we traced it: nothing is done to that */
-	bool is_child;     /* of ours: how it ends is for its parent to read */
-	struct thread_state state; /* valid while it is stopped */
+	struct thread_state state; /* as read last; valid while it is stopped */
 };
 
-/* Stops a thread of process pid and reads its state. Whether it still is that thread is for the
- * caller to check (identity.h): what is stopped executes nothing and keeps its ID, and all that is
- * done to a tracee is done to that task or, once it has ended, to none. -ESRCH: gone, or it executes
- * another program; -EPERM: not permitted, or traced by another;
- * -EAGAIN: job control has stopped it; -ETIMEDOUT: it did not stop: it stays attached, and
- * tracee_let_go() is to be called until it succeeds. */
+/* Stops a thread of process pid. Whether it still is that thread is for the caller to check
+ * (identity.h), before its state is read (thread_state_read()) and anything is done to it: what is
+ * stopped executes nothing and keeps its ID, and all that is done to a tracee is done to that task or,
+ * once it has ended, to none. -ESRCH: gone, or it executes another program; -EPERM: not permitted, or
+ * traced by another; -EAGAIN: job control has stopped it; -ETIMEDOUT: it did not stop, and stays
+ * attached. */
 int tracee_stop(struct tracee *t, pid_t pid, pid_t tid, uint64_t deadline_ns);
 
 /* Lets a thread whose state is THREAD_IN_TIMED_SYSCALL continue until the system call ends. */
@@ -40,7 +40,7 @@ int tracee_call(struct tracee *t, const struct thread_call *call, uint64_t deadl
 /* Writes the memory of a stopped thread, code also. n is a multiple of 8. */
 int tracee_poke(struct tracee *t, uint64_t addr, const void *bytes, size_t n);
 
-/* Detaches. False: it runs, and is still attached. */
+/* Detaches. False: it runs, and is still attached; the end of the tracer detaches it. */
 bool tracee_let_go(struct tracee *t);
 
 #endif

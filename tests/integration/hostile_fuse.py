@@ -12,7 +12,7 @@ import time
 from harness import wait_for
 
 FUSE = os.makedev(10, 229)
-MOUNTED_FOR_USER = ("random", "sysv")  # modes that mount for the user, as fusermount3 does, which few machines have
+MOUNTED_FOR_USER = ("random", "sysv", "taken")  # modes that mount for the user, as fusermount3 does, which few machines have
 
 
 def make_user():
@@ -49,7 +49,7 @@ class Hostile:
             return
         self.why, self.pid = None, int(first)
         self.p.stdout.readline()
-        if mode in ("plain", "overlay"):
+        if mode in ("plain", "taken", "overlay"):
             wait_for(lambda: os.readlink(f"/proc/{self.pid}/exe").endswith("/f"), "the program on FUSE", 10)
         self.p.send_signal(signal.SIGUSR1)
         time.sleep(0.6)  # until nothing is answered any more

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """--inject-python: captures show the functions of Python programs that run already, and leave them as they were."""
+import glob
 import json
 import os
 import random
@@ -8,8 +9,9 @@ import signal
 import subprocess
 import time
 
-from harness import AGENT, agent, done, end, finish_agent, need_root, no_mount_namespace, note, ok, prog, skip
+from harness import AGENT, PROGS, agent, done, end, finish_agent, need_root, no_mount_namespace, note, ok, prog, skip
 from harness import start_agent, stop, wait_for, wait_for_sampling, workdir
+from hostile_fuse import Hostile, fuse_device, make_user
 from pythons import BLOCKED, BUSY, HERE, TRACER, checksums, finish, new, python, pythons, remove_maps, state, undisturbed
 from pythons import unharmed
 
@@ -235,11 +237,15 @@ def test_forks():
     ok(out.count("(0, b'[true, false]')") == 3 and not err and counts(run).get("switched_on") == 4, "children that were forked meanwhile are on, and off at the end")
 
 
+def remove_stale(pid):
+    """The perf map of a former process with this PID."""
+    if os.path.exists(f"/tmp/perf-{pid}.map"):
+        os.unlink(f"/tmp/perf-{pid}.map")
+
+
 def fake(*args, **kwargs):
     p = prog("fake_python", *args, stdout=subprocess.PIPE, text=True, **kwargs)
-    stale = f"/tmp/perf-{p.pid}.map"
-    if os.path.exists(stale):  # of a former process with this PID
-        os.unlink(stale)
+    remove_stale(p.pid)
     return p if p.stdout.readline() == "runs\n" else None
 
 
@@ -280,6 +286,107 @@ def test_silent(expected):
     note(f"{time.monotonic() - began:.1f} s from the first SIGINT")
     ok(time.monotonic() - began < 15, "two SIGINTs end an agent whose tracer hangs")
     end(silent)
+
+
+def tracers():
+    """The processes that trace for agents, and those that start them, but for zombies. Other files of /proc could hang."""
+    found = set()
+    for path in glob.glob("/proc/[0-9]*/comm"):
+        pid = int(path.split("/")[2])
+        try:
+            with open(path) as f:
+                if f.read() == "perf-agent-call\n" and state(pid) != "Z":
+                    found.add(pid)
+        except OSError:  # it has ended
+            pass
+    return found
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as f:
+        return {int(x) for x in f.read().split()}
+
+
+def late_stack():
+    """A program that has its stack on a file system that does not answer as soon as a thread of it is stopped."""
+    directory = workdir()
+    os.chmod(directory, 0o755)
+    for name, source in ("silent_fuse", "silent_fuse"), ("static_spin", "late_stack"):
+        shutil.copy(os.path.join(PROGS, source), os.path.join(directory, name))
+    hostile = Hostile(directory, fuse_device(directory), "taken", make_user())
+    if not hostile.why:
+        remove_stale(hostile.pid)
+    return hostile
+
+
+def try_silent_stack(before):
+    """Whether it was quick enough: a stack that is replaced too late is just a call that fails."""
+    hostile = late_stack()
+    if hostile.why:
+        skip(hostile.why)
+        return True
+    p = interplay(new[0])
+    a = start_agent(tmp, "--inject-python", "-a", "-d", "4s")
+    began = time.monotonic()
+    try:
+        run = finish_agent(a, 40)
+    except subprocess.TimeoutExpired:
+        run = None
+        a.kill()
+    left = tracers() - before
+    note(f"{time.monotonic() - began:.1f} s, left: {left}, {counts(run) if run else None}")
+    hostile.end()
+    if not run:
+        a.communicate(timeout=60)
+    elif "unanswered" not in counts(run):
+        finish(p)
+        return False
+    if not ok(run and run.status == 0 and run.profile, "a stack that does not answer: the agent ends, with a profile"):
+        return True
+    ok(counts(run)["unanswered"] == 1, "a stack that does not answer is counted")
+    balance(run, "a stack that does not answer")
+    ok(len(left) == 1 and run.pid not in left, "a stack that does not answer: one process is left waiting for it")
+    wait_for(lambda: not tracers() - before, "the process that waits to end with the file system")
+    ok(answers_of(p) == [False, True, False], "a stack that does not answer: another program is switched on, and off")
+    return True
+
+
+def test_silent_stack():
+    """A target that makes the write to its stack wait for ever keeps the process that writes, and nothing else: also the
+    agent's standard output is closed."""
+    before = tracers()
+    ok(any(try_silent_stack(before) for _ in range(5)), "a stack that does not answer was written to")
+
+
+def kill_tracers(agent_pid):
+    """The number of processes that were killed."""
+    nr = 0
+    for spawner in tracers() & children(agent_pid):
+        for pid in children(spawner):
+            os.kill(pid, signal.SIGKILL)
+            nr += 1
+    return nr
+
+
+def test_killed_tracers(expected):
+    random.seed(17)
+    for exe in new:
+        p, nr = checksums(exe), 0
+        for i in range(max(1, KILLS // 8)):
+            a = start_agent(tmp, "--inject-python", "--pid", p.pid, "-d", "2s")
+            wait_for(lambda a=a: a.poll() is not None or tracers() & children(a.pid), "the agent to have a tracer")
+            end_s = time.monotonic() + 1.5
+            while time.monotonic() < end_s and a.poll() is None:
+                time.sleep(random.uniform(0, 0.05))
+                nr += kill_tracers(a.pid)
+            run = finish_agent(a)
+            note(f"{run.status} {counts(run) if run.summary else run.stderr}")
+            ok(run.status == 0 or "--inject-python: PID" in run.stderr,
+               f"{exe}, agent {i}: it goes on, or says why it does not begin, though what traces is killed again and again")
+            ok("the process that traces was killed" in run.stderr, f"{exe}, agent {i}: it says that it was killed")
+            p.send_signal(signal.SIGUSR1)
+        ok(nr > 4, f"{exe}: {nr} processes that trace were killed")
+        unharmed(p, expected, f"{nr} processes that trace killed at random moments, {exe}")
 
 
 def test_begun():
@@ -347,7 +454,9 @@ def test_late_starters():
 def test_interrupts(expected):
     for nr, what in ((1, "SIGINT"), (2, "a second SIGINT")):
         p = interplay(new[0])
+        remove_stale(p.pid)
         a = start_agent(tmp, "--inject-python", "--pid", p.pid, "-d", "60s")
+        wait_for(lambda p=p: os.path.exists(f"/tmp/perf-{p.pid}.map"), "the program to be switched on", 60)
         wait_for_sampling(a, p.pid)
         for _ in range(nr):
             stop(a)
@@ -359,7 +468,7 @@ def test_interrupts(expected):
 
 def test_killed_agents(expected):
     random.seed(16)
-    nr_started = 0
+    nr_started, before = 0, tracers()
     for exe in new:
         p = checksums(exe)
         for _ in range(KILLS // len(new)):
@@ -372,6 +481,8 @@ def test_killed_agents(expected):
             nr_started += 1
         answers = unharmed(p, expected, f"{nr_started} agents killed at random moments, {exe}")
         note(f"the program saw {len(answers)} changes")
+    wait_for(lambda: not tracers() - before, "the processes of the killed agents to end")
+    ok(True, "no process of a killed agent is left that traces")
 
 
 def test_exiting():
@@ -429,9 +540,11 @@ test_exiting()
 test_children_of_others()
 test_late_starters()
 test_silent(expected)
+test_silent_stack()
 test_begun()
 test_interrupts(expected)
 test_killed_agents(expected)
+test_killed_tracers(expected)
 test_namespaces()
 skip("a musl build of CPython: no package of this distribution has one")
 remove_maps()

@@ -21,7 +21,9 @@ EXPORTED unsigned long Py_Version = 0x030c00f0;
 	{                                                                                          \
 	}
 FUNCTION(Py_AddPendingCall)
+#ifndef FAKE_QUEUE /* a function of the program's own */
 FUNCTION(_PyEval_AddPendingCall)
+#endif
 FUNCTION(PyInterpreterState_Main)
 FUNCTION(PySys_GetObject)
 FUNCTION(PyObject_CallFunction)

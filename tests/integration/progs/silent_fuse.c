@@ -8,6 +8,7 @@
  * has no privileges: outside the user namespace, memory of its files can be read by others too.
  *
  *   plain    /f is executed where it is
+ *   taken    likewise, but requests are taken and not answered: not even SIGKILL ends such a wait
  *   overlay  /f is executed through overlayfs on top of the file system
  *   sysv     an executable mapping of /f has a path that begins with /SYSV
  *   random   the page of AT_RANDOM is a mapping of /f, in the forked child of a process with JIT code
@@ -30,6 +31,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -44,7 +46,7 @@
 #define SLOW_MS 40
 
 static volatile sig_atomic_t is_silent, is_over;
-static bool is_slow_only;
+static bool is_slow_only, is_taker;
 static int file_fd;
 static struct stat file_st;
 static pid_t server, target;
@@ -172,12 +174,12 @@ static _Noreturn void serve(int fuse_fd)
 	sigaction(SIGUSR1, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
 	while (!is_over) {
-		bool is_mute = is_silent && !is_slow_only;
+		bool is_mute = is_silent && !is_slow_only && !is_taker;
 		struct pollfd p = { .fd = is_mute ? -1 : fuse_fd, .events = POLLIN };
 
-		if (poll(&p, 1, 100) <= 0 || (is_silent && !is_slow_only))
+		if (poll(&p, 1, 100) <= 0 || (is_silent && !is_slow_only && !is_taker))
 			continue;
-		if (read(fuse_fd, request, sizeof(request)) > 0)
+		if (read(fuse_fd, request, sizeof(request)) > 0 && !(is_silent && is_taker))
 			serve_one(fuse_fd, (const void *)request);
 		else if (errno == ENODEV)
 			break;
@@ -488,6 +490,9 @@ int main(int argc, char **argv)
 		return 2;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	is_slow_only = strcmp(argv[2], "slow") == 0;
+	is_taker = strcmp(argv[2], "taken") == 0;
+	if (is_taker) /* what is executed there is about to be quicker than others, if it may */
+		(void)setpriority(PRIO_PROCESS, 0, -20);
 	file_fd = open(argv[3], O_RDONLY | O_CLOEXEC);
 	if (file_fd < 0 || fstat(file_fd, &file_st) < 0 || !mkdtemp(at))
 		fail(argv[3]);
