@@ -199,16 +199,11 @@ static void queue_call(const struct visit *v)
 		note_failure(s, r);
 }
 
-static void try_call(const struct visit *v, const struct thread_view *st,
-		     const struct thread_look *l)
+static void try_call(const struct visit *v, const struct thread_view *st)
 {
 	struct python_switch *s = v->s;
 
-	if (st->has_obstacle)
-		s->outcome = PYTHON_OBSTACLE;
-	else if (!is_at_safe_point(s, l, st))
-		s->outcome = PYTHON_NO_SAFE_POINT;
-	else if (!thread_look_has_stack(v->stacks, st->sp, STACK_BYTES))
+	if (!thread_look_has_stack(v->stacks, st->sp, STACK_BYTES))
 		s->outcome = PYTHON_SMALL_STACK;
 	else if (!interpreter_is_up(v->tools->procfs, s->pid, &s->in))
 		s->outcome = PYTHON_NOT_UP;
@@ -216,33 +211,49 @@ static void try_call(const struct visit *v, const struct thread_view *st,
 		queue_call(v);
 }
 
-/* The thread that was stopped is checked before anything is done to it, and again if it has run. 0; 1:
- * it is not the one that was meant. */
-static int read_checked(const struct visit *v, pid_t tid, struct thread_view *ret_view)
+/* True: the thread may be changed. A system call that the stop has ended is restarted. */
+static bool check_thread(const struct visit *v, pid_t tid, const struct thread_view *st)
 {
-	struct tracer *t = v->tools->tracer;
-	int r;
-
 	if (!is_still_the_same(v->s, v->tools->procfs, tid))
-		return 1;
-	r = tracer_read(t, ret_view);
-	if (r < 0 || ret_view->has_obstacle || ret_view->place != THREAD_IN_TIMED_SYSCALL)
+		return false;
+	if (st->must_restart)
+		(void)tracer_restart(v->tools->tracer);
+	return true;
+}
+
+/* A thread that is nowhere near a safe point is left as it is, and let go at once. */
+static int use_stopped(const struct visit *v, pid_t tid, const struct thread_look *l,
+		       struct thread_view *st)
+{
+	bool is_timed = st->place == THREAD_IN_TIMED_SYSCALL;
+	int r = 0;
+
+	v->s->outcome = st->has_obstacle ? PYTHON_OBSTACLE : PYTHON_NO_SAFE_POINT;
+	if (st->has_obstacle && !st->must_restart)
+		return 0;
+	if (!is_timed && !st->must_restart && !is_at_safe_point(v->s, l, st))
+		return 0;
+	if (!check_thread(v, tid, st) || st->has_obstacle)
+		return 0;
+	if (is_timed)
+		r = tracer_finish_syscall(v->tools->tracer, clock_mono_ns() + FINISH_SYSCALL_NS,
+					  st);
+	if (r < 0 || (is_timed && !check_thread(v, tid, st)))
 		return r;
-	r = tracer_finish_syscall(t, clock_mono_ns() + FINISH_SYSCALL_NS, ret_view);
-	return r == 0 && !is_still_the_same(v->s, v->tools->procfs, tid) ? 1 : r;
+	if (!st->has_obstacle && is_at_safe_point(v->s, l, st))
+		try_call(v, st);
+	return 0;
 }
 
 /* Stops a thread and lets it go again. */
 static void visit_thread(const struct visit *v, pid_t tid, const struct thread_look *l)
 {
 	struct thread_view st;
-	int r = tracer_stop(v->tools->tracer, v->s->pid, tid, v->end_ns);
+	int r = tracer_stop(v->tools->tracer, v->s->pid, tid, v->end_ns, &st);
 
 	if (r == 0)
-		r = read_checked(v, tid, &st);
-	if (r == 0)
-		try_call(v, &st, l);
-	else if (r < 0)
+		r = use_stopped(v, tid, l, &st);
+	if (r < 0)
 		note_failure(v->s, r);
 	tracer_let_go(v->tools->tracer);
 }
@@ -480,9 +491,9 @@ static void clean_by(const struct visit *v, pid_t tid)
 	struct python_switch *s = v->s;
 	struct thread_view st;
 
-	if (tracer_stop(t, s->pid, tid, v->end_ns) == 0 &&
-	    is_still_the_same(s, v->tools->procfs, tid) && tracer_read(t, &st) == 0 &&
-	    !st.has_obstacle && is_in_eval_loop(s, &st) &&
+	if (tracer_stop(t, s->pid, tid, v->end_ns, &st) == 0 &&
+	    (st.must_restart || (!st.has_obstacle && is_in_eval_loop(s, &st))) &&
+	    check_thread(v, tid, &st) && !st.has_obstacle && is_in_eval_loop(s, &st) &&
 	    thread_look_has_stack(v->stacks, st.sp, STACK_BYTES))
 		(void)python_page_unmap(s, t, clock_mono_ns() + CALLS_NS);
 	tracer_let_go(t);

@@ -142,6 +142,7 @@ int thread_state_read(pid_t tid, struct thread_state *ret_state)
 	int r = read_set(tid, NT_PRSTATUS, &st->regs, sizeof(st->regs), &n);
 
 	st->obstacle = NULL;
+	st->must_restart = false;
 	if (r < 0)
 		return r;
 	if (n != sizeof(st->regs) || (st->regs.pstate & PSTATE_MODE_32)) {

@@ -37,6 +37,8 @@ struct thread_state {
 	const char
 		*obstacle; /* static text: why there can be no call, such as a shadow stack; NULL */
 	uint64_t sigmask;
+	/* the stop has ended a system call with EINTR: it is restarted exactly with `regs` alone */
+	bool must_restart;
 	size_t fp_bytes;
 	_Alignas(64) uint8_t fp[THREAD_STATE_FP_BYTES];
 };
@@ -47,7 +49,7 @@ struct thread_view {
 	enum thread_place place;
 	long syscall_nr;
 	uint64_t syscall_arg;
-	bool has_obstacle;
+	bool has_obstacle, must_restart;
 };
 
 /* What the thread is made to call: a function, or (is_syscall) the system call args[0] … by the
@@ -60,8 +62,7 @@ struct thread_call {
 	uint64_t sigreturn; /* code that calls rt_sigreturn() */
 };
 
-/* The thread must be in a ptrace-stop. Corrects the registers of a thread whose system call the stop
- * has ended with EINTR, if it can be restarted exactly. */
+/* The thread must be in a ptrace-stop. Changes nothing in it. */
 int thread_state_read(pid_t tid, struct thread_state *ret_state);
 
 struct thread_frame {

@@ -104,19 +104,18 @@ static bool is_endless_epoll(const struct user_regs_struct *r)
 }
 
 /* arch/x86/kernel/signal.c, arch_do_signal_or_restart(): what the kernel would do after the stop. */
-static int settle_syscall(pid_t tid, struct thread_state *st)
+static void settle_syscall(struct thread_state *st)
 {
 	struct user_regs_struct *r = &st->regs;
 
 	st->place = (int64_t)r->orig_rax < 0 ? THREAD_IN_USER_CODE : THREAD_IN_SYSCALL;
 	if (st->place == THREAD_IN_USER_CODE)
-		return 0;
+		return;
 	st->syscall_nr = (long)r->orig_rax;
 	st->syscall_arg = r->rdi;
 	if ((int64_t)r->rax == -EINTR && is_endless_epoll(r)) {
 		r->rax = (uint64_t)KERNEL_RESTARTNOHAND;
-		if (thread_state_set_regs(tid, r) < 0)
-			return -errno;
+		st->must_restart = true;
 	}
 	/* It waits until a point in time (the GIL's waiters do): executed again, it waits as long. */
 	if ((int64_t)r->rax == KERNEL_RESTART_RESTARTBLOCK && r->orig_rax == SYS_futex &&
@@ -136,7 +135,6 @@ static int settle_syscall(pid_t tid, struct thread_state *st)
 		break;
 	}
 	r->orig_rax = NOT_A_SYSCALL;
-	return 0;
 }
 
 static int read_fp(pid_t tid, struct thread_state *st)
@@ -157,9 +155,9 @@ int thread_state_read(pid_t tid, struct thread_state *ret_state)
 	struct iovec v = { &st->regs, sizeof(st->regs) };
 	uint64_t shadow;
 	struct iovec shadow_v = { &shadow, sizeof(shadow) };
-	int r;
 
 	st->obstacle = NULL;
+	st->must_restart = false;
 	if (ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &v) < 0)
 		return -errno;
 	if (v.iov_len != sizeof(st->regs) || st->regs.cs != 0x33) {
@@ -171,10 +169,10 @@ int thread_state_read(pid_t tid, struct thread_state *ret_state)
 	/* NT_X86_SHSTK is an error for a thread without a shadow stack */
 	if (ptrace(PTRACE_GETREGSET, tid, 0x204, &shadow_v) == 0)
 		st->obstacle = "it has a shadow stack";
-	r = settle_syscall(tid, st);
+	settle_syscall(st);
 	st->pc = st->regs.rip;
 	st->sp = st->regs.rsp;
-	return r < 0 ? r : read_fp(tid, st);
+	return read_fp(tid, st);
 }
 
 /* The size of the standard format with these features. */

@@ -21,7 +21,7 @@ struct tracee {
 };
 
 /* Stops a thread of process pid. Whether it still is that thread is for the caller to check
- * (identity.h), before its state is read (thread_state_read()) and anything is done to it: what is
+ * (identity.h), before anything is done to it: what is
  * stopped executes nothing and keeps its ID, and all that is done to a tracee is done to that task or,
  * once it has ended, to none. -ESRCH: gone, or it executes another program; -EPERM: not permitted, or
  * traced by another; -EAGAIN: job control has stopped it; -ETIMEDOUT: it did not stop, and stays

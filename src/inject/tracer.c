@@ -114,7 +114,8 @@ static int ask_of_tracee(struct tracer *t)
 	return t->has_tracee ? ask_process(t) : -ECONNRESET;
 }
 
-int tracer_stop(struct tracer *t, pid_t pid, pid_t tid, uint64_t deadline_ns)
+int tracer_stop(struct tracer *t, pid_t pid, pid_t tid, uint64_t deadline_ns,
+		struct thread_view *ret_view)
 {
 	int r;
 
@@ -123,28 +124,26 @@ int tracer_stop(struct tracer *t, pid_t pid, pid_t tid, uint64_t deadline_ns)
 	t->rq.other = tid;
 	r = ask_process(t);
 	t->has_tracee = t->worker.socket_fd >= 0; /* perhaps, also after an error */
-	return r;
-}
-
-static int ask_view(struct tracer *t, struct thread_view *ret_view)
-{
-	int r = ask_of_tracee(t);
-
 	if (r == 0)
 		*ret_view = t->reply.view;
 	return r;
 }
 
-int tracer_read(struct tracer *t, struct thread_view *ret_view)
+int tracer_restart(struct tracer *t)
 {
-	begin_request(t, TRACER_READ, 0);
-	return ask_view(t, ret_view);
+	begin_request(t, TRACER_RESTART, 0);
+	return ask_of_tracee(t);
 }
 
 int tracer_finish_syscall(struct tracer *t, uint64_t deadline_ns, struct thread_view *ret_view)
 {
+	int r;
+
 	begin_request(t, TRACER_FINISH_SYSCALL, deadline_ns);
-	return ask_view(t, ret_view);
+	r = ask_of_tracee(t);
+	if (r == 0)
+		*ret_view = t->reply.view;
+	return r;
 }
 
 int tracer_call(struct tracer *t, const struct thread_call *call, uint64_t deadline_ns,

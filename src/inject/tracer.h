@@ -30,13 +30,15 @@ int tracer_new(int proc_fd, const struct cancel *over, struct tracer **ret_trace
 struct tracer *tracer_free(struct tracer *t);
 DEFINE_CLEANUP(struct tracer *, tracer_free)
 
-/* Stops thread tid of process pid, and changes nothing in it. See tracee_stop(); whatever becomes of
- * it, tracer_let_go() follows. */
-int tracer_stop(struct tracer *t, pid_t pid, pid_t tid, uint64_t deadline_ns);
+/* Stops thread tid of process pid and reads its state, but changes nothing in it. See tracee_stop();
+ * whatever becomes of it, tracer_let_go() follows. All that is between changes the thread: the caller
+ * has checked before that it is still the one that was meant (identity.h), for what is stopped
+ * executes nothing. */
+int tracer_stop(struct tracer *t, pid_t pid, pid_t tid, uint64_t deadline_ns,
+		struct thread_view *ret_view);
 
-/* Reads the state of the thread, and prepares it for a call. The caller has checked that it is still
- * the thread that was meant (identity.h): what is stopped executes nothing. */
-int tracer_read(struct tracer *t, struct thread_view *ret_view);
+/* Undoes the end of a system call that the stop has caused (must_restart). */
+int tracer_restart(struct tracer *t);
 
 /* As tracee_finish_syscall(); then the thread has run, and is to be checked again. */
 int tracer_finish_syscall(struct tracer *t, uint64_t deadline_ns, struct thread_view *ret_view);

@@ -36,6 +36,7 @@ static void note_view(struct server *s)
 		.syscall_nr = st->syscall_nr,
 		.syscall_arg = st->syscall_arg,
 		.has_obstacle = st->obstacle != NULL,
+		.must_restart = st->must_restart,
 	};
 }
 
@@ -47,10 +48,12 @@ static int finish_syscall(struct server *s)
 	return r;
 }
 
-static int read_state(struct server *s)
+static int stop(struct server *s)
 {
-	int r = thread_state_read(s->tracee.tid, &s->tracee.state);
+	int r = tracee_stop(&s->tracee, s->rq.pid, s->rq.other, s->rq.deadline_ns);
 
+	if (r == 0)
+		r = thread_state_read(s->tracee.tid, &s->tracee.state);
 	note_view(s);
 	return r;
 }
@@ -98,9 +101,9 @@ static int serve_one(struct server *s)
 {
 	switch (s->rq.op) {
 	case TRACER_STOP:
-		return tracee_stop(&s->tracee, s->rq.pid, s->rq.other, s->rq.deadline_ns);
-	case TRACER_READ:
-		return read_state(s);
+		return stop(s);
+	case TRACER_RESTART:
+		return thread_state_set_regs(s->tracee.tid, &s->tracee.state.regs);
 	case TRACER_FINISH_SYSCALL:
 		return finish_syscall(s);
 	case TRACER_CALL:

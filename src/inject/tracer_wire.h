@@ -14,7 +14,7 @@ struct worker_role;
 
 enum tracer_op {
 	TRACER_STOP = 1,
-	TRACER_READ,
+	TRACER_RESTART,
 	TRACER_FINISH_SYSCALL,
 	TRACER_CALL,
 	TRACER_POKE,
@@ -40,7 +40,7 @@ struct tracer_request {
 struct tracer_reply {
 	int32_t result;          /* 0 or more, or a negative errno */
 	int64_t value;           /* TRACER_CALL: what the call returned */
-	struct thread_view view; /* TRACER_READ, TRACER_FINISH_SYSCALL */
+	struct thread_view view; /* TRACER_STOP, TRACER_FINISH_SYSCALL */
 };
 
 /* What the tracer processes do (tracer_process.c). */

@@ -88,25 +88,26 @@ static struct tracer *new_tracer(void)
 	return t;
 }
 
+static struct thread_view view;
+
 static int stop_target(struct tracer *t, pid_t pid)
 {
-	return tracer_stop(t, pid, pid, clock_mono_ns() + SOON_NS);
+	return tracer_stop(t, pid, pid, clock_mono_ns() + SOON_NS, &view);
 }
 
 static void test_stop(struct tracer *t, pid_t pid)
 {
 	uint64_t value = 1234567;
-	struct thread_view v;
 
 	ok(stop_target(t, pid) == 0 && stands_still(), "a thread is stopped");
-	ok(tracer_read(t, &v) == 0 && v.pc && v.place == THREAD_IN_USER_CODE && !v.has_obstacle,
+	ok(view.pc && view.place == THREAD_IN_USER_CODE && !view.has_obstacle,
 	   "the state of a stopped thread is read");
 	ok(tracer_poke(t, (uintptr_t)&shared->word, &value, sizeof(value)) == 0 &&
 		   shared->word == value,
 	   "memory of a stopped thread is written");
 	tracer_let_go(t);
 	ok(runs(), "a thread that is let go runs");
-	ok(tracer_read(t, &v) == -ECONNRESET, "nothing is read of a thread that was let go");
+	ok(tracer_restart(t) == -ECONNRESET, "nothing is done to a thread that was let go");
 }
 
 static void test_late(struct tracer *t)
@@ -115,11 +116,11 @@ static void test_late(struct tracer *t)
 
 	pid = start_target(true);
 	usleep(SLEEP_MS * 1000 / 2);
-	ok(tracer_stop(t, pid, pid, clock_mono_ns()) == -ETIMEDOUT,
+	ok(tracer_stop(t, pid, pid, clock_mono_ns(), &view) == -ETIMEDOUT,
 	   "a thread in uninterruptible sleep does not stop in time");
 	tracer_let_go(t);
 	ok(runs(), "a thread that has not stopped in time is not stopped later");
-	ok(tracer_stop(t, pid, pid, clock_mono_ns() + SOON_NS) == 0 && tracer_pid(t) != before,
+	ok(stop_target(t, pid) == 0 && tracer_pid(t) != before,
 	   "after a thread that did not stop in time another process takes over");
 	tracer_let_go(t);
 	ok(tracer_stats(t).nr_killed == 0 && tracer_stats(t).nr_abandoned == 0,
@@ -146,14 +147,13 @@ static void test_memory(struct tracer *t, pid_t pid)
 
 static void test_killed(struct tracer *t, pid_t pid)
 {
-	struct thread_view v;
 	pid_t before;
 
 	must(stop_target(t, pid) == 0);
 	before = tracer_pid(t);
 	must(kill(before, SIGKILL) == 0);
 	ok(runs(), "a thread runs on when the process that traces it is killed");
-	ok(tracer_read(t, &v) == -ECONNRESET, "it is noticed that the process was killed");
+	ok(tracer_restart(t) == -ECONNRESET, "it is noticed that the process was killed");
 	tracer_let_go(t);
 	ok(stop_target(t, pid) == 0 && tracer_pid(t) != before, "another process takes over");
 	tracer_let_go(t);
@@ -163,13 +163,12 @@ static void test_killed(struct tracer *t, pid_t pid)
 
 static void test_hung(struct tracer *t, pid_t pid)
 {
-	struct thread_view v;
 	uint64_t began_ns;
 
 	must(stop_target(t, pid) == 0 && kill(tracer_pid(t), SIGSTOP) == 0);
 	is_over = true;
 	began_ns = clock_mono_ns();
-	ok(tracer_read(t, &v) == -EHOSTDOWN && clock_mono_ns() - began_ns < 5 * NS_PER_S,
+	ok(tracer_restart(t) == -EHOSTDOWN && clock_mono_ns() - began_ns < 5 * NS_PER_S,
 	   "a process that does not answer is abandoned");
 	is_over = false;
 	ok(runs(), "a thread runs on when the process that traces it is abandoned");
@@ -177,7 +176,7 @@ static void test_hung(struct tracer *t, pid_t pid)
 	must(kill(tracer_pid(t), 0) < 0 || tracer_pid(t) == 0);
 	ok(stop_target(t, pid) == 0, "after an abandoned process another one takes over");
 	must(kill(tracer_pid(t), SIGSTOP) == 0);
-	ok(tracer_read(t, &v) == -EHOSTDOWN && runs(),
+	ok(tracer_restart(t) == -EHOSTDOWN && runs(),
 	   "a process that sleeps for long after its deadline is abandoned");
 	ok(tracer_stats(t).nr_abandoned == 2, "abandoned processes are counted");
 }
