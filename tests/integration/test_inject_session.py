@@ -189,6 +189,21 @@ def test_stripped_static():
        "a stripped interpreter is switched on, and off")
 
 
+def test_other_builds():
+    """Interpreters that no package has: linked statically as a whole, and with musl."""
+    if "OTHER_PYTHONS" not in os.environ:
+        skip("static and musl builds of CPython: OTHER_PYTHONS names none; scripts/build_static_pythons makes them")
+        return
+    for exe in os.environ["OTHER_PYTHONS"].split(":"):
+        p = python("-c", BUSY, exe=exe, env=dict(os.environ, PYTHONHOME="/usr", PYTHONPATH=os.environ["OTHER_PYTHONS_LIB"]))
+        p.stdout.readline()
+        refused(p.pid, "this Python does not export the functions that are needed", exe)
+        run = agent(tmp, "--inject-python", "-a", "-d", "1s")
+        ok(counts(run).get("no_symbols", 0) >= 1, f"{exe}: skipped where every Python is meant ({counts(run)})")
+        out, err = p.communicate(timeout=60)
+        ok(out.strip() == "False" and not err and p.returncode == 0, f"{exe}: ends as if nothing had happened")
+
+
 def test_whole_machine(expected):
     first = [interplay(exe) for exe in new]
     on = interplay(new[0], "-X", "perf")
@@ -546,6 +561,6 @@ test_interrupts(expected)
 test_killed_agents(expected)
 test_killed_tracers(expected)
 test_namespaces()
-skip("a musl build of CPython: no package of this distribution has one")
+test_other_builds()
 remove_maps()
 done()
