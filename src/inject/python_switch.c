@@ -22,7 +22,7 @@
  * of its process. */
 #define CALLS_NS (500 * NS_PER_MS)
 #define STACK_BYTES (sizeof(struct thread_frame) + THREAD_STATE_CALL_BYTES)
-#define SECCOMP_STRICT 1
+#define SECCOMP_NONE 0
 
 static void settle(struct python_switch *s, enum python_outcome outcome)
 {
@@ -85,7 +85,7 @@ static bool may_stop(struct python_switch *s, const struct thread_look *l)
 		s->outcome = PYTHON_STOPPED;
 	else if (l->state == 'D')
 		s->outcome = PYTHON_UNINTERRUPTIBLE;
-	else if (l->seccomp == SECCOMP_STRICT)
+	else if (l->seccomp != SECCOMP_NONE)
 		s->outcome = PYTHON_SECCOMP;
 	else
 		return l->state == 'R' || (l->state == 'S' && !l->is_fragile);

@@ -76,6 +76,19 @@ TRACER = "import ctypes, sys\nlibc = ctypes.CDLL(None)\nlibc.ptrace(0x4206, int(
     "print('traces', flush=True)\nsys.stdin.read()"
 BUSY = "import select, sys\nprint('runs', flush=True)\nwhile not select.select([0], [], [], 0)[0]: pass\n" \
     "print(sys.is_stack_trampoline_active())"
+# Is ended by the kernel if it makes a system call that it does not make by itself (mprotect).
+FILTERED = """
+import ctypes, platform, select, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+nr = 226 if platform.machine() == "aarch64" else 10
+code = b"".join(struct.pack("HBBI", *x) for x in ((32, 0, 0, 0), (21, 0, 1, nr), (6, 0, 0, 1 << 31), (6, 0, 0, 0x7fff0000)))
+room = ctypes.create_string_buffer(code)
+program = struct.pack("HxxxxxxQ", len(code) // 8, ctypes.addressof(room))
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program) == 0
+print("runs", flush=True)
+while not select.select([0], [], [], 0)[0]: pass
+print(sys.is_stack_trampoline_active())
+"""
 # Runs for a moment once it may, and ends when its input does.
 BLOCKED = "import os, sys\nprint('runs', flush=True)\nos.read(0, 1)\nfor i in range(100000): pass\nos.read(0, 1)\n" \
     "print(sys.is_stack_trampoline_active())"

@@ -12,7 +12,7 @@ import time
 import hostile_fuse
 from hostile_fuse import Hostile, fuse_device, make_user
 from harness import PROGS, done, need_root, note, ok, prog, skip, wait_for
-from pythons import BLOCKED, BUSY, TRACER, checksums, finish, new, python, pythons, remove_maps, state, undisturbed, unharmed
+from pythons import BLOCKED, BUSY, FILTERED, TRACER, checksums, finish, new, python, pythons, remove_maps, state, undisturbed, unharmed
 
 DRIVER = os.path.join(PROGS, "inject_driver")
 LONG = os.environ.get("LONG_INJECT") == "1"  # the suite "long"
@@ -86,6 +86,14 @@ def test_traced():
     tracer.communicate(timeout=60)
     out, err = p.communicate(timeout=60)
     ok(p.returncode == 0 and out.strip() == "False" and not err, "a program with a debugger is not changed")
+
+
+def test_filtered():
+    p = python("-c", FILTERED)
+    p.stdout.readline()
+    ok(outcome(p.pid) == "seccomp", "a program with a seccomp filter is left alone")
+    out, err = p.communicate(timeout=60)
+    ok(p.returncode == 0 and out.strip() == "False" and not err, "a program with a seccomp filter is not ended by it")
 
 
 def test_blocked():
@@ -206,6 +214,7 @@ test_silent_memory()
 test_endless_call()
 test_late_fifo()
 test_traced()
+test_filtered()
 test_blocked()
 test_rounds(expected)
 test_killed_drivers(expected)
