@@ -14,6 +14,7 @@
 
 #define MAX_EVENTS (1u << 16)
 #define EVENTS_NS (5 * NS_PER_MS)
+#define CROWD_NS (20 * NS_PER_MS)       /* for events, before processes have a turn */
 #define STRICT_NEW_NS (300 * NS_PER_MS) /* one that was just executed is mapped by then */
 
 struct python_targets {
@@ -22,8 +23,8 @@ struct python_targets {
 
 	/* of the thread */
 	struct python_work work;
-	struct python_event *batch; /* owned */
-	uint32_t cap_batch;
+	struct python_event *batch; /* owned; events from batch_at on are yet to be handled */
+	uint32_t batch_at, nr_batch, cap_batch;
 
 	pthread_mutex_t lock; /* protects what follows */
 	pthread_cond_t changed;
@@ -42,15 +43,15 @@ _Static_assert(PYTHON_NR_OUTCOMES + 5 <= PYTHON_TARGETS_NR_COUNTS, "room for all
 
 /* ---- the thread ---- */
 
-static void take_events(struct python_targets *p)
+static void take_batch(struct python_targets *p)
 {
 	struct python_event *taken;
-	uint32_t nr, cap;
+	uint32_t cap;
 
 	pthread_mutex_lock(&p->lock);
 	taken = p->events;
-	nr = p->nr_events;
 	cap = p->cap_events;
+	p->nr_batch = p->nr_events;
 	p->events = p->batch;
 	p->cap_events = p->cap_batch;
 	p->nr_events = 0;
@@ -58,11 +59,22 @@ static void take_events(struct python_targets *p)
 	p->needs_scan = false;
 	pthread_mutex_unlock(&p->lock);
 	p->batch = taken;
+	p->batch_at = 0;
 	p->cap_batch = cap;
-	for (uint32_t i = 0; i < nr; i++)
-		python_follow_event(&p->work, &taken[i]);
+}
+
+/* Any user can make any number of events, by forks. True if some are left. */
+static bool take_events(struct python_targets *p)
+{
+	uint64_t end_ns = clock_mono_ns() + CROWD_NS;
+
+	if (p->batch_at == p->nr_batch)
+		take_batch(p);
+	while (p->batch_at < p->nr_batch && clock_mono_ns() < end_ns)
+		python_follow_event(&p->work, &p->batch[p->batch_at++]);
 	if (p->work.needs_scan)
 		python_follow_scan(&p->work);
+	return p->batch_at < p->nr_batch;
 }
 
 static void publish(struct python_targets *p)
@@ -103,13 +115,14 @@ static void *python_thread(void *targets)
 {
 	struct python_targets *p = targets;
 	uint64_t next_ns;
+	bool has_more;
 
 	do {
-		take_events(p);
+		has_more = take_events(p);
 		next_ns = python_work_step_all(&p->work);
 		publish(p);
-	} while (sleep_until(p, next_ns));
-	take_events(p);
+	} while (sleep_until(p, has_more ? 0 : next_ns));
+	(void)take_events(p); /* children whose forks were not handled are looked for */
 	python_off(&p->work);
 	publish(p);
 	p->work.tracer = tracer_free(p->work.tracer);
