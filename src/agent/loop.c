@@ -13,6 +13,7 @@
 
 #define LOOK_EVERY_NS NS_PER_S
 #define EXIT_MAX_NS (10 * NS_PER_S)
+#define REAP_MAX_NS (500 * NS_PER_MS)
 #define SOON_MS 2 /* pipe_is_in_a_hurry(), or the last target is about to exit */
 
 struct loop {
@@ -22,6 +23,7 @@ struct loop {
 	int end_fd;   /* owned: fires when the duration is over */
 	uint64_t looked_ns;
 	uint64_t exited_ns; /* when the last target had exited; 0: some are left */
+	uint64_t gone_ns;   /* ... when all of them were found to be gone; 0: not yet */
 };
 
 static int add_timer(struct loop *l, uint64_t first_ns, uint64_t every_ns, int *ret_fd)
@@ -189,6 +191,17 @@ static bool are_gone(struct loop *l)
 	return session_targets_are_gone(l->s) || clock_mono_ns() - l->exited_ns > EXIT_MAX_NS;
 }
 
+/* True while the caller is expected to take the exit status of the program that it has started, and to say
+ * which signal killed it. */
+static bool is_to_be_reaped(struct loop *l)
+{
+	uint64_t now_ns = clock_mono_ns();
+
+	if (!l->gone_ns)
+		l->gone_ns = now_ns;
+	return session_command_is_zombie(l->s) && now_ns - l->gone_ns < REAP_MAX_NS;
+}
+
 /* Why sampling is over, as in pa_summary; NULL if it is not. */
 static const char *why_over(struct loop *l)
 {
@@ -199,10 +212,10 @@ static const char *why_over(struct loop *l)
 	s->targets_exited = settings_has_target_list(&s->settings) &&
 			    programs_nr_targets(s->programs) == 0;
 	if (!s->targets_exited)
-		l->exited_ns = 0;
+		l->exited_ns = l->gone_ns = 0;
 	else if (!l->exited_ns)
 		l->exited_ns = clock_mono_ns();
-	if (s->targets_exited && (atomic_load(&s->stop) || are_gone(l)))
+	if (s->targets_exited && (atomic_load(&s->stop) || (are_gone(l) && !is_to_be_reaped(l))))
 		return "targets_exited";
 	if (atomic_load(&s->stop))
 		return session_command_has_exited(s) ? "command_exited" : "stopped";

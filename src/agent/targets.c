@@ -2,6 +2,7 @@
 /* Turns the selection into the processes and threads that are followed. */
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/syscall.h>
 
 #include "agent/process_names.h"
@@ -261,6 +262,12 @@ bool session_command_has_exited(const struct pa_session *s)
 {
 	return s->settings.o.start_on_exec && s->settings.o.nr_pids == 1 &&
 	       !is_process_running(s->settings.o.pids[0]);
+}
+
+bool session_command_is_zombie(const struct pa_session *s)
+{
+	return session_command_has_exited(s) &&
+	       (kill(s->settings.o.pids[0], 0) == 0 || errno == EPERM);
 }
 
 bool session_targets_are_gone(struct pa_session *s)

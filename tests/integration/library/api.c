@@ -360,6 +360,55 @@ static void test_gone_target(void)
 	pa_session_free(s);
 }
 
+/* Executes a program that a signal kills, as soon as the other end of the pipe is closed. */
+static pid_t start_command(int *ret_go_fd)
+{
+	int go[2];
+	pid_t pid;
+	char byte;
+
+	must(pipe(go) == 0);
+	pid = fork();
+	must(pid >= 0);
+	if (!pid) {
+		close(go[1]);
+		(void)!read(go[0], &byte, 1);
+		execlp("sh", "sh", "-c", "kill -SEGV $$", NULL);
+		_exit(127);
+	}
+	close(go[0]);
+	*ret_go_fd = go[1];
+	return pid;
+}
+
+/* The caller may be late, on a busy machine, to learn how the program ended. */
+static void test_late_caller(void)
+{
+	struct pa_options o = options(NULL, 0);
+	const struct pa_summary *sum;
+	struct pa_session *s;
+	siginfo_t info;
+	pid_t pid;
+	int go_fd;
+
+	pid = start_command(&go_fd);
+	o.pids = &pid;
+	o.start_on_exec = true;
+	o.duration_ns = 0;
+	s = started(&o);
+	close(go_fd);
+	must(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) == 0);
+	usleep(100000);
+	must(waitpid(pid, NULL, 0) == pid);
+	(void)pa_session_note_signal(s, PA_SIGNAL_KILLED_COMMAND, SIGSEGV);
+	must(pa_session_request_stop(s) == 0 && pa_session_wait(s, -1, NULL) == 0);
+	sum = pa_session_summary(s);
+	ok(sum->end_signal && !strcmp(sum->end_signal, "SIGSEGV"),
+	   "the signal that killed a command is known, though the caller was late: %s, %s",
+	   sum->end_reason, sum->end_signal ? sum->end_signal : "no signal");
+	pa_session_free(s);
+}
+
 static void test_outputs_again(void)
 {
 	struct sink folded = { 0 };
@@ -527,6 +576,7 @@ int main(void)
 	test_start_again();
 	test_failed_start();
 	test_gone_target();
+	test_late_caller();
 	test_outputs_again();
 	test_metrics();
 	test_cpus();
