@@ -31,7 +31,7 @@ static bool is_over_now(const void *unused)
 
 static const struct cancel over = { is_over_now, NULL };
 
-#define SLEEP_MS 500
+#define SLEEP_MS 1500
 
 /* In uninterruptible sleep until its child has ended. */
 static void sleep_deeply(void)
@@ -68,6 +68,25 @@ static bool runs(void)
 	for (int i = 0; i < 500 && atomic_load(&shared->nr_rounds) == before; i++)
 		usleep(10000);
 	return atomic_load(&shared->nr_rounds) != before;
+}
+
+static bool is_in_state(pid_t pid, char state)
+{
+	char path[32], text[256] = "", *paren;
+	FILE *f;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "re");
+	must(f && fgets(text, sizeof(text), f));
+	(void)fclose(f);
+	paren = strrchr(text, ')');
+	return paren && paren[1] && paren[2] == state;
+}
+
+static void end_target(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
 }
 
 static bool stands_still(void)
@@ -115,7 +134,14 @@ static void test_late(struct tracer *t)
 	pid_t pid, before = tracer_pid(t);
 
 	pid = start_target(true);
-	usleep(SLEEP_MS * 1000 / 2);
+	for (int i = 0; i < 100 && !is_in_state(pid, 'D'); i++)
+		usleep(10000);
+	if (!is_in_state(pid, 'D')) {
+		tap_skip("a thread in uninterruptible sleep: vfork() does not wait, as under "
+			 "valgrind");
+		end_target(pid);
+		return;
+	}
 	ok(tracer_stop(t, pid, pid, clock_mono_ns(), &view) == -ETIMEDOUT,
 	   "a thread in uninterruptible sleep does not stop in time");
 	tracer_let_go(t);
@@ -125,8 +151,7 @@ static void test_late(struct tracer *t)
 	tracer_let_go(t);
 	ok(tracer_stats(t).nr_killed == 0 && tracer_stats(t).nr_abandoned == 0,
 	   "the process that could not let go of a thread is not counted as lost");
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	end_target(pid);
 }
 
 static void test_memory(struct tracer *t, pid_t pid)
@@ -213,8 +238,7 @@ int main(void)
 	test_hung(t, pid);
 	test_end(pid);
 	tracer_free(t);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	end_target(pid);
 	t = new_tracer();
 	test_late(t);
 	tracer_free(t);
