@@ -237,7 +237,7 @@ int session_add_targets(struct pa_session *s, struct pa_error *err);
 void session_recheck_targets(struct pa_session *s);
 /* True if the process that was to execute a command has ended, even if its children still run. */
 bool session_command_has_exited(const struct pa_session *s);
-/* ... and its parent has not taken its exit status yet. */
+/* True if it has, and its parent has not taken its exit status yet. */
 bool session_command_is_zombie(const struct pa_session *s);
 /* True if all former targets have finished exiting. */
 bool session_targets_are_gone(struct pa_session *s);
